@@ -1,0 +1,13 @@
+// CHECK: an invariant of sonde itself. A failure is our bug; it prints the place and aborts.
+#pragma once
+
+namespace sonde {
+[[noreturn]] void check_failed(const char* file, int line, const char* what);
+}
+
+#define CHECK(cond)                                                                                                    \
+    do {                                                                                                               \
+        if (!(cond)) [[unlikely]]                                                                                      \
+            ::sonde::check_failed(__FILE__, __LINE__, #cond);                                                          \
+    } while (0)
+#define UNREACHABLE(what) ::sonde::check_failed(__FILE__, __LINE__, "unreachable: " what)

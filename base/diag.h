@@ -1,0 +1,95 @@
+// Diagnostics: what is wrong with the script, said with a range, what was expected, and how to go on.
+//
+// Every message has an id (base/diagnostics.def) that is printed (`error[unknown-function]`), documented in
+// docs/diagnostics.md and covered by a test. A message starts in lower case, ends without a period, puts code in
+// backticks, says what was written, and marks the narrowest range.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/source.h"
+
+namespace sonde {
+
+enum class Severity { Error, Warning };
+
+enum class DiagId {
+#define DIAG(id, severity, name) id,
+#include "base/diagnostics.def"
+#undef DIAG
+};
+
+struct DiagNote {
+    Range range; // invalid: a note without a place ("help: ...")
+    std::string text;
+};
+
+struct Diagnostic {
+    DiagId id;
+    Severity severity;
+    Range range;
+    std::string message;
+    std::vector<DiagNote> notes; // the other half: where a type was fixed, through which alias a point came, ...
+    std::vector<std::string> helps; // "did you mean `foo`?"
+};
+
+// Filled by report(); add notes and helps to the returned reference at once (it is invalidated by the next report).
+class DiagBuilder {
+  public:
+    explicit DiagBuilder(Diagnostic* diag) : diag_(diag) {}
+    DiagBuilder& note(Range range, std::string text);
+    DiagBuilder& help(std::string text);
+    // Adds "did you mean `x`?" when `nearest` is not empty.
+    DiagBuilder& suggest(const std::string& nearest);
+
+  private:
+    Diagnostic* diag_; // null: suppressed
+};
+
+class Diagnostics {
+  public:
+    explicit Diagnostics(const Sources& sources) : sources_(sources) {}
+
+    bool warnings_off = false;    // -w
+    bool warnings_fatal = false;  // -W
+
+    DiagBuilder report(DiagId id, Range range, std::string message);
+
+    bool has_errors() const { return errors_ > 0; }
+    size_t error_count() const { return errors_; }
+    const std::vector<Diagnostic>& all() const { return diags_; }
+
+    // While a Suppress lives, reports are counted but not kept: for trying out (`@defined`, optional probe points).
+    class Suppress {
+      public:
+        explicit Suppress(Diagnostics& diags);
+        ~Suppress();
+        Suppress(const Suppress&) = delete;
+        Suppress& operator=(const Suppress&) = delete;
+        // Errors reported since this guard began.
+        size_t errors() const { return diags_.suppressed_errors_ - start_; }
+
+      private:
+        Diagnostics& diags_;
+        size_t start_;
+    };
+
+    // All kept diagnostics as the user sees them: message, `file:line:col`, source line with carets, notes, helps.
+    std::string render(bool color) const;
+    std::string render(const Diagnostic& diag, bool color) const;
+    const Sources& sources() const { return sources_; }
+
+  private:
+    friend class Suppress;
+    const Sources& sources_;
+    std::vector<Diagnostic> diags_;
+    size_t errors_ = 0;
+    int suppress_depth_ = 0;
+    size_t suppressed_errors_ = 0;
+};
+
+// "unknown-function"
+const char* diag_name(DiagId id);
+
+} // namespace sonde

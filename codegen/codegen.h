@@ -1,0 +1,35 @@
+// HIR to Plan: lowers every handler once, through Target, to a BPF object and a host object.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/source.h"
+#include "frontend/sema/hir.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+struct CodegenOptions {
+    uint32_t max_string = 512;    // MAXSTRINGLEN, rounded up to a power of two
+    uint64_t max_action = 1000;   // MAXACTION
+    uint64_t max_errors = 0, max_skipped = 100;
+    uint64_t ring_bytes = 16 << 20;
+    bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree
+    bool timing = false;          // -t
+    bool may_goto = true;         // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
+    std::string script;           // name for messages
+};
+
+// Lowered modules as text, for --dump=ir and --dump=bpf.
+struct CodegenDumps {
+    bool want_ir = false, want_bpf = false;
+    std::string ir;  // LLVM IR of both modules after optimisation
+    std::string bpf; // BPF assembly
+};
+
+// Errors: what LLVM refused (BPF stack limit with the handler's place, ...).
+Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const CodegenOptions& options,
+                            CodegenDumps* dumps);
+
+} // namespace sonde

@@ -1,0 +1,371 @@
+// The syntax tree: what was written, with ranges, and nothing else. Owned by an Arena and immutable after parsing;
+// no types are stored on nodes (types live in HIR, frontend/sema/hir.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/source.h"
+
+namespace sonde::ast {
+
+// ---- expressions ------------------------------------------------------------------------------------------------
+
+enum class ExprKind {
+    Number,     // 42
+    String,     // "text" (escapes decoded, adjacent literals joined)
+    Name,       // x: a local, a global, or a function without parentheses
+    Index,      // a[k1, k2] on a plain name; `*` keys (slices) are Wildcard
+    Wildcard,   // `*` as a key in a slice
+    Call,       // f(a, b)
+    Print,      // printf(...), sprint(...) and the rest of that family
+    Unary,      // - + ! ~
+    Binary,     // a + b, comparisons, && ||, `.` concatenation, =~ !~
+    Ternary,    // c ? a : b
+    Assign,     // a = b, a += b, a <<< b ...
+    IncDec,     // ++a, a--
+    In,         // k in a, [k1, k2] in a
+    Target,     // $x, $$vars, $return, @var("x@cu", "module"), @cast(p, "type", "module")  + components
+    AddressOf,  // &$x->y
+    Defined,    // @defined($x->y)
+    Entry,      // @entry(e)
+    Statistic,  // @count(x), @hist_log(x), @hist_linear(x, lo, hi, w), @variance(x, b)
+    HistIndex,  // @hist_log(x)[i]
+    AtOperator, // any other @name(args): @perf, @enum, @const, @kregister ... (resolved by name in sema)
+    Member,     // e->m or e[i] on an expression that is not a $variable (autocast)
+};
+
+struct Expr {
+    ExprKind kind;
+    Range range;
+
+  protected:
+    Expr(ExprKind k, Range r) : kind(k), range(r) {}
+};
+
+// Downcast after looking at `kind`.
+template <typename T, typename Node> const T& as(const Node& node) { return static_cast<const T&>(node); }
+
+struct NumberExpr : Expr {
+    int64_t value;
+    NumberExpr(Range r, int64_t v) : Expr(ExprKind::Number, r), value(v) {}
+};
+
+struct StringExpr : Expr {
+    std::string value;
+    StringExpr(Range r, std::string v) : Expr(ExprKind::String, r), value(std::move(v)) {}
+};
+
+struct NameExpr : Expr {
+    std::string name;
+    NameExpr(Range r, std::string n) : Expr(ExprKind::Name, r), name(std::move(n)) {}
+};
+
+struct IndexExpr : Expr {
+    std::string name;
+    Range name_range;
+    std::vector<Expr*> keys;
+    IndexExpr(Range r, std::string n, Range nr, std::vector<Expr*> k)
+        : Expr(ExprKind::Index, r), name(std::move(n)), name_range(nr), keys(std::move(k)) {}
+};
+
+struct WildcardExpr : Expr {
+    explicit WildcardExpr(Range r) : Expr(ExprKind::Wildcard, r) {}
+};
+
+struct CallExpr : Expr {
+    std::string name;
+    Range name_range;
+    std::vector<Expr*> args;
+    CallExpr(Range r, std::string n, Range nr, std::vector<Expr*> a)
+        : Expr(ExprKind::Call, r), name(std::move(n)), name_range(nr), args(std::move(a)) {}
+};
+
+struct PrintExpr : Expr {
+    bool to_string = false; // sprint, sprintln, sprintd, sprintdln, sprintf
+    bool newline = false;   // println, printdln
+    bool has_format = false;    // printf, sprintf: `format` is the literal
+    bool has_delimiter = false; // printd, printdln: `format` is the literal delimiter
+    std::string name;       // as written
+    std::string format;
+    Range format_range;
+    std::vector<Expr*> args; // without format and delimiter
+    explicit PrintExpr(Range r) : Expr(ExprKind::Print, r) {}
+};
+
+enum class UnaryOp { Minus, Plus, Not, BitNot };
+struct UnaryExpr : Expr {
+    UnaryOp op;
+    Expr* operand;
+    UnaryExpr(Range r, UnaryOp o, Expr* e) : Expr(ExprKind::Unary, r), op(o), operand(e) {}
+};
+
+enum class BinaryOp {
+    Mul, Div, Mod, Add, Sub, Concat, Shl, Shr, ShrLogical,
+    Lt, Le, Eq, Ne, Ge, Gt, Match, NotMatch,
+    BitAnd, BitXor, BitOr, And, Or,
+};
+struct BinaryExpr : Expr {
+    BinaryOp op;
+    Range op_range;
+    Expr* left;
+    Expr* right;
+    BinaryExpr(Range r, BinaryOp o, Range orange, Expr* l, Expr* e)
+        : Expr(ExprKind::Binary, r), op(o), op_range(orange), left(l), right(e) {}
+};
+
+struct TernaryExpr : Expr {
+    Expr* condition;
+    Expr* then_value;
+    Expr* else_value;
+    TernaryExpr(Range r, Expr* c, Expr* t, Expr* e)
+        : Expr(ExprKind::Ternary, r), condition(c), then_value(t), else_value(e) {}
+};
+
+// `op` is the operator before `=`; nullopt for plain `=`; Aggregate is `<<<`.
+struct AssignExpr : Expr {
+    std::optional<BinaryOp> op;
+    bool aggregate = false; // <<<
+    Expr* target;
+    Expr* value;
+    AssignExpr(Range r, Expr* t, Expr* v) : Expr(ExprKind::Assign, r), target(t), value(v) {}
+};
+
+struct IncDecExpr : Expr {
+    bool increment;
+    bool prefix;
+    Expr* target;
+    IncDecExpr(Range r, bool inc, bool pre, Expr* t)
+        : Expr(ExprKind::IncDec, r), increment(inc), prefix(pre), target(t) {}
+};
+
+struct InExpr : Expr {
+    std::vector<Expr*> keys; // Wildcard allowed
+    std::string array;
+    Range array_range;
+    InExpr(Range r, std::vector<Expr*> k, std::string a, Range ar)
+        : Expr(ExprKind::In, r), keys(std::move(k)), array(std::move(a)), array_range(ar) {}
+};
+
+// One step of `$x->y[3].z$$`.
+struct Component {
+    enum Kind { Member, Index, PrettyOne, PrettyDeep } kind; // ->m, [e], trailing $, trailing $$
+    Range range;
+    std::string name;      // Member
+    Expr* index = nullptr; // Index
+};
+
+struct TargetExpr : Expr {
+    enum Base { Variable, Var, Cast } base = Variable;
+    std::string name;        // with its `$`: "$x", "$$vars", "$return"; for Var: the text inside @var(); for Cast: the type
+    std::string module;      // @var / @cast: third argument as written, may be empty
+    Expr* operand = nullptr; // Cast: the pointer
+    std::vector<Component> components;
+    explicit TargetExpr(Range r) : Expr(ExprKind::Target, r) {}
+};
+
+struct AddressOfExpr : Expr {
+    Expr* operand;
+    AddressOfExpr(Range r, Expr* e) : Expr(ExprKind::AddressOf, r), operand(e) {}
+};
+
+struct DefinedExpr : Expr {
+    Expr* operand;
+    DefinedExpr(Range r, Expr* e) : Expr(ExprKind::Defined, r), operand(e) {}
+};
+
+struct EntryExpr : Expr {
+    Expr* operand;
+    EntryExpr(Range r, Expr* e) : Expr(ExprKind::Entry, r), operand(e) {}
+};
+
+enum class Extractor { Count, Sum, Min, Max, Avg, Variance, HistLog, HistLinear };
+struct StatisticExpr : Expr {
+    Extractor extractor;
+    Expr* operand;               // Name or Index
+    std::vector<int64_t> params; // hist_linear: low, high, width; variance: bit shift
+    StatisticExpr(Range r, Extractor x, Expr* e) : Expr(ExprKind::Statistic, r), extractor(x), operand(e) {}
+};
+
+struct HistIndexExpr : Expr {
+    StatisticExpr* histogram;
+    Expr* index;
+    HistIndexExpr(Range r, StatisticExpr* h, Expr* i) : Expr(ExprKind::HistIndex, r), histogram(h), index(i) {}
+};
+
+struct AtOperatorExpr : Expr {
+    std::string name; // with its `@`
+    std::vector<Expr*> args;
+    AtOperatorExpr(Range r, std::string n) : Expr(ExprKind::AtOperator, r), name(std::move(n)) {}
+};
+
+struct MemberExpr : Expr {
+    Expr* base;
+    std::vector<Component> components;
+    MemberExpr(Range r, Expr* b) : Expr(ExprKind::Member, r), base(b) {}
+};
+
+// ---- statements -------------------------------------------------------------------------------------------------
+
+enum class StmtKind {
+    Block, Expression, If, While, For, Foreach, Break, Continue, Next, Return, Delete, Try, Empty,
+};
+
+struct Stmt {
+    StmtKind kind;
+    Range range;
+
+  protected:
+    Stmt(StmtKind k, Range r) : kind(k), range(r) {}
+};
+
+struct BlockStmt : Stmt {
+    std::vector<Stmt*> body;
+    explicit BlockStmt(Range r) : Stmt(StmtKind::Block, r) {}
+};
+struct ExprStmt : Stmt {
+    Expr* expr;
+    ExprStmt(Range r, Expr* e) : Stmt(StmtKind::Expression, r), expr(e) {}
+};
+struct IfStmt : Stmt {
+    Expr* condition;
+    Stmt* then_body;
+    Stmt* else_body; // may be null
+    IfStmt(Range r, Expr* c, Stmt* t, Stmt* e) : Stmt(StmtKind::If, r), condition(c), then_body(t), else_body(e) {}
+};
+struct WhileStmt : Stmt {
+    Expr* condition;
+    Stmt* body;
+    WhileStmt(Range r, Expr* c, Stmt* b) : Stmt(StmtKind::While, r), condition(c), body(b) {}
+};
+struct ForStmt : Stmt {
+    Expr* init;      // may be null
+    Expr* condition; // may be null: endless
+    Expr* step;      // may be null
+    Stmt* body;
+    ForStmt(Range r, Expr* i, Expr* c, Expr* s, Stmt* b)
+        : Stmt(StmtKind::For, r), init(i), condition(c), step(s), body(b) {}
+};
+struct ForeachStmt : Stmt {
+    std::string value; // `v = k in a`; empty without
+    Range value_range;
+    std::vector<std::string> keys;
+    std::vector<Range> key_ranges;
+    Expr* collection = nullptr;       // Name, Index (slice), or Statistic (histogram buckets)
+    int sort_direction = 0;           // +1 ascending, -1 descending, 0 insertion order
+    int sort_column = 0;              // 0: the value; 1..9: key number; meaningless if sort_direction is 0
+    std::optional<Extractor> sort_extractor; // `a @sum -`
+    Expr* limit = nullptr;
+    Stmt* body = nullptr;
+    explicit ForeachStmt(Range r) : Stmt(StmtKind::Foreach, r) {}
+};
+struct BreakStmt : Stmt {
+    explicit BreakStmt(Range r) : Stmt(StmtKind::Break, r) {}
+};
+struct ContinueStmt : Stmt {
+    explicit ContinueStmt(Range r) : Stmt(StmtKind::Continue, r) {}
+};
+struct NextStmt : Stmt {
+    explicit NextStmt(Range r) : Stmt(StmtKind::Next, r) {}
+};
+struct ReturnStmt : Stmt {
+    Expr* value; // may be null
+    ReturnStmt(Range r, Expr* v) : Stmt(StmtKind::Return, r), value(v) {}
+};
+struct DeleteStmt : Stmt {
+    Expr* target; // Name or Index
+    DeleteStmt(Range r, Expr* t) : Stmt(StmtKind::Delete, r), target(t) {}
+};
+struct TryStmt : Stmt {
+    Stmt* body;
+    std::string variable; // `catch (msg)`; empty without
+    Range variable_range;
+    Stmt* handler;
+    TryStmt(Range r, Stmt* b, Stmt* h) : Stmt(StmtKind::Try, r), body(b), handler(h) {}
+};
+struct EmptyStmt : Stmt {
+    explicit EmptyStmt(Range r) : Stmt(StmtKind::Empty, r) {}
+};
+
+// ---- declarations -----------------------------------------------------------------------------------------------
+
+enum class DeclaredType { None, Long, String };
+
+struct Global {
+    std::string name;
+    Range range;
+    bool is_private = false;
+    Expr* initializer = nullptr;     // Number, negative Number or String
+    std::optional<int64_t> capacity; // a[N]
+    bool wrap = false;               // a%
+};
+
+struct Parameter {
+    std::string name;
+    DeclaredType type = DeclaredType::None;
+    Range range;
+};
+
+struct Function {
+    std::string name;
+    Range range;      // of the whole declaration
+    Range name_range;
+    bool is_private = false;
+    DeclaredType result = DeclaredType::None;
+    std::vector<Parameter> params;
+    std::optional<int64_t> priority;
+    BlockStmt* body = nullptr;  // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
+    std::string doc;            // the comment lines right above it
+};
+
+// One dotted component of a probe point: process("a").function("f").return
+struct PointComponent {
+    std::string name;
+    Range range;
+    enum Arg { None, Number, String } arg = None;
+    int64_t number = 0;
+    std::string text;
+    Range arg_range;
+};
+
+struct ProbePoint {
+    std::vector<PointComponent> components;
+    bool optional = false;   // ?
+    bool sufficient = false; // !
+    Expr* condition = nullptr; // if (e)
+    Range range;
+};
+
+struct Probe {
+    std::vector<ProbePoint*> points;
+    BlockStmt* body = nullptr;
+    Range range;
+};
+
+struct Alias {
+    std::vector<ProbePoint*> names; // `a = b = points` defines a and b
+    std::vector<ProbePoint*> points;
+    BlockStmt* prologue = nullptr;
+    BlockStmt* epilogue = nullptr;
+    Range range;
+    std::string doc;
+};
+
+// One source text, in order of appearance.
+struct File {
+    FileId id = 0;
+    std::vector<Global*> globals;
+    std::vector<Function*> functions;
+    std::vector<Probe*> probes;
+    std::vector<Alias*> aliases;
+};
+
+// Text form for --dump=ast and -p1; parses back to the same tree.
+std::string dump(const File& file);
+// One expression or probe point as it would be written.
+std::string to_source(const Expr& expr);
+std::string to_source(const ProbePoint& point);
+
+} // namespace sonde::ast

@@ -1,0 +1,91 @@
+// Probe points: from `process("p").function("f").return` to addresses, variables and an attach spec.
+//
+// A probe kind is one file (kind_*.cc) and one row of probe_kinds.def. It returns data and emits no code.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "frontend/ast/ast.h"
+#include "frontend/sema/hir.h"
+#include "frontend/types/dwarf_module.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+// What probe kinds need from outside; lives as long as the translation and owns the opened modules.
+struct ProbeEnvironment {
+    bool guru = false;
+    std::string command_path; // -c: the command's program, for `process` without an argument; empty without
+    int64_t target_pid = 0;   // -x
+
+    // Opens each file once. Errors as DwarfModule::open.
+    Result<DwarfModule*> module(const std::string& path);
+
+  private:
+    std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
+};
+
+// One place where a handler runs.
+struct ResolvedPoint {
+    plan::ProbeKind kind = plan::ProbeKind::Begin;
+    bool in_kernel = false;
+    plan::Point point;       // pp, path, offset ... (pn and row are set by sema)
+    plan::TimerSpec timer;
+    int64_t order = 0;
+
+    // Where variables are evaluated; null module: the kind has no `$variables`.
+    DwarfModule* module = nullptr;
+    FunctionInstance function;
+    Address address = 0;       // the probed instruction, in the module
+    Address entry_address = 0; // .return: the function's entry (behind the prologue where needed)
+    bool is_return = false;
+};
+
+// Resolves one probe point without aliases (sema has expanded those). Reports errors (unknown kind, no match with the
+// nearest names, bad target ...) and returns what matched, in address order. An optional point (`?`) that does not
+// resolve gives an empty result without a report.
+std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags);
+
+// True if the first component names a probe kind (so that it needs no alias): "begin", "process", "timer" ...
+bool is_probe_kind(const std::string& first_component);
+// First components of all kinds, for suggestions.
+std::vector<std::string> probe_kind_names();
+
+// ---- variables ----------------------------------------------------------------------------------------------------
+
+// How bind_target() talks to sema.
+struct Binder {
+    Arena& arena;
+    Diagnostics& diags;
+    // Lowers an ordinary expression (an index, a cast's operand).
+    std::function<hir::Expr*(const ast::Expr&)> lower;
+    // Registers an expression to be evaluated at the function's entry; gives the EntryRead. Null outside .return probes.
+    std::function<hir::Expr*(hir::Expr*)> at_entry;
+    // Set while lowering the operand of @entry: names are evaluated at the entry.
+    bool inside_entry = false;
+};
+
+// The type that a target expression has, without looking at debug information: String for `$$vars` and its relatives
+// and for a trailing `$` or `$$`, else Long.
+hir::ValueType target_type(const ast::TargetExpr& expr);
+
+// `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m`, `@var("g")` at `point` as HIR. Reports and returns null on error: unknown
+// variable (nearest names, what is visible), unknown member, not a pointer, unavailable here (why, where it is),
+// `$return` outside .return, no debug information.
+hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+// `&$x->y`: the address. Errors also: in a register, a bitfield.
+hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+
+// ---- listings -----------------------------------------------------------------------------------------------------
+
+// -l and -L: sorted, unique lines as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
+std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables);
+
+} // namespace sonde

@@ -1,0 +1,33 @@
+// From syntax trees to HIR: alias expansion, probe resolution, names, types to a fixed point, checks, sharing of bodies.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "frontend/ast/ast.h"
+#include "frontend/probes/probe.h"
+#include "frontend/sema/hir.h"
+#include "frontend/tapset/library.h"
+
+namespace sonde {
+
+struct SemaOptions {
+    bool guru = false;           // -g
+    bool unoptimized = false;    // -u: keep what is unused
+    bool kernel_host_probes = false; // lower begin, end, error and timer handlers to BPF programs, run by test run (for comparing both places)
+    uint64_t max_map_entries = 2048; // MAXMAPENTRIES
+    std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
+};
+
+// The script's files (main script first, then -E extras) with whatever the library adds. Errors go to diags; null if there were any.
+hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
+                      const SemaOptions& options, Arena& arena, Diagnostics& diags);
+
+// -l, -L: resolves the points (with aliases) of a listing.
+std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
+                                           ProbeEnvironment& env, Arena& arena, Diagnostics& diags);
+
+} // namespace sonde

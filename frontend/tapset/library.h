@@ -1,0 +1,46 @@
+// The library of functions, aliases and globals that scripts may use: the embedded tapset and -I folders.
+//
+// Texts are only indexed; a file is parsed in full when one of its names is first asked for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/source.h"
+#include "frontend/ast/ast.h"
+
+namespace sonde {
+
+class Library {
+  public:
+    // `parse` parses one whole text (parse/parser.h bound to its options).
+    using Parse = std::function<ast::File*(FileId)>;
+    Library(Sources& sources, Parse parse) : sources_(sources), parse_(std::move(parse)) {}
+
+    // Adds a library text to the index; reads only top-level declarations' names.
+    void add(FileId file);
+
+    // Every file that declares a function (a global, an alias whose name begins with that component) of that name, parsed.
+    // Empty: none does.
+    std::vector<const ast::File*> files_with_function(std::string_view name);
+    std::vector<const ast::File*> files_with_global(std::string_view name);
+    std::vector<const ast::File*> files_with_alias(std::string_view first_component);
+
+    // For suggestions.
+    std::vector<std::string> function_names() const;
+    std::vector<std::string> alias_names() const;
+
+  private:
+    const ast::File* load(FileId file);
+    Sources& sources_;
+    Parse parse_;
+    std::map<std::string, std::vector<FileId>, std::less<>> functions_, globals_, aliases_;
+    std::map<FileId, const ast::File*> parsed_;
+};
+
+} // namespace sonde

@@ -1,0 +1,124 @@
+// One program or library with its debug information: functions, statements, scopes, variables, locations.
+//
+// Reads lazily: names come from the ELF symbol table or an index of compilation units; a unit's DIEs are opened only
+// when it can match. All addresses are ELF virtual addresses of the module (before relocation); file_offset() turns
+// one into what a uprobe wants. libdw and libelf are wrapped here and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "frontend/types/location.h"
+#include "frontend/types/type.h"
+
+namespace sonde {
+
+using Address = uint64_t;
+// Offset of a DIE in .debug_info; 0 is none.
+using DieOffset = uint64_t;
+
+// "f@dir/file.c:12", "f@file.c:10-20", "f@file.c+3", "f@file.c:*": the string argument of .function() and .statement().
+struct FunctionPattern {
+    std::string function = "*"; // glob
+    std::string file;           // glob, matched against the path's end at a `/` border; empty: any
+    enum LineKind { None, Absolute, Relative, LineRange, Wildcard, Nearest } line_kind = None;
+    int line = 0;
+    int line_end = 0;
+
+    // Errors: what is wrong with the text.
+    static Result<FunctionPattern> parse(std::string_view text);
+};
+
+// A place where code of a function starts: the function itself, or one inlined copy of it.
+struct FunctionInstance {
+    std::string name;         // "main"; C++: qualified ("ns::C::f")
+    std::string linkage_name; // mangled, empty for C
+    std::string file;         // as in DW_AT_decl_file, with its directory
+    int line = 0;             // DW_AT_decl_line
+    bool inlined = false;     // an inlined copy
+    bool external = false;
+    Address entry = 0;        // low pc, or the inlined copy's entry pc
+    Address body = 0;         // first address behind the prologue where parameters are right; == entry for optimised code and inlined copies
+    Address low = 0, high = 0; // covering range (min, max)
+    DieOffset die = 0;        // the subprogram or inlined_subroutine
+    bool has_debug_info = true; // false: known from the symbol table only
+};
+
+struct Statement {
+    Address address = 0;
+    std::string file;
+    int line = 0;
+    FunctionInstance function; // the innermost one around it
+};
+
+struct Variable {
+    std::string name; // without `$`
+    const Type* type = nullptr;
+    bool is_parameter = false;
+    bool is_global = false; // static or extern, at file scope
+    DieOffset die = 0;
+    int line = 0;
+};
+
+class DwarfModule {
+  public:
+    // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
+    // opens too (has_debug_info() is false; functions come from the symbol table). Errors: missing file, no
+    // permission, not ELF, truncated or corrupt, wrong machine.
+    static Result<std::unique_ptr<DwarfModule>> open(const std::string& path);
+    ~DwarfModule();
+    DwarfModule(const DwarfModule&) = delete;
+    DwarfModule& operator=(const DwarfModule&) = delete;
+
+    const std::string& path() const;      // as opened, absolute
+    const std::string& build_id() const;  // lower-case hex, empty without
+    bool has_debug_info() const;
+    bool position_independent() const;    // ET_DYN
+
+    // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
+    // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.
+    std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
+
+    // Statements (is_stmt rows): for each matching line and function the lowest address of each contiguous run, so inlined
+    // and multi-address lines give several. For line_kind None: the functions' entries as statements.
+    std::vector<Statement> statements(const FunctionPattern& pattern);
+
+    // The statement and function around an address; nullopt if no code is there.
+    std::optional<Statement> statement_at(Address address);
+
+    // Function names for "did you mean"; sorted, unique.
+    std::vector<std::string> function_names();
+    // Source files' paths; sorted, unique.
+    std::vector<std::string> source_files();
+    // Lines of `file` (a pattern as in FunctionPattern::file) that have statements, sorted; for "nearest line" messages.
+    std::vector<int> statement_lines(std::string_view file);
+
+    // Variables visible at `address`, innermost scope first (an inner name hides an outer one): parameters and locals of
+    // the function (or inlined copy) around it, its enclosing blocks. With `globals`, also the compilation unit's.
+    std::vector<Variable> variables_at(Address address, bool globals = false);
+    // Parameters of that function instance in order.
+    std::vector<Variable> parameters(const FunctionInstance& function);
+    // Where `variable` lives when execution is at `address`.
+    Location locate(const Variable& variable, Address address);
+
+    // The function's result; null for void or unknown.
+    const Type* result_type(const FunctionInstance& function);
+    // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer, or
+    // Unavailable (floating point registers cannot be read).
+    Location result_location(const FunctionInstance& function);
+
+    // File offset of an executable address; nullopt if it is in no executable segment.
+    std::optional<uint64_t> file_offset(Address address) const;
+
+  private:
+    class Impl;
+    explicit DwarfModule(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace sonde

@@ -1,0 +1,52 @@
+// Where a variable's value is at one instruction: DWARF location expressions, evaluated at compile time to data.
+//
+// Frame base and CFA are already substituted: only user registers (DWARF numbers), constants, user memory and
+// arithmetic remain, so that lowering is a few instructions. DWARF 5 section 2.6.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sonde {
+
+// One operation of a small stack machine; all values are 64 bits.
+struct LocationOp {
+    enum Code {
+        Register,   // push user register `operand` (DWARF number)
+        Constant,   // push operand
+        Deref,      // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
+        Add, Sub, Mul, Div, Mod, And, Or, Xor, Shl, Shr, Sar, // pop b, pop a, push a op b
+        Neg, Not, Abs,
+        Eq, Ne, Lt, Le, Gt, Ge, // signed, push 0 or 1
+        Dup, Drop, Swap, Over, Rot, Pick,
+        ThreadBase, // push the thread pointer (fs base)
+    } code;
+    int64_t operand = 0;
+
+    bool operator==(const LocationOp&) const = default;
+};
+
+struct Location {
+    enum Kind {
+        Unavailable, // `why` says it in words
+        Memory,      // ops leave the address
+        Register,    // the value is in user register `reg`
+        Value,       // ops leave the value itself (DW_OP_stack_value, DW_AT_const_value)
+        Bytes,       // DW_OP_implicit_value: `bytes`
+        Pieces,      // composed of `pieces`, in order of increasing offset
+    } kind = Unavailable;
+    std::vector<LocationOp> ops;
+    int reg = -1;
+    std::vector<uint8_t> bytes;
+    struct Piece;
+    std::vector<Piece> pieces;
+    std::string why; // "optimized out at this address"
+};
+
+struct Location::Piece {
+    uint32_t byte_size = 0;
+    Location place; // may be Unavailable
+};
+
+} // namespace sonde

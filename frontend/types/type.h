@@ -1,0 +1,61 @@
+// One interned Type over DWARF (and later BTF): what a `$variable` is, how big, with which members.
+//
+// Types are owned by the debug-information reader that made them (types/dwarf_module.h) and live as long as it.
+// Structs are completed lazily: ask complete() before looking at members.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+struct Type;
+
+struct TypeMember {
+    std::string name; // empty: anonymous struct or union, whose members are reached through it; C++ bases: the base's name
+    const Type* type = nullptr;
+    uint64_t byte_offset = 0; // of the storage unit to load
+    uint32_t bit_offset = 0;  // bitfields: least significant bit within the unit of type->size bytes (little endian)
+    uint32_t bit_size = 0;    // 0: not a bitfield
+};
+
+struct Enumerator {
+    std::string name;
+    int64_t value;
+};
+
+struct Type {
+    enum Kind {
+        Void, Integer, Boolean, Character, Float, Enum, Pointer, Reference, Array, Struct, Union, Function,
+        Typedef, Const, Volatile, Restrict, Atomic, Unknown,
+    } kind = Unknown;
+
+    std::string name;  // tag or typedef or base type name, without "struct "; empty when anonymous
+    uint64_t size = 0; // bytes; 0 if unknown or incomplete
+    bool is_signed = false;        // Integer, Character, Enum
+    const Type* target = nullptr;  // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
+    std::optional<uint64_t> count; // Array: number of elements of this dimension, if known
+    std::vector<TypeMember> members;     // Struct, Union
+    std::vector<Enumerator> enumerators; // Enum
+    bool incomplete = false;             // a declaration whose definition was not found
+};
+
+// Without typedefs and const/volatile/restrict/atomic. Never null for a non-null argument except for `const void`.
+const Type* strip(const Type* type);
+
+// As C writes it and as listings print it: "int", "struct s*", "char[16]", "unsigned int", "enum color", "void*".
+std::string type_name(const Type* type);
+
+// The member with that name, looking into anonymous members and base classes; `byte_offset` is from the outer struct's start.
+std::optional<TypeMember> find_member(const Type* record, std::string_view name);
+
+// Names of all members that find_member() would find; for suggestions.
+std::vector<std::string> member_names(const Type* record);
+
+// True for what fits a script `long`: integers, bool, char, enum, pointers, references.
+bool is_scalar(const Type* type);
+
+} // namespace sonde

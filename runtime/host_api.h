@@ -1,0 +1,75 @@
+// What host handlers' code may call. Names are the undefined symbols of Plan::host_object; the loader binds them.
+//
+// A host handler is `void NAME(void* session, char* frame, char* data)`: session is opaque, frame has Probe::frame_size
+// zeroed bytes, data is the data area (SessionWords, then the scalars). Functions of the script take (session, frame
+// top...) likewise; see codegen/target_host.h. All functions here are C ABI and never throw. `status` results: 0 is fine,
+// otherwise 1 + the errors below; the caller raises the error at its site.
+#pragma once
+
+#include <cstdint>
+
+namespace sonde {
+
+enum HostStatus : int64_t { HostOk = 0, HostArrayFull = 1, HostRefused = 2 };
+
+// What a foreach walks; built on the handler's frame.
+struct HostForeach {
+    uint32_t global;
+    int32_t sort_direction; // +1, -1, 0
+    int32_t sort_column;    // 0 value, 1.. key
+    int32_t sort_stat;      // hir::StatValue
+    int64_t limit;          // -1: none
+    uint64_t slice_mask;    // bit i: key i must equal the one in slice_key
+    const void* slice_key;  // laid out as a key
+};
+
+extern "C" {
+// Output: `record` is a whole record, RecordHeader first. Print and Warn go to the output in order; control records act.
+void sonde_host_emit(void* session, const void* record, uint64_t size);
+// Fills dst (max_string bytes) with the message of an error at `site` with that argument.
+void sonde_host_site_text(void* session, char* dst, uint32_t site, int64_t argument);
+
+// Arrays, in the kernel's maps or the host's memory alike. `value` excludes the insertion number: int64_t, char[max_string] or
+// a StatsBlock with buckets. Load: 1 if there, else 0 and value is all zero. Store creates (full: HostArrayFull, unless it wraps).
+int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value);
+int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value);
+int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value);
+int64_t sonde_host_array_stat_add(void* session, uint32_t global, const void* key, int64_t value);
+void sonde_host_array_delete(void* session, uint32_t global, const void* key);
+void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key); // mask 0: all
+int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key);
+// A foreach sees the array as it was at begin. `next`: 1 and fills key and value (value may be null), or 0 at the end.
+void* sonde_host_foreach_begin(void* session, const HostForeach* spec);
+int64_t sonde_host_foreach_next(void* iterator, void* key, void* value);
+void sonde_host_foreach_end(void* iterator);
+
+// A software stack for functions' frames. 0: no room (recursion without end).
+char* sonde_host_push_frame(void* session, uint64_t size);
+void sonde_host_pop_frame(void* session, char* frame);
+
+// The process that runs the session stands for the current task in host handlers.
+int64_t sonde_host_pid();
+int64_t sonde_host_tid();
+int64_t sonde_host_ppid();
+int64_t sonde_host_uid();
+int64_t sonde_host_euid();
+int64_t sonde_host_gid();
+int64_t sonde_host_egid();
+int64_t sonde_host_cpu();
+void sonde_host_execname(char* dst, uint64_t size);
+int64_t sonde_host_monotonic_ns();
+int64_t sonde_host_realtime_ns();
+int64_t sonde_host_cycles();
+void sonde_host_row_text(void* session, char* dst, uint32_t row, uint32_t which); // which: 0 pp, 1 pn, 2 function
+// ctime(): "Mon Oct  2 15:04:05 2026" of epoch seconds, in UTC.
+void sonde_host_ctime(char* dst, uint64_t size, int64_t seconds);
+}
+
+// Name and address of every function above and of memcpy, memmove, memset, memcmp: what the loader binds.
+struct HostSymbol {
+    const char* name;
+    void* address;
+};
+const HostSymbol* host_symbols(unsigned long* count);
+
+} // namespace sonde

@@ -1,0 +1,37 @@
+// Runs a Plan: loads, attaches, pumps events, runs host handlers, detaches, reports.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+struct SessionOptions {
+    std::string command;      // -c: run by the shell, started stopped, let go when every probe is armed
+    int64_t target_pid = 0;   // -x
+    std::string output;       // -o; empty: standard output
+    double time_limit_s = 0;  // -T; 0: none
+    bool warnings_off = false; // -w
+    bool suppress_auto_print = false;
+    int verbose = 0;
+    bool timing = false;      // -t
+    std::string attach = "";  // "perf_event" forces the older mechanism; empty: newest that works
+    // Gives a verifier refusal its script line: "file:line" and the line's text are in the log through BTF line info.
+};
+
+// Exit status as stap's: 0 success (also when interrupted), 1 on errors. A failed -c command is reported and gives 1.
+// Errors: what could not be loaded or attached, in words; then nothing stays attached.
+Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
+
+// What this kernel has, by trying (never by version).
+struct KernelFeatures {
+    bool uprobe_multi = false;
+    bool may_goto = false;
+};
+KernelFeatures probe_kernel_features();
+
+} // namespace sonde
