@@ -1,0 +1,15 @@
+# Programs that the scripts of tests/run trace, in <build>/tests/triggers. The -O0 and -O2 twins are the same source.
+function(add_run_trigger name source)
+  add_executable(trigger_${name} ${CMAKE_CURRENT_LIST_DIR}/${source})
+  set_target_properties(trigger_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers)
+  # As a user builds a program: without the project's warnings, sanitizers and path mapping.
+  set_target_properties(trigger_${name} PROPERTIES COMPILE_OPTIONS "" LINK_OPTIONS "")
+  target_compile_options(trigger_${name} PRIVATE -g ${ARGN})
+endfunction()
+
+foreach(level O0 O2)
+  add_run_trigger(trace-${level} trace.c -${level})
+  add_run_trigger(values-${level} values.c -${level} -Wno-maybe-uninitialized)
+  add_run_trigger(threads-${level} threads.c -${level})
+  target_link_libraries(trigger_threads-${level} PRIVATE pthread)
+endforeach()
