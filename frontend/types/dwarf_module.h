@@ -101,10 +101,17 @@ class DwarfModule {
     // Variables visible at `address`, innermost scope first (an inner name hides an outer one): parameters and locals of
     // the function (or inlined copy) around it, its enclosing blocks. With `globals`, also the compilation unit's.
     std::vector<Variable> variables_at(Address address, bool globals = false);
+    // The same for one function or inlined copy, when another one begins or goes on at that address (the first instruction
+    // of a function may belong to a copy inlined into it). What is visible: the innermost block of `function` there.
+    std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals = false);
     // Parameters of that function instance in order.
     std::vector<Variable> parameters(const FunctionInstance& function);
     // Where `variable` lives when execution is at `address`.
     Location locate(const Variable& variable, Address address);
+
+    // Link-time address of a global or static variable; add the module's load bias when position_independent().
+    // nullopt: not a global, thread-local, or optimised away.
+    std::optional<Address> global_address(const Variable& variable);
 
     // The function's result; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);

@@ -16,10 +16,10 @@ struct LocationOp {
         Register,   // push user register `operand` (DWARF number)
         Constant,   // push operand
         Deref,      // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
-        Add, Sub, Mul, Div, Mod, And, Or, Xor, Shl, Shr, Sar, // pop b, pop a, push a op b
+        Add, Sub, Mul, Div, Mod, And, Or, Xor, Shl, Shr, Sar, // pop b, pop a, push a op b; Div is signed, Mod is not
         Neg, Not, Abs,
         Eq, Ne, Lt, Le, Gt, Ge, // signed, push 0 or 1
-        Dup, Drop, Swap, Over, Rot, Pick,
+        Dup, Drop, Swap, Over, Rot, Pick, // Pick: push a copy of the entry `operand` below the top (0: the top)
         ThreadBase, // push the thread pointer (fs base)
     } code;
     int64_t operand = 0;

@@ -14,12 +14,22 @@ namespace sonde {
 
 struct Type;
 
+// Fills in a record's members when somebody asks for them (complete()); implemented by the reader that owns the type.
+class TypeSource {
+  public:
+    virtual void complete(Type& record) = 0;
+
+  protected:
+    ~TypeSource() = default;
+};
+
 struct TypeMember {
     std::string name; // empty: anonymous struct or union, whose members are reached through it; C++ bases: the base's name
     const Type* type = nullptr;
     uint64_t byte_offset = 0; // of the storage unit to load
     uint32_t bit_offset = 0;  // bitfields: least significant bit within the unit of type->size bytes (little endian)
     uint32_t bit_size = 0;    // 0: not a bitfield
+    bool is_base = false;     // C++ base class: its members are reached through it, like an anonymous member's
 };
 
 struct Enumerator {
@@ -38,10 +48,15 @@ struct Type {
     bool is_signed = false;        // Integer, Character, Enum
     const Type* target = nullptr;  // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
     std::optional<uint64_t> count; // Array: number of elements of this dimension, if known
-    std::vector<TypeMember> members;     // Struct, Union
+    std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
     std::vector<Enumerator> enumerators; // Enum
     bool incomplete = false;             // a declaration whose definition was not found
+    TypeSource* source = nullptr;        // Struct, Union: members not filled in yet; complete() does it
 };
+
+// Fills in `members` (and, for a declaration whose definition is elsewhere, `size`) of a Struct or Union; looks through
+// typedefs and qualifiers. Returns its argument. find_member() and member_names() do it themselves.
+const Type* complete(const Type* type);
 
 // Without typedefs and const/volatile/restrict/atomic. Never null for a non-null argument except for `const void`.
 const Type* strip(const Type* type);

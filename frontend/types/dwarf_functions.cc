@@ -1,0 +1,323 @@
+// Functions by name: concrete ones, inlined copies, and those that only the symbol table knows.
+//
+// Parameters of unoptimised code live in the frame and are stored there by the prologue, so a probe on the first
+// instruction would read garbage. `body` is where they are right: the address that the compiler marked as the end of the
+// prologue (DWARF 5, section 6.2.2) or, where it marks none, the second row of the function's line table, as debuggers do.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <dwarf.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+
+bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?[\\") != std::string_view::npos; }
+
+bool glob_matches(const std::string& pattern, const char* text) {
+    if (pattern == "*")
+        return true;
+    return has_wildcard(pattern) ? fnmatch(pattern.c_str(), text, 0) == 0 : pattern == text;
+}
+
+bool flag_attribute(Dwarf_Die& die, unsigned name) {
+    Dwarf_Attribute attribute;
+    bool flag = false;
+    return dwarf_attr_integrate(&die, name, &attribute) && dwarf_formflag(&attribute, &flag) == 0 && flag;
+}
+
+std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (!dwarf_attr_integrate(&die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
+        return std::nullopt;
+    return value;
+}
+
+const char* string_attribute(Dwarf_Die& die, unsigned name) {
+    Dwarf_Attribute attribute;
+    return dwarf_attr_integrate(&die, name, &attribute) ? dwarf_formstring(&attribute) : nullptr;
+}
+
+namespace {
+
+bool line_matches(const FunctionPattern& pattern, int line) {
+    switch (pattern.line_kind) {
+    case FunctionPattern::Absolute:
+        return line == pattern.line;
+    case FunctionPattern::LineRange:
+        return line >= pattern.line && line <= pattern.line_end;
+    case FunctionPattern::None:
+    case FunctionPattern::Relative:
+    case FunctionPattern::Wildcard:
+    case FunctionPattern::Nearest:
+        break;
+    }
+    return true;
+}
+
+// "f<int>" and "f<(anonymous namespace)::T>" are both found as "f".
+std::string without_template_arguments(std::string_view name) {
+    if (name.empty() || name.back() != '>' || name.starts_with("operator"))
+        return std::string(name);
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 0;) {
+        if (name[i] == '>')
+            depth++;
+        else if (name[i] == '<' && --depth == 0)
+            return std::string(name.substr(0, i));
+    }
+    return std::string(name);
+}
+
+// The one register that an expression consists of, or that it is relative to; -1 for anything else.
+int base_register(const Dwarf_Op& op) {
+    if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31)
+        return op.atom - DW_OP_reg0;
+    if (op.atom >= DW_OP_breg0 && op.atom <= DW_OP_breg31)
+        return op.atom - DW_OP_breg0;
+    return -1;
+}
+
+} // namespace
+
+bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern) {
+    if (pattern == "*")
+        return true;
+    const char* name = bare_name(function);
+    if (!name)
+        return false;
+    if (glob_matches(pattern, name))
+        return true;
+    if (is_c_language(function.unit->language))
+        return false;
+    FunctionRef naming = naming_entry(function);
+    if (naming->scope != no_index) {
+        // "ns::C::f" and, shorter, "C::f".
+        std::string qualified = qualified_name(function);
+        for (size_t at = 0; at != std::string::npos;) {
+            if (glob_matches(pattern, qualified.c_str() + at))
+                return true;
+            at = qualified.find("::", at);
+            at = at == std::string::npos ? at : at + 2;
+        }
+    }
+    if (pattern.find('<') == std::string::npos && strchr(name, '<')) {
+        std::string plain = without_template_arguments(name);
+        return glob_matches(pattern, plain.c_str()) ||
+               (naming->scope != no_index &&
+                glob_matches(pattern, (scope_prefix(*naming.unit, naming->scope) + plain).c_str()));
+    }
+    if (pattern.starts_with("_Z")) {
+        Dwarf_Die die;
+        const char* linkage = die_of(function, &die) ? string_attribute(die, DW_AT_linkage_name) : nullptr;
+        return linkage && glob_matches(pattern, linkage);
+    }
+    return false;
+}
+
+// True if parameters have a fixed home in the frame that the prologue fills.
+bool DwarfReader::keeps_parameters_in_frame(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Op* base = nullptr;
+    size_t base_length = 0;
+    bool cfa_base = false;
+    if (dwarf_attr_integrate(&die, DW_AT_frame_base, &attribute) &&
+        dwarf_getlocation(&attribute, &base, &base_length) == 0 && base_length == 1)
+        cfa_base = base[0].atom == DW_OP_call_frame_cfa;
+    bool parameters = false, in_frame = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            return true;
+        parameters = true;
+        Dwarf_Op* ops = nullptr;
+        size_t length = 0;
+        // A location list says itself where it holds; only a single location is blind to the prologue.
+        if (!dwarf_attr_integrate(&child, DW_AT_location, &attribute) ||
+            dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
+            return true;
+        if (ops[0].atom == DW_OP_fbreg) {
+            // Above the CFA are the arguments that the caller put on the stack; they are right from the start.
+            in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0;
+        } else {
+            int reg = base_register(ops[0]);
+            in_frame = ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 && (reg == 6 || reg == 7);
+        }
+        return !in_frame;
+    });
+    if (parameters)
+        return in_frame;
+    // Without parameters nothing depends on the prologue but locals; gcc writes its options into the producer, and
+    // clang uses rbp as the frame base only in unoptimised code.
+    Dwarf_Die unit;
+    const char* producer = dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
+    if (producer && strncmp(producer, "GNU C", 5) == 0) {
+        const char* level = strstr(producer, " -O");
+        return !level || level[3] == '0';
+    }
+    return base && base_length == 1 && base_register(base[0]) == 6 && producer && strstr(producer, "clang");
+}
+
+Address DwarfReader::find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high) {
+    if (!keeps_parameters_in_frame(die))
+        return entry;
+    const std::vector<LineRow>& all = rows(unit);
+    auto first = std::lower_bound(all.begin(), all.end(), entry,
+                                  [](const LineRow& row, Address address) { return row.address < address; });
+    Address second = entry;
+    for (auto row = first; row != all.end() && row->address < high && !row->end_sequence; ++row) {
+        if (row->prologue_end)
+            return row->address;
+        if (row->address > entry && second == entry)
+            second = row->address;
+    }
+    return second;
+}
+
+std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function) {
+    Dwarf_Die die;
+    const char* bare = bare_name(function);
+    if (!function->has_code || !bare || !die_of(function, &die))
+        return std::nullopt;
+    RangeList code = ranges(die);
+    FunctionInstance instance;
+    instance.inlined = function->inlined;
+    Dwarf_Attribute attribute;
+    Dwarf_Word distance = 0;
+    Dwarf_Addr entry = 0;
+    if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formaddr(&attribute, &entry) == 0)
+        instance.entry = entry;
+    else if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formudata(&attribute, &distance) == 0)
+        instance.entry = code.base + distance; // DWARF 5, section 2.18
+    else if (!code.ranges.empty())
+        // The first range is where a function begins; a cold part split off it may have lower addresses.
+        instance.entry = instance.inlined ? std::min_element(code.ranges.begin(), code.ranges.end())->first
+                                          : code.ranges.front().first;
+    if (instance.entry == 0 || !is_executable(instance.entry))
+        return std::nullopt;
+    instance.low = instance.high = instance.entry;
+    Address entry_range_end = instance.entry;
+    for (auto [low, high] : code.ranges) {
+        instance.low = std::min(instance.low, low);
+        instance.high = std::max(instance.high, high);
+        if (instance.entry >= low && instance.entry < high)
+            entry_range_end = high;
+    }
+    instance.name = qualified_name(function);
+    if (instance.name.empty())
+        instance.name = bare;
+    if (!is_c_language(function.unit->language)) {
+        const char* linkage = string_attribute(die, DW_AT_linkage_name);
+        if (!linkage)
+            linkage = string_attribute(die, DW_AT_MIPS_linkage_name);
+        instance.linkage_name = linkage ? linkage : "";
+    }
+    const char* file = dwarf_decl_file(&die);
+    instance.file = file ? file : "";
+    if (dwarf_decl_line(&die, &instance.line) != 0)
+        instance.line = 0;
+    instance.external = flag_attribute(die, DW_AT_external);
+    instance.body = instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
+    instance.die = pack(die);
+    return instance;
+}
+
+const FunctionInstance* DwarfReader::instance(FunctionRef function) {
+    if (!function)
+        return nullptr;
+    auto [entry, added] = instances_[function.unit].try_emplace(function.index);
+    if (added)
+        entry->second = make_instance(function);
+    return entry->second ? &*entry->second : nullptr;
+}
+
+FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
+    FunctionInstance instance;
+    instance.name = symbol.name;
+    instance.external = symbol.global;
+    instance.entry = instance.body = instance.low = symbol.address;
+    instance.high = symbol.address + symbol.size;
+    instance.has_debug_info = false;
+    return instance;
+}
+
+std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
+    std::vector<FunctionInstance> found;
+    for (Unit& unit : units()) {
+        scan(unit);
+        for (uint32_t i = 0; i < unit.functions.size(); i++) {
+            FunctionRef function{&unit, i};
+            if (!function->has_code || function->declaration || !name_matches(function, pattern.function))
+                continue;
+            const FunctionInstance* candidate = instance(function);
+            if (candidate && file_matches(pattern.file, candidate->file) && line_matches(pattern, candidate->line))
+                found.push_back(*candidate);
+        }
+    }
+    if (pattern.file.empty() && pattern.line_kind == FunctionPattern::None) {
+        std::set<Address> entries;
+        for (const FunctionInstance& function : found)
+            if (!function.inlined)
+                entries.insert(function.entry);
+        for (const Symbol& symbol : symbols()) {
+            if (!glob_matches(pattern.function, symbol.name) || entries.contains(symbol.address))
+                continue;
+            FunctionRef around = enclosing_subprogram(function_at(symbol.address));
+            const FunctionInstance* known = instance(around);
+            if (!known) {
+                found.push_back(symbol_instance(symbol));
+            } else if (known->entry == symbol.address && !has_wildcard(pattern.function)) {
+                // Another name of a function that is described under its first one. A wildcard finds it only once.
+                found.push_back(*known);
+                found.back().name = symbol.name;
+            }
+            // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
+        }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const FunctionInstance& a, const FunctionInstance& b) {
+        if (a.entry != b.entry)
+            return a.entry < b.entry;
+        if (a.name != b.name)
+            return a.name < b.name;
+        return a.inlined < b.inlined;
+    });
+    // A constructor's variants share one body; two inlined copies may begin at one address only by different names.
+    auto same = [](const FunctionInstance& a, const FunctionInstance& b) {
+        return a.entry == b.entry && a.name == b.name && a.inlined == b.inlined;
+    };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+    return found;
+}
+
+std::vector<std::string> DwarfReader::function_names() {
+    std::set<std::string> names;
+    for (Unit& unit : units()) {
+        scan(unit);
+        for (uint32_t i = 0; i < unit.functions.size(); i++)
+            if (FunctionRef function{&unit, i}; function->has_code && !function->declaration)
+                names.insert(is_c_language(unit.language) && bare_name(function) ? bare_name(function)
+                                                                                 : qualified_name(function));
+    }
+    for (const Symbol& symbol : symbols()) {
+        FunctionRef around = enclosing_subprogram(function_at(symbol.address));
+        const FunctionInstance* known = instance(around);
+        if (!known || known->entry == symbol.address)
+            names.insert(symbol.name);
+    }
+    names.erase("");
+    return {names.begin(), names.end()};
+}
+
+const Type* DwarfReader::result_type(const FunctionInstance& function) {
+    Dwarf_Die die;
+    if (!function.has_debug_info || !unpack(function.die, &die))
+        return nullptr;
+    const Type* type = type_of(die);
+    complete_deep(type);
+    return type;
+}
+
+} // namespace sonde

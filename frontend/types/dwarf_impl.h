@@ -1,0 +1,305 @@
+// Inside of DwarfModule: one reader object whose methods are spread over the dwarf_*.cc files by topic.
+//
+// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (dwarf_scan.cc) that remembers only
+// functions, inlined copies, globals and type definitions. Names, types, ranges and locations are then read through
+// libdw for the few DIEs that matter. Everything is made on first use: opening a file reads headers only.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include "frontend/types/dwarf_module.h"
+
+namespace sonde {
+
+constexpr uint32_t no_index = UINT32_MAX;
+// Debug information is input like any other: chains of references and nested scopes end here.
+constexpr int max_die_depth = 256;
+
+// An ELF file that stays open; movable owner.
+struct ElfImage {
+    std::string path;
+    int fd = -1;
+    Elf* elf = nullptr;
+
+    ElfImage() = default;
+    ElfImage(ElfImage&& other) noexcept { *this = std::move(other); }
+    ElfImage& operator=(ElfImage&& other) noexcept;
+    ~ElfImage();
+
+    // Errors: missing, no permission, not ELF, truncated, not for this machine.
+    static Result<ElfImage> open(const std::string& path);
+    std::string build_id() const;
+    // The section with that name, if it has contents in this file.
+    Elf_Scn* section(const char* name) const;
+};
+
+struct Segment {
+    Address address = 0;
+    uint64_t memory_size = 0;
+    uint64_t file_size = 0;
+    uint64_t file_offset = 0;
+    bool executable = false;
+};
+
+struct Symbol {
+    const char* name = nullptr; // in the ELF file's string table
+    Address address = 0;
+    uint64_t size = 0;
+    bool global = false;
+};
+
+// A namespace, class or function that encloses others: parts of a qualified name.
+struct ScopeEntry {
+    const char* name = nullptr; // null: anonymous
+    uint32_t parent = no_index;
+    bool is_namespace = false;
+};
+
+// A DW_TAG_subprogram or DW_TAG_inlined_subroutine.
+struct FunctionEntry {
+    Dwarf_Off offset = 0;
+    const char* name = nullptr;             // its own DW_AT_name
+    const unsigned char* origin = nullptr;  // value of DW_AT_abstract_origin or DW_AT_specification
+    uint16_t origin_form = 0;
+    bool inlined = false;
+    bool has_code = false;
+    bool declaration = false;
+    uint32_t scope = no_index;  // enclosing namespace or class, in Unit::scopes
+    uint32_t parent = no_index; // enclosing function, in Unit::functions
+};
+
+struct NamedEntry {
+    Dwarf_Off offset = 0;
+    const char* name = nullptr; // null: look it up through the DIE (a specification)
+    int tag = 0;
+    bool declaration = false;
+    uint32_t scope = no_index;
+};
+
+// Addresses [low, high) whose innermost function is `function`. A unit's spans do not overlap.
+struct Span {
+    Address low = 0, high = 0;
+    uint32_t function = no_index;
+};
+
+struct Unit {
+    Dwarf* dwarf = nullptr; // of `die`; a split unit's is not the module's
+    Dwarf_Die unit_die;     // has the line table and ranges (a skeleton, for split units)
+    Dwarf_Die die;          // has the children
+    Dwarf_Off begin = 0, end = 0; // of the header and behind the last DIE, in `dwarf`'s section
+    int version = 0;
+    int language = 0;
+
+    bool scanned = false;
+    std::vector<ScopeEntry> scopes;
+    std::vector<FunctionEntry> functions; // in order of offset
+    std::vector<NamedEntry> types;        // struct, union, class, enum
+    std::vector<NamedEntry> variables;    // outside functions
+
+    bool spans_built = false;
+    std::vector<Span> spans; // sorted
+};
+
+// A function of a unit; `unit` null is none.
+struct FunctionRef {
+    Unit* unit = nullptr;
+    uint32_t index = no_index;
+    explicit operator bool() const { return unit != nullptr; }
+    const FunctionEntry& operator*() const { return unit->functions[index]; }
+    const FunctionEntry* operator->() const { return &unit->functions[index]; }
+    bool operator==(const FunctionRef&) const = default;
+};
+
+struct RangeList {
+    std::vector<std::pair<Address, Address>> ranges;
+    Address base = 0; // what DW_AT_entry_pc as a constant counts from
+};
+
+// One row of a line table, decoded.
+struct LineRow {
+    Address address = 0;
+    const char* file = nullptr; // unique per file within a unit
+    int line = 0;
+    bool is_statement = false;
+    bool end_sequence = false;
+    bool prologue_end = false;
+};
+
+class DwarfReader : private TypeSource {
+  public:
+    DwarfReader() = default;
+    DwarfReader(const DwarfReader&) = delete;
+    DwarfReader& operator=(const DwarfReader&) = delete;
+    ~DwarfReader();
+
+    // dwarf_open.cc
+    Result<void> open(const std::string& path);
+    bool has_debug_info();
+    bool position_independent() const { return type_ == ET_DYN; }
+    std::optional<uint64_t> file_offset(Address address) const;
+    const std::string& path() const { return main_.path; }
+    const std::string& build_id() const { return build_id_; }
+
+    // dwarf_functions.cc
+    std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
+    std::vector<std::string> function_names();
+    const Type* result_type(const FunctionInstance& function);
+
+    // dwarf_lines.cc
+    std::vector<Statement> statements(const FunctionPattern& pattern);
+    std::optional<Statement> statement_at(Address address);
+    std::vector<std::string> source_files();
+    std::vector<int> statement_lines(std::string_view file);
+
+    // dwarf_scopes.cc
+    std::vector<Variable> variables_at(Address address, bool globals);
+    std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
+    std::vector<Variable> parameters(const FunctionInstance& function);
+
+    // dwarf_location.cc
+    Location locate(const Variable& variable, Address address);
+    Location result_location(const FunctionInstance& function);
+    std::optional<Address> global_address(const Variable& variable);
+
+  private:
+    friend class LocationTranslator;
+
+    // dwarf_open.cc: the debug information, opened on first use; null if there is none.
+    Dwarf* dwarf();
+    ElfImage find_debug_file();
+    void load_segments();
+    const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
+    bool is_executable(Address address) const { return file_offset(address).has_value(); }
+    std::optional<int64_t> thread_local_bias(); // from a TLS offset to the thread pointer, for executables
+
+    // dwarf_scan.cc
+    std::deque<Unit>& units();
+    void scan(Unit& unit);
+    Unit* unit_at(Address address);
+    Unit* unit_of_offset(Dwarf* dwarf, Dwarf_Off offset);
+    const std::vector<Span>& spans(Unit& unit);
+    // The innermost function or inlined copy with code at `address`.
+    FunctionRef function_at(Address address);
+    FunctionRef function_at(Unit& unit, Address address);
+    // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.
+    FunctionRef enclosing_subprogram(FunctionRef function) const;
+    FunctionRef find_function(DieOffset die);
+    // The entry that carries the name: follows abstract origins and specifications. Its name is null if there is none.
+    FunctionRef naming_entry(FunctionRef function);
+    const char* bare_name(FunctionRef function);
+    std::string qualified_name(FunctionRef function);
+    std::string scope_prefix(const Unit& unit, uint32_t scope) const;
+    RangeList ranges(Dwarf_Die& die);
+
+    // A DieOffset is an offset with the number of its debug file in the upper 16 bits.
+    DieOffset pack(Dwarf_Die& die);
+    bool unpack(DieOffset packed, Dwarf_Die* die);
+    int dwarf_index(Dwarf* dwarf);
+    bool die_of(FunctionRef function, Dwarf_Die* die);
+
+    // dwarf_functions.cc
+    bool name_matches(FunctionRef function, const std::string& pattern);
+    const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
+    std::optional<FunctionInstance> make_instance(FunctionRef function);
+    FunctionInstance symbol_instance(const Symbol& symbol);
+    // Where parameters are right; `entry` if the code is optimised.
+    Address find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high);
+    bool keeps_parameters_in_frame(Dwarf_Die& die);
+
+    // dwarf_lines.cc
+    const std::vector<LineRow>& rows(Unit& unit); // sorted by address
+    bool has_file(Unit& unit, const std::string& pattern);
+    const LineRow* row_at(Unit& unit, Address address);
+    // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
+    std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
+
+    // dwarf_scopes.cc
+    std::vector<Variable> variables_in(FunctionRef function, Address address, bool globals);
+    void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only);
+    // The function around `address` that `die`, a variable, belongs to.
+    FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
+    std::optional<Variable> make_variable(Dwarf_Die& die);
+    void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
+    // The definition of a declared global with that name; false if no unit defines it.
+    bool find_global(const char* name, Unit* first, Dwarf_Die* die);
+
+    // dwarf_types.cc
+    const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
+    const Type* type_from(Dwarf_Die& type_die);
+    Type* make_type(Dwarf_Die& die);
+    void complete(Type& record) override;
+    void complete_deep(const Type* type);
+    void add_members(Dwarf_Die& record, Type& type, int depth);
+    void add_member(Dwarf_Die& die, Type& type, bool base);
+    bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
+    bool type_die(const Type* type, Dwarf_Die* die) const;
+
+    ElfImage main_;
+    ElfImage debug_; // empty: the debug information is in main_, or missing
+    std::string build_id_;
+    int type_ = ET_NONE;
+    std::vector<Segment> segments_;
+    std::optional<int64_t> thread_local_bias_;
+    bool debug_searched_ = false;
+    Dwarf* dwarf_ = nullptr;
+    bool dwarf_opened_ = false;
+    std::vector<Dwarf*> dwarfs_; // what a DieOffset's upper bits mean
+    Dwarf_CFI* eh_frame_ = nullptr;
+    bool eh_frame_opened_ = false;
+
+    bool symbols_loaded_ = false;
+    std::vector<Symbol> symbols_;
+
+    bool units_listed_ = false;
+    std::deque<Unit> units_;
+    bool unit_spans_built_ = false;
+    std::vector<std::pair<Span, Unit*>> unit_spans_;
+
+    // Functions and rows by unit.
+    std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> instances_;
+    std::unordered_map<const Unit*, std::vector<LineRow>> rows_;
+
+    std::unordered_map<const void*, Type*> types_by_die_;
+    std::unordered_map<const Type*, Dwarf_Die> dies_by_type_;
+    std::deque<Type> types_;
+    int type_depth_ = 0;
+    bool definitions_indexed_ = false;
+    std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
+};
+
+class DwarfModule::Impl : public DwarfReader {};
+
+// Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
+bool file_matches(const std::string& pattern, std::string_view path);
+// fnmatch() without special treatment of `/`; plain comparison when the pattern has no wildcard.
+bool glob_matches(const std::string& pattern, const char* text);
+bool has_wildcard(std::string_view pattern);
+bool is_c_language(int language); // a DW_LANG_ code
+
+// An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
+// abstract origins and specifications.
+bool flag_attribute(Dwarf_Die& die, unsigned name);
+std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name);
+const char* string_attribute(Dwarf_Die& die, unsigned name);
+
+// Calls `visit(child)` for each child; stops when it returns false. Bounded.
+template <typename Visit> void for_each_child(Dwarf_Die& die, Visit visit) {
+    Dwarf_Die child;
+    if (dwarf_child(&die, &child) != 0)
+        return;
+    // Siblings only ever move forward inside a unit, so the number of steps is bounded by its size; libdw checks that.
+    do {
+        if (!visit(child))
+            return;
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+} // namespace sonde

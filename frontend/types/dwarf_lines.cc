@@ -1,0 +1,302 @@
+// Statements: line tables by file, line and function, and the other way round.
+//
+// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2). Optimised code has many rows of
+// one line; each contiguous run of them, inside one function or inlined copy, is one place where the statement begins.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+
+bool file_matches(const std::string& pattern, std::string_view path) {
+    if (pattern.empty() || pattern == "*")
+        return true;
+    if (!has_wildcard(pattern)) {
+        if (!path.ends_with(pattern))
+            return false;
+        return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '/';
+    }
+    std::string text(path);
+    for (size_t at = 0; at != std::string::npos;) {
+        if (fnmatch(pattern.c_str(), text.c_str() + at, 0) == 0)
+            return true;
+        at = text.find('/', at);
+        at = at == std::string::npos ? at : at + 1;
+    }
+    return false;
+}
+
+namespace {
+
+// Remembers per file name (they are unique pointers within a unit) whether it matches.
+class FileFilter {
+  public:
+    explicit FileFilter(const std::string& pattern) : pattern_(pattern) {}
+    bool matches(const char* file) {
+        if (!file)
+            return false;
+        if (file != last_) {
+            last_ = file;
+            auto [entry, added] = known_.try_emplace(file, false);
+            if (added)
+                entry->second = file_matches(pattern_, file);
+            last_matches_ = entry->second;
+        }
+        return last_matches_;
+    }
+
+  private:
+    const std::string& pattern_;
+    std::unordered_map<const char*, bool> known_;
+    const char* last_ = nullptr;
+    bool last_matches_ = false;
+};
+
+// "3-5, 7": at most four ranges, then "...".
+std::string spell_lines(const std::set<int>& lines) {
+    std::string text;
+    int ranges = 0;
+    for (auto line = lines.begin(); line != lines.end();) {
+        int first = *line, last = first;
+        while (++line != lines.end() && *line == last + 1)
+            last = *line;
+        if (ranges++ == 4)
+            return text + ", ...";
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+        if (last != first)
+            text += fmt::format("-{}", last);
+    }
+    return text;
+}
+
+} // namespace
+
+const std::vector<LineRow>& DwarfReader::rows(Unit& unit) {
+    auto [entry, added] = rows_.try_emplace(&unit);
+    std::vector<LineRow>& all = entry->second;
+    if (!added)
+        return all;
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(&unit.unit_die, &lines, &count) != 0)
+        return all;
+    all.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Line* line = dwarf_onesrcline(lines, i);
+        LineRow row;
+        if (!line || dwarf_lineaddr(line, &row.address) != 0 || dwarf_lineno(line, &row.line) != 0)
+            continue;
+        row.file = dwarf_linesrc(line, nullptr, nullptr);
+        dwarf_linebeginstatement(line, &row.is_statement);
+        dwarf_lineendsequence(line, &row.end_sequence);
+        dwarf_lineprologueend(line, &row.prologue_end);
+        all.push_back(row);
+    }
+    // libdw sorts; a corrupt table must not break the searches that rely on it.
+    auto before = [](const LineRow& a, const LineRow& b) { return a.address < b.address; };
+    if (!std::is_sorted(all.begin(), all.end(), before))
+        std::stable_sort(all.begin(), all.end(), before);
+    return all;
+}
+
+bool DwarfReader::has_file(Unit& unit, const std::string& pattern) {
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrcfiles(&unit.unit_die, &files, &count) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char* name = dwarf_filesrc(files, i, nullptr, nullptr);
+        if (name && file_matches(pattern, name))
+            return true;
+    }
+    return false;
+}
+
+const LineRow* DwarfReader::row_at(Unit& unit, Address address) {
+    const std::vector<LineRow>& all = rows(unit);
+    auto after = std::upper_bound(all.begin(), all.end(), address,
+                                  [](Address value, const LineRow& row) { return value < row.address; });
+    if (after == all.begin())
+        return nullptr;
+    const LineRow* row = &*std::prev(after);
+    return row->end_sequence ? nullptr : row;
+}
+
+std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
+    std::vector<Statement> found;
+    if (pattern.line_kind == FunctionPattern::None) {
+        for (FunctionInstance& function : functions(pattern)) {
+            Statement statement;
+            statement.address = function.entry;
+            statement.file = function.file;
+            statement.line = function.line;
+            statement.function = std::move(function);
+            found.push_back(std::move(statement));
+        }
+        return found;
+    }
+
+    FunctionPattern effective = pattern;
+    if (pattern.line_kind == FunctionPattern::Nearest) {
+        // The nearest line that any function of that name has; of two equally near ones the later.
+        FunctionPattern every = pattern;
+        every.line_kind = FunctionPattern::Wildcard;
+        std::optional<int> nearest;
+        for (const Statement& statement : statements(every)) {
+            int distance = std::abs(statement.line - pattern.line);
+            int best = nearest ? std::abs(*nearest - pattern.line) : INT_MAX;
+            if (distance < best || (distance == best && statement.line > *nearest))
+                nearest = statement.line;
+        }
+        if (!nearest)
+            return found;
+        effective.line_kind = FunctionPattern::Absolute;
+        effective.line = effective.line_end = *nearest;
+    }
+
+    FileFilter files(effective.file);
+    bool any_function = effective.function == "*";
+    for (Unit& unit : units()) {
+        // First the cheap questions: does the unit have such a function, and such a file?
+        if (!any_function) {
+            scan(unit);
+            bool has_function = false;
+            for (uint32_t i = 0; i < unit.functions.size() && !has_function; i++)
+                has_function = unit.functions[i].has_code && name_matches({&unit, i}, effective.function);
+            if (!has_function)
+                continue;
+        }
+        if (!effective.file.empty() && !has_file(unit, effective.file))
+            continue;
+
+        // The run that the rows so far belong to: its file, line and function.
+        const char* run_file = nullptr;
+        int run_line = 0;
+        FunctionRef run_function;
+        for (const LineRow& row : rows(unit)) {
+            if (row.end_sequence) {
+                run_file = nullptr;
+                continue;
+            }
+            // Line 0 is code that no line asked for; it does not end a run, and neither do rows that are no statements.
+            if (!row.is_statement || row.line == 0)
+                continue;
+            bool candidate = files.matches(row.file);
+            if (candidate && effective.line_kind == FunctionPattern::Absolute)
+                candidate = row.line == effective.line;
+            else if (candidate && effective.line_kind == FunctionPattern::LineRange)
+                candidate = row.line >= effective.line && row.line <= effective.line_end;
+            if (!candidate) {
+                run_file = nullptr;
+                continue;
+            }
+            FunctionRef function = function_at(unit, row.address);
+            bool same_run = row.file == run_file && row.line == run_line && function == run_function;
+            run_file = row.file;
+            run_line = row.line;
+            run_function = function;
+            if (same_run || !function || !name_matches(function, effective.function))
+                continue;
+            const FunctionInstance* around = instance(function);
+            if (!around)
+                continue;
+            if (effective.line_kind == FunctionPattern::Relative && row.line != around->line + effective.line)
+                continue;
+            found.push_back({row.address, row.file, row.line, *around});
+        }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Statement& a, const Statement& b) {
+        return a.address != b.address ? a.address < b.address : a.line < b.line;
+    });
+    auto same = [](const Statement& a, const Statement& b) { return a.address == b.address && a.line == b.line; };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+    return found;
+}
+
+std::optional<Statement> DwarfReader::statement_at(Address address) {
+    if (!is_executable(address))
+        return std::nullopt;
+    Statement statement;
+    statement.address = address;
+    if (Unit* unit = unit_at(address)) {
+        if (const LineRow* row = row_at(*unit, address)) {
+            statement.file = row->file ? row->file : "";
+            statement.line = row->line;
+        }
+        if (const FunctionInstance* function = instance(function_at(*unit, address))) {
+            statement.function = *function;
+            return statement;
+        }
+    }
+    // Without debug information the symbol table still knows the function.
+    const std::vector<Symbol>& all = symbols();
+    auto after = std::upper_bound(all.begin(), all.end(), address,
+                                  [](Address value, const Symbol& symbol) { return value < symbol.address; });
+    if (after == all.begin())
+        return std::nullopt;
+    const Symbol& symbol = *std::prev(after);
+    // Hand-written assembler often gives no size: such a symbol reaches up to the next.
+    if (symbol.size != 0 && address - symbol.address >= symbol.size)
+        return std::nullopt;
+    statement.function = symbol_instance(symbol);
+    return statement;
+}
+
+std::vector<std::string> DwarfReader::source_files() {
+    std::set<std::string> paths;
+    for (Unit& unit : units()) {
+        Dwarf_Files* files = nullptr;
+        size_t count = 0;
+        if (dwarf_getsrcfiles(&unit.unit_die, &files, &count) != 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            const char* name = dwarf_filesrc(files, i, nullptr, nullptr);
+            // libdw puts a file of that name in front where the table does not begin with one.
+            if (name && *name && strcmp(name, "???") != 0)
+                paths.insert(name);
+        }
+    }
+    return {paths.begin(), paths.end()};
+}
+
+std::vector<int> DwarfReader::statement_lines(std::string_view file) {
+    std::string pattern(file);
+    FileFilter files(pattern);
+    std::set<int> lines;
+    for (Unit& unit : units()) {
+        if (!has_file(unit, pattern))
+            continue;
+        for (const LineRow& row : rows(unit))
+            if (row.is_statement && !row.end_sequence && row.line != 0 && files.matches(row.file) &&
+                is_executable(row.address))
+                lines.insert(row.line);
+    }
+    return {lines.begin(), lines.end()};
+}
+
+std::string DwarfReader::describe_lines(FunctionRef function,
+                                        const std::vector<std::pair<Address, Address>>& available) {
+    const FunctionInstance* around = instance(function);
+    std::set<int> lines;
+    if (!around)
+        return "";
+    for (auto [low, high] : available) {
+        low = std::max(low, around->low);
+        high = std::min(high, around->high);
+        const std::vector<LineRow>& all = rows(*function.unit);
+        auto row = std::lower_bound(all.begin(), all.end(), low,
+                                    [](const LineRow& entry, Address address) { return entry.address < address; });
+        for (; row != all.end() && row->address < high; ++row)
+            if (row->is_statement && !row->end_sequence && row->line != 0 && row->file && row->file == around->file &&
+                function_at(*function.unit, row->address) == function)
+                lines.insert(row->line);
+    }
+    return spell_lines(lines);
+}
+
+} // namespace sonde

@@ -1,0 +1,738 @@
+// Location expressions to data: DWARF 5, section 2.5 and 2.6, evaluated as far as a compiler can.
+//
+// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the frame
+// base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's memory or
+// control flow ends in Unavailable with the reason in words.
+#include <algorithm>
+#include <cstring>
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t max_operations = 1024;
+
+Location unavailable(std::string why) {
+    Location location;
+    location.why = std::move(why);
+    return location;
+}
+
+// Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
+bool is_readable(uint64_t reg) { return reg <= 16; }
+
+std::string unreadable_register(uint64_t reg) {
+    if (reg >= 17 && reg <= 32)
+        return fmt::format("is in the vector register xmm{}, which a probe cannot read", reg - 17);
+    if (reg >= 33 && reg <= 40)
+        return "is in a floating point register, which a probe cannot read";
+    return fmt::format("is in register {}, which a probe cannot read", reg);
+}
+
+} // namespace
+
+// Translates the expressions that one variable's location is made of.
+class LocationTranslator {
+  public:
+    LocationTranslator(DwarfReader& reader, Address address, FunctionRef subprogram)
+        : reader_(reader), address_(address), subprogram_(subprogram) {}
+
+    // `attribute` is where the expression comes from; null for CFI's.
+    Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+        Location whole;
+        std::vector<Location::Piece> pieces;
+        reset();
+        if (count == 0)
+            return unavailable("optimized out at this address");
+        for (size_t i = 0; i < count; i++) {
+            const Dwarf_Op& op = ops[i];
+            if (op.atom == DW_OP_piece || op.atom == DW_OP_bit_piece) {
+                uint64_t bytes = op.number;
+                if (op.atom == DW_OP_bit_piece) {
+                    if (op.number % 8 != 0 || op.number2 != 0)
+                        return unavailable("is composed of single bits");
+                    bytes = op.number / 8;
+                }
+                if (bytes > UINT32_MAX || pieces.size() >= 256)
+                    return unavailable("has a corrupt location");
+                pieces.push_back({static_cast<uint32_t>(bytes), finish(true)});
+                reset();
+                continue;
+            }
+            if (done_)
+                return unavailable("has a corrupt location");
+            if (!step(attribute, op))
+                return unavailable(why_);
+        }
+        if (pieces.empty())
+            return finish(false);
+        whole.kind = Location::Pieces;
+        whole.pieces = std::move(pieces);
+        bool any = std::any_of(whole.pieces.begin(), whole.pieces.end(),
+                               [](const Location::Piece& piece) { return piece.place.kind != Location::Unavailable; });
+        return any ? whole : whole.pieces.front().place;
+    }
+
+    // Leaves the value of an expression (not a location: CFA, frame base) on the stack.
+    bool push_value(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+        if (++depth_ > 8 || count == 0)
+            return fail("has a location that refers to itself");
+        for (size_t i = 0; i < count; i++) {
+            // The frame base as a register is the register's content (DWARF 5, section 3.3.5).
+            if (count == 1 && (ops[i].atom == DW_OP_regx || (ops[i].atom >= DW_OP_reg0 && ops[i].atom <= DW_OP_reg31)))
+                return push_register(ops[i].atom == DW_OP_regx ? ops[i].number : ops[i].atom - DW_OP_reg0, 0);
+            if (!step(attribute, ops[i]))
+                return false;
+            if (done_ && i + 1 != count)
+                return fail("has a corrupt location");
+        }
+        bool is_value = !done_ || result_.kind == Location::Value;
+        done_ = false;
+        result_ = {};
+        depth_--;
+        return is_value ? true : fail("has a location that a probe cannot evaluate");
+    }
+
+    const std::string& why() const { return why_; }
+
+  private:
+    using Code = LocationOp::Code;
+
+    void reset() {
+        ops_.clear();
+        result_ = {};
+        done_ = false;
+    }
+
+    // What the operations since the last piece describe.
+    Location finish(bool piece) {
+        if (done_) {
+            if (result_.kind == Location::Value)
+                result_.ops = std::move(ops_);
+            return std::move(result_);
+        }
+        if (ops_.empty())
+            return unavailable(piece ? "this part is optimized out" : "optimized out at this address");
+        Location memory;
+        memory.kind = Location::Memory;
+        memory.ops = std::move(ops_);
+        return memory;
+    }
+
+    bool fail(std::string why) {
+        why_ = std::move(why);
+        return false;
+    }
+
+    bool push(Code code, int64_t operand = 0) {
+        if (ops_.size() >= max_operations)
+            return fail("has a location that is too long");
+        ops_.push_back({code, operand});
+        return true;
+    }
+
+    bool push_register(uint64_t reg, int64_t offset) {
+        if (!is_readable(reg))
+            return fail(unreadable_register(reg));
+        return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
+    }
+
+    // Adds a constant, merging it with one just added: frame base and offset become one.
+    bool add(int64_t value) {
+        size_t size = ops_.size();
+        if (size >= 2 && ops_[size - 1].code == LocationOp::Add && ops_[size - 2].code == LocationOp::Constant) {
+            uint64_t sum = static_cast<uint64_t>(ops_[size - 2].operand) + static_cast<uint64_t>(value);
+            ops_[size - 2].operand = static_cast<int64_t>(sum);
+            if (sum == 0)
+                ops_.resize(size - 2);
+            return true;
+        }
+        if (value == 0)
+            return true;
+        return push(LocationOp::Constant, value) && push(LocationOp::Add);
+    }
+
+    bool finish_with(Location::Kind kind) {
+        result_.kind = kind;
+        done_ = true;
+        return true;
+    }
+
+    bool finish_in_register(uint64_t reg) {
+        if (!ops_.empty())
+            return fail("has a corrupt location");
+        done_ = true;
+        if (is_readable(reg)) {
+            result_.kind = Location::Register;
+            result_.reg = static_cast<int>(reg);
+        } else {
+            result_ = unavailable(unreadable_register(reg)); // other pieces may still be readable
+        }
+        return true;
+    }
+
+    bool push_frame_base(int64_t offset) {
+        Dwarf_Die die;
+        Dwarf_Attribute attribute;
+        if (!reader_.die_of(subprogram_, &die) || !dwarf_attr_integrate(&die, DW_AT_frame_base, &attribute))
+            return fail("is relative to a frame base that is not described");
+        Dwarf_Op* expression = nullptr;
+        size_t length = 0;
+        if (dwarf_getlocation_addr(&attribute, address_, &expression, &length, 1) != 1)
+            return fail("is relative to a frame base that is not described at this address");
+        return push_value(&attribute, expression, length) && add(offset);
+    }
+
+    bool push_cfa() {
+        Dwarf_CFI* tables[] = {eh_frame(), reader_.dwarf() ? dwarf_getcfi(reader_.dwarf()) : nullptr};
+        for (Dwarf_CFI* table : tables) {
+            Dwarf_Frame* frame = nullptr;
+            if (!table || dwarf_cfi_addrframe(table, address_, &frame) != 0)
+                continue;
+            Dwarf_Op* expression = nullptr;
+            size_t length = 0;
+            bool found = dwarf_frame_cfa(frame, &expression, &length) == 0 && length > 0;
+            bool pushed = found && push_value(nullptr, expression, length);
+            free(frame);
+            if (found)
+                return pushed;
+        }
+        return fail("is relative to the frame, but there is no call frame information for this address");
+    }
+
+    Dwarf_CFI* eh_frame() {
+        if (!reader_.eh_frame_opened_) {
+            reader_.eh_frame_opened_ = true;
+            // The stripped file has it; its debug file has only an empty section of that name.
+            reader_.eh_frame_ = dwarf_getcfi_elf(reader_.main_.elf);
+        }
+        return reader_.eh_frame_;
+    }
+
+    // Address of something at a fixed place of the module.
+    bool push_address(Address address) {
+        if (reader_.position_independent())
+            return fail(fmt::format("is a global variable; where it is depends on where `{}` is loaded",
+                                    reader_.path().substr(reader_.path().rfind('/') + 1)));
+        return push(LocationOp::Constant, static_cast<int64_t>(address));
+    }
+
+    bool push_thread_local() {
+        std::optional<int64_t> bias = reader_.thread_local_bias();
+        if (!bias)
+            return fail("is a thread-local variable of a shared library");
+        return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
+    }
+
+    bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        Dwarf_Attribute inner;
+        Dwarf_Op* expression = nullptr;
+        size_t length = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &inner) != 0 ||
+            dwarf_getlocation(&inner, &expression, &length) != 0)
+            return fail("has a corrupt location");
+        const FunctionInstance* function = reader_.instance(subprogram_);
+        if (!function || function->entry != address_)
+            return fail("is known only as the value that a register had when the function was entered");
+        return push_value(&inner, expression, length);
+    }
+
+    // Converts the top of the stack to an integer type; values are kept extended to 64 bits as their type says.
+    bool convert(Dwarf_Attribute* attribute, const Dwarf_Op& op, bool generic_allowed) {
+        if (generic_allowed && op.number == 0)
+            return true; // to the generic type
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return extend(type->first, type->second);
+    }
+
+    bool extend(uint64_t size, bool is_signed) {
+        if (size >= 8) {
+            unsigned_64_ = unsigned_64_ || !is_signed;
+            return true;
+        }
+        if (!is_signed)
+            return push(LocationOp::Constant, static_cast<int64_t>((uint64_t{1} << size * 8) - 1)) &&
+                   push(LocationOp::And);
+        int64_t shift = static_cast<int64_t>(64 - size * 8);
+        return push(LocationOp::Constant, shift) && push(LocationOp::Shl) && push(LocationOp::Constant, shift) &&
+               push(LocationOp::Sar);
+    }
+
+    // Size and signedness of the base type that an operation names; nullopt if it is no integer of up to 8 bytes.
+    std::optional<std::pair<uint64_t, bool>> integer_type(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        Dwarf_Die die;
+        if (!attribute || dwarf_getlocation_die(attribute, &op, &die) != 0)
+            return std::nullopt;
+        uint64_t encoding = number_attribute(die, DW_AT_encoding).value_or(0);
+        uint64_t size = number_attribute(die, DW_AT_byte_size).value_or(0);
+        switch (encoding) {
+        case DW_ATE_signed:
+        case DW_ATE_signed_char:
+        case DW_ATE_unsigned:
+        case DW_ATE_unsigned_char:
+        case DW_ATE_boolean:
+        case DW_ATE_address:
+            break;
+        default:
+            return std::nullopt;
+        }
+        if (size == 0 || size > 8)
+            return std::nullopt;
+        return std::pair(size, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
+    }
+
+    bool push_typed_constant(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        Dwarf_Attribute value;
+        Dwarf_Block block;
+        if (!type)
+            return fail("is computed with floating point numbers");
+        if (dwarf_getlocation_attr(attribute, &op, &value) != 0 || dwarf_formblock(&value, &block) != 0 ||
+            block.length > 8 || block.length == 0)
+            return fail("has a corrupt location");
+        uint64_t bits = 0;
+        memcpy(&bits, block.data, block.length);
+        unsigned shift = static_cast<unsigned>(64 - block.length * 8);
+        int64_t number = type->second ? static_cast<int64_t>(bits << shift) >> shift : static_cast<int64_t>(bits);
+        return push(LocationOp::Constant, number);
+    }
+
+    bool dereference(uint64_t size) {
+        if (size != 1 && size != 2 && size != 4 && size != 8)
+            return fail("has a location that loads an odd number of bytes");
+        return push(LocationOp::Deref, static_cast<int64_t>(size));
+    }
+
+    bool step(Dwarf_Attribute* attribute, const Dwarf_Op& op);
+
+    DwarfReader& reader_;
+    Address address_;
+    FunctionRef subprogram_;
+    std::vector<LocationOp> ops_;
+    Location result_;  // set by an operation that ends a location
+    bool done_ = false;
+    bool unsigned_64_ = false; // a value may be an unsigned 64-bit one: a signed division would be wrong
+    int depth_ = 0;
+    std::string why_;
+};
+
+bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+    unsigned atom = op.atom;
+    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+        return push(LocationOp::Constant, atom - DW_OP_lit0);
+    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
+        return push_register(atom - DW_OP_breg0, static_cast<int64_t>(op.number));
+    if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
+        return finish_in_register(atom - DW_OP_reg0);
+    switch (atom) {
+    case DW_OP_addr:
+        return push_address(op.number);
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index: {
+        Dwarf_Attribute value;
+        Dwarf_Addr address = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &value) != 0 || dwarf_formaddr(&value, &address) != 0)
+            return fail("has a corrupt location");
+        return push_address(address);
+    }
+    case DW_OP_constx:
+    case DW_OP_GNU_const_index: {
+        // The operand of a thread-local variable in split debug information.
+        Dwarf_Attribute value;
+        Dwarf_Word number = 0;
+        Dwarf_Addr address = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &value) != 0)
+            return fail("has a corrupt location");
+        if (dwarf_formaddr(&value, &address) == 0)
+            number = address;
+        else if (dwarf_formudata(&value, &number) != 0)
+            return fail("has a corrupt location");
+        return push(LocationOp::Constant, static_cast<int64_t>(number));
+    }
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+    case DW_OP_const8u:
+    case DW_OP_const8s:
+    case DW_OP_constu:
+    case DW_OP_consts:
+        return push(LocationOp::Constant, static_cast<int64_t>(op.number));
+    case DW_OP_regx:
+        return finish_in_register(op.number);
+    case DW_OP_bregx:
+        return push_register(op.number, static_cast<int64_t>(op.number2));
+    case DW_OP_fbreg:
+        return push_frame_base(static_cast<int64_t>(op.number));
+    case DW_OP_call_frame_cfa:
+        return push_cfa();
+    case DW_OP_plus_uconst:
+        return add(static_cast<int64_t>(op.number));
+    case DW_OP_deref:
+        return dereference(8);
+    case DW_OP_deref_size:
+        return dereference(op.number);
+    case DW_OP_dup:
+        return push(LocationOp::Dup);
+    case DW_OP_drop:
+        return push(LocationOp::Drop);
+    case DW_OP_over:
+        return push(LocationOp::Over);
+    case DW_OP_pick:
+        return push(LocationOp::Pick, static_cast<int64_t>(op.number));
+    case DW_OP_swap:
+        return push(LocationOp::Swap);
+    case DW_OP_rot:
+        return push(LocationOp::Rot);
+    case DW_OP_abs:
+        return push(LocationOp::Abs);
+    case DW_OP_neg:
+        return push(LocationOp::Neg);
+    case DW_OP_not:
+        return push(LocationOp::Not);
+    case DW_OP_and:
+        return push(LocationOp::And);
+    case DW_OP_or:
+        return push(LocationOp::Or);
+    case DW_OP_xor:
+        return push(LocationOp::Xor);
+    case DW_OP_plus:
+        return push(LocationOp::Add);
+    case DW_OP_minus:
+        return push(LocationOp::Sub);
+    case DW_OP_mul:
+        return push(LocationOp::Mul);
+    case DW_OP_div:
+        if (unsigned_64_)
+            return fail("is computed by an unsigned division");
+        return push(LocationOp::Div);
+    case DW_OP_mod:
+        return push(LocationOp::Mod);
+    case DW_OP_shl:
+        return push(LocationOp::Shl);
+    case DW_OP_shr:
+        return push(LocationOp::Shr);
+    case DW_OP_shra:
+        return push(LocationOp::Sar);
+    case DW_OP_eq:
+        return push(LocationOp::Eq);
+    case DW_OP_ne:
+        return push(LocationOp::Ne);
+    case DW_OP_lt:
+        return push(LocationOp::Lt);
+    case DW_OP_le:
+        return push(LocationOp::Le);
+    case DW_OP_gt:
+        return push(LocationOp::Gt);
+    case DW_OP_ge:
+        return push(LocationOp::Ge);
+    case DW_OP_nop:
+    case DW_OP_GNU_uninit:
+        return true;
+    case DW_OP_stack_value:
+        if (ops_.empty())
+            return fail("has a corrupt location");
+        return finish_with(Location::Value);
+    case DW_OP_implicit_value: {
+        Dwarf_Block block;
+        if (!attribute || dwarf_getlocation_implicit_value(attribute, &op, &block) != 0 || block.length > (1 << 20))
+            return fail("has a corrupt location");
+        result_.bytes.assign(block.data, block.data + block.length);
+        return finish_with(Location::Bytes);
+    }
+    case DW_OP_implicit_pointer:
+    case DW_OP_GNU_implicit_pointer:
+        done_ = true;
+        result_ = unavailable("points to something that was optimized out");
+        return true;
+    case DW_OP_entry_value:
+    case DW_OP_GNU_entry_value:
+        return push_entry_value(attribute, op);
+    case DW_OP_form_tls_address:
+    case DW_OP_GNU_push_tls_address:
+        return push_thread_local();
+    case DW_OP_const_type:
+    case DW_OP_GNU_const_type:
+        return push_typed_constant(attribute, op);
+    case DW_OP_regval_type:
+    case DW_OP_GNU_regval_type: {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return push_register(op.number, 0) && extend(type->first, type->second);
+    }
+    case DW_OP_deref_type:
+    case DW_OP_GNU_deref_type: {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return dereference(op.number) && extend(type->first, type->second);
+    }
+    case DW_OP_convert:
+    case DW_OP_GNU_convert:
+    case DW_OP_reinterpret:
+    case DW_OP_GNU_reinterpret:
+        return convert(attribute, op, true);
+    case DW_OP_bra:
+    case DW_OP_skip:
+        return fail("has a location that depends on a condition");
+    case DW_OP_GNU_parameter_ref:
+        return fail("is known only from the caller's arguments");
+    case DW_OP_push_object_address:
+    case DW_OP_call2:
+    case DW_OP_call4:
+    case DW_OP_call_ref:
+    case DW_OP_GNU_variable_value:
+        return fail("has a location that refers to another variable");
+    default:
+        return fail(fmt::format("has a location with operation {:#x}, which is not supported", atom));
+    }
+}
+
+namespace {
+
+// DW_AT_const_value: the variable never changes and has no place.
+Location constant_location(Dwarf_Attribute& attribute) {
+    Location location;
+    Dwarf_Sword number = 0;
+    Dwarf_Block block;
+    switch (dwarf_whatform(&attribute)) {
+    case DW_FORM_string:
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+        if (const char* text = dwarf_formstring(&attribute)) {
+            location.kind = Location::Bytes;
+            location.bytes.assign(text, text + strlen(text) + 1);
+            return location;
+        }
+        break;
+    case DW_FORM_block:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_exprloc:
+    case DW_FORM_data16:
+        if (dwarf_formblock(&attribute, &block) == 0 && block.length <= (1 << 20)) {
+            location.kind = Location::Bytes;
+            location.bytes.assign(block.data, block.data + block.length);
+            return location;
+        }
+        break;
+    default:
+        // dataN has no sign of its own; sign extension is right for both, since the type cuts it to its size.
+        if (dwarf_formsdata(&attribute, &number) == 0) {
+            location.kind = Location::Value;
+            location.ops.push_back({LocationOp::Constant, number});
+            return location;
+        }
+        break;
+    }
+    return unavailable("has a corrupt constant value");
+}
+
+} // namespace
+
+Location DwarfReader::locate(const Variable& variable, Address address) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute;
+    if (!unpack(variable.die, &die))
+        return unavailable("has no debug information");
+    if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
+        // gcc writes a narrow unsigned constant as data1: 200 must not become -56.
+        Location location = constant_location(attribute);
+        const Type* type = strip(variable.type);
+        unsigned form = dwarf_whatform(&attribute);
+        Dwarf_Word bits = 0;
+        bool plain = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
+        if (location.kind == Location::Value && plain && type &&
+            (type->size > (form == DW_FORM_data1 ? 1u : form == DW_FORM_data2 ? 2u : 4u) || !type->is_signed) &&
+            dwarf_formudata(&attribute, &bits) == 0)
+            location.ops[0].operand = static_cast<int64_t>(bits);
+        return location;
+    }
+    if (!dwarf_attr_integrate(&die, DW_AT_location, &attribute))
+        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
+                                                                  : "optimized out");
+    FunctionRef function = function_at(address);
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    int found = dwarf_getlocation_addr(&attribute, address, &ops, &length, 1);
+    if (found < 0)
+        return unavailable("has a corrupt location");
+    if (found == 0 || length == 0) {
+        // A gap in the location list: say where it is available.
+        std::vector<std::pair<Address, Address>> available;
+        Dwarf_Addr base = 0, low = 0, high = 0;
+        ptrdiff_t offset = 0;
+        while ((offset = dwarf_getlocations(&attribute, offset, &base, &low, &high, &ops, &length)) > 0 &&
+               available.size() < 1000)
+            if (length > 0 && low < high)
+                available.push_back({low, high});
+        std::string lines = function ? describe_lines(owner_of(die, function), available) : "";
+        if (lines.empty())
+            return unavailable("optimized out at this address");
+        bool one = lines.find_first_of("-,") == std::string::npos;
+        return unavailable(
+            fmt::format("optimized out at this address; available at {} {}", one ? "line" : "lines", lines));
+    }
+    LocationTranslator translator(*this, address, enclosing_subprogram(function));
+    return translator.translate(&attribute, ops, length);
+}
+
+std::optional<Address> DwarfReader::global_address(const Variable& variable) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute, value;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    Dwarf_Addr address = 0;
+    if (!unpack(variable.die, &die) || !dwarf_attr_integrate(&die, DW_AT_location, &attribute) ||
+        dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
+        return std::nullopt;
+    if (ops[0].atom == DW_OP_addr)
+        address = ops[0].number;
+    else if ((ops[0].atom != DW_OP_addrx && ops[0].atom != DW_OP_GNU_addr_index) ||
+             dwarf_getlocation_attr(&attribute, &ops[0], &value) != 0 || dwarf_formaddr(&value, &address) != 0)
+        return std::nullopt;
+    if (length == 2 && ops[1].atom == DW_OP_plus_uconst)
+        return address + ops[1].number; // a part of a merged global (clang)
+    return length == 1 ? std::optional<Address>(address) : std::nullopt;
+}
+
+namespace {
+
+// Classes of the two eightbytes of a small result (System V ABI, section 3.2.3).
+struct Classes {
+    bool integer[2] = {false, false};
+    bool sse[2] = {false, false};
+    bool memory = false;
+};
+
+void classify(const Type* type, uint64_t offset, Classes& classes, int depth) {
+    type = strip(type);
+    if (!type || depth > 16 || offset >= 16) {
+        classes.memory = true;
+        return;
+    }
+    size_t eightbyte = offset / 8;
+    switch (type->kind) {
+    case Type::Integer:
+    case Type::Boolean:
+    case Type::Character:
+    case Type::Enum:
+    case Type::Pointer:
+    case Type::Reference:
+        if (type->size == 0 || offset % std::min<uint64_t>(type->size, 8) != 0)
+            classes.memory = true; // packed: an unaligned member
+        classes.integer[eightbyte] = true;
+        if (type->size > 8)
+            classes.integer[1] = true;
+        break;
+    case Type::Float:
+        if (type->size > 8)
+            classes.memory = true; // long double inside a record
+        classes.sse[eightbyte] = true;
+        break;
+    case Type::Array: {
+        uint64_t size = type->target ? type->target->size : 0;
+        for (uint64_t i = 0; size != 0 && i < type->count.value_or(0) && !classes.memory; i++)
+            classify(type->target, offset + i * size, classes, depth + 1);
+        break;
+    }
+    case Type::Struct:
+    case Type::Union:
+        complete(type);
+        for (const TypeMember& member : type->members) {
+            if (member.bit_size != 0) // bitfields never make a record unaligned
+                classes.integer[std::min<uint64_t>((offset + member.byte_offset + member.bit_offset / 8) / 8, 1)] = true;
+            else
+                classify(member.type, offset + member.byte_offset, classes, depth + 1);
+        }
+        break;
+    default:
+        classes.memory = true;
+        break;
+    }
+}
+
+Location in_register(int reg) {
+    Location location;
+    location.kind = Location::Register;
+    location.reg = reg;
+    return location;
+}
+
+const char* float_result = "is returned in a floating point register, which a probe cannot read";
+
+} // namespace
+
+Location DwarfReader::result_location(const FunctionInstance& function) {
+    constexpr int rax = 0, rdx = 1; // DWARF numbers
+    const Type* type = strip(result_type(function));
+    if (!function.has_debug_info)
+        return unavailable("the function has no debug information, so its result's type is unknown");
+    if (!type || type->kind == Type::Void)
+        return unavailable("the function returns nothing");
+    if (type->kind == Type::Float)
+        return unavailable(float_result);
+    if (is_scalar(type) && type->size <= 8)
+        return in_register(rax);
+
+    Dwarf_Die die;
+    bool by_reference = false;
+    if (type_die(type, &die)) {
+        // C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
+        std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention);
+        by_reference = convention == DW_CC_pass_by_reference;
+        if (!convention)
+            for_each_child(die, [&](Dwarf_Die& child) {
+                const char* name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
+                by_reference = by_reference || (name && name[0] == '~' && !flag_attribute(child, DW_AT_artificial));
+                return true;
+            });
+    }
+    Classes classes;
+    if (type->size > 16 || type->size == 0 || by_reference)
+        classes.memory = true;
+    else
+        classify(type, 0, classes, 0);
+    if (classes.memory) {
+        // The caller passed the address of room for it; the function returns that address.
+        Location location;
+        location.kind = Location::Memory;
+        location.ops.push_back({LocationOp::Register, rax});
+        return location;
+    }
+    size_t count = type->size > 8 ? 2 : 1;
+    Location location;
+    location.kind = Location::Pieces;
+    int next = rax; // INTEGER eightbytes take rax, then rdx
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
+        if (classes.integer[i]) {
+            location.pieces.push_back({bytes, in_register(next)});
+            next = rdx;
+            any = true;
+        } else {
+            location.pieces.push_back({bytes, unavailable(float_result)});
+        }
+    }
+    if (!any)
+        return unavailable(float_result);
+    return count == 1 ? location.pieces[0].place : location;
+}
+
+} // namespace sonde

@@ -1,0 +1,202 @@
+// Variables in scope at an address: from the innermost block outwards to the function, then the unit's globals.
+//
+// An inlined copy describes its variables by reference to the abstract function, and leaves out those that vanished
+// completely; they are added from there, so that a script hears "optimized out" and not "no such variable".
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <dwarf.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+namespace {
+
+bool is_block(int tag) {
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block ||
+           tag == DW_TAG_with_stmt;
+}
+
+bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
+    Dwarf_Attribute attribute;
+    return dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, origin);
+}
+
+} // namespace
+
+std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die) {
+    const char* name = dwarf_diename(&die);
+    if (!name || !*name)
+        return std::nullopt;
+    Variable variable;
+    variable.name = name;
+    variable.is_parameter = dwarf_tag(&die) == DW_TAG_formal_parameter;
+    if (dwarf_decl_line(&die, &variable.line) != 0)
+        variable.line = 0;
+    Dwarf_Die definition = die;
+    // `extern int x;` inside a block means the global.
+    if (!variable.is_parameter && flag_attribute(die, DW_AT_declaration)) {
+        variable.is_global = true;
+        Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), dwarf_dieoffset(&die));
+        find_global(name, unit, &definition);
+    }
+    variable.type = type_of(die);
+    complete_deep(variable.type);
+    variable.die = pack(definition);
+    return variable;
+}
+
+void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only) {
+    std::vector<Dwarf_Die> concrete;
+    auto wanted = [&](Dwarf_Die& die) {
+        int tag = dwarf_tag(&die);
+        return tag == DW_TAG_formal_parameter || (tag == DW_TAG_variable && !parameters_only);
+    };
+    std::map<const void*, Dwarf_Die> by_origin; // abstract DIEs that have a concrete one here
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        if (wanted(child)) {
+            concrete.push_back(child);
+            Dwarf_Die origin;
+            if (origin_of(child, &origin))
+                by_origin.emplace(origin.addr, child);
+        }
+        return true;
+    });
+    auto add = [&](Dwarf_Die& die) {
+        std::optional<Variable> variable = make_variable(die);
+        if (variable && std::none_of(variables.begin(), variables.end(),
+                                     [&](const Variable& other) { return other.name == variable->name; }))
+            variables.push_back(*std::move(variable));
+    };
+    // The abstract function has all variables in the order of the source.
+    Dwarf_Die abstract;
+    if (origin_of(scope, &abstract))
+        for_each_child(abstract, [&](Dwarf_Die& child) {
+            if (wanted(child)) {
+                auto found = by_origin.find(child.addr);
+                add(found != by_origin.end() ? found->second : child);
+            }
+            return true;
+        });
+    for (Dwarf_Die& die : concrete)
+        add(die);
+}
+
+FunctionRef DwarfReader::owner_of(Dwarf_Die& die, FunctionRef innermost) {
+    if (!innermost || dwarf_cu_getdwarf(die.cu) != innermost.unit->dwarf)
+        return innermost;
+    const std::vector<FunctionEntry>& all = innermost.unit->functions;
+    auto after = std::upper_bound(all.begin(), all.end(), dwarf_dieoffset(&die),
+                                  [](Dwarf_Off value, const FunctionEntry& entry) { return value < entry.offset; });
+    // The entry before is the owner or something inside it that ended; a `parent` is always a smaller index.
+    for (uint32_t i = static_cast<uint32_t>(after - all.begin()); i != 0 && i != no_index + 1;
+         i = all[i - 1].parent + 1)
+        for (uint32_t around = innermost.index; around != no_index; around = all[around].parent)
+            if (around == i - 1)
+                return {innermost.unit, around};
+    return innermost;
+}
+
+std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) {
+    std::vector<Variable> variables;
+    Dwarf_Die die;
+    if (function.has_debug_info && unpack(function.die, &die))
+        add_variables(die, variables, true);
+    return variables;
+}
+
+std::vector<Variable> DwarfReader::variables_at(Address address, bool globals) {
+    return variables_in(function_at(address), address, globals);
+}
+
+std::vector<Variable> DwarfReader::variables_in(const FunctionInstance& function, Address address, bool globals) {
+    return function.has_debug_info ? variables_in(find_function(function.die), address, globals)
+                                   : std::vector<Variable>();
+}
+
+std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address address, bool globals) {
+    std::vector<Variable> variables;
+    Dwarf_Die die;
+    if (die_of(function, &die)) {
+        // The way down from the function to the innermost block around the address.
+        std::vector<Dwarf_Die> scopes = {die};
+        for (bool deeper = true; deeper && scopes.size() < static_cast<size_t>(max_die_depth);) {
+            deeper = false;
+            Dwarf_Die current = scopes.back();
+            for_each_child(current, [&](Dwarf_Die& child) {
+                if (!is_block(dwarf_tag(&child)) || dwarf_haspc(&child, address) != 1)
+                    return true;
+                scopes.push_back(child);
+                deeper = true;
+                return false;
+            });
+        }
+        for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
+            add_variables(*scope, variables, false);
+        // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda
+        // does not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
+    }
+    if (globals)
+        if (Unit* unit = function ? function.unit : unit_at(address))
+            add_unit_globals(*unit, variables);
+    return variables;
+}
+
+void DwarfReader::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
+    scan(unit);
+    std::set<std::string_view> known;
+    for (const Variable& variable : variables)
+        known.insert(variable.name);
+    std::vector<Variable> added;
+    for (const NamedEntry& entry : unit.variables) {
+        Dwarf_Die die;
+        if (!dwarf_offdie(unit.dwarf, entry.offset, &die))
+            continue;
+        const char* name = entry.name ? entry.name : dwarf_diename(&die);
+        if (!name || !known.insert(name).second)
+            continue;
+        if (std::optional<Variable> variable = make_variable(die)) {
+            variable->is_global = true;
+            added.push_back(*std::move(variable));
+        }
+    }
+    std::move(added.begin(), added.end(), std::back_inserter(variables));
+}
+
+bool DwarfReader::find_global(const char* name, Unit* first, Dwarf_Die* die) {
+    auto find_in = [&](Unit& unit) {
+        scan(unit);
+        for (const NamedEntry& entry : unit.variables)
+            if (!entry.declaration && entry.name && strcmp(entry.name, name) == 0) {
+                Dwarf_Die candidate;
+                if (dwarf_offdie(unit.dwarf, entry.offset, &candidate) &&
+                    dwarf_hasattr_integrate(&candidate, DW_AT_location)) {
+                    *die = candidate;
+                    return true;
+                }
+            }
+        return false;
+    };
+    if (first && find_in(*first))
+        return true;
+    for (Unit& unit : units()) {
+        if (&unit == first)
+            continue;
+        scan(unit);
+        // Only an external definition of another unit can be meant.
+        for (const NamedEntry& entry : unit.variables) {
+            if (entry.declaration || !entry.name || strcmp(entry.name, name) != 0)
+                continue;
+            Dwarf_Die candidate;
+            if (dwarf_offdie(unit.dwarf, entry.offset, &candidate) && flag_attribute(candidate, DW_AT_external) &&
+                dwarf_hasattr_integrate(&candidate, DW_AT_location)) {
+                *die = candidate;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+} // namespace sonde

@@ -1,0 +1,70 @@
+// The text of `.function("...")` and `.statement("...")`: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]].
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "frontend/types/dwarf_module.h"
+
+namespace sonde {
+namespace {
+
+// The whole of `text` as a line number; nullopt for anything else.
+std::optional<int> parse_line(std::string_view text) {
+    int line = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line);
+    if (error != std::errc() || end != text.data() + text.size() || line < 0 || text.empty() || text[0] == '-')
+        return std::nullopt;
+    return line;
+}
+
+} // namespace
+
+Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
+    FunctionPattern pattern;
+    size_t at = text.find('@');
+    pattern.function = text.substr(0, at);
+    if (pattern.function.empty())
+        return Error("the function's name is missing; write `*` for any function");
+    if (at == std::string_view::npos)
+        return pattern;
+
+    std::string_view rest = text.substr(at + 1);
+    size_t colon = rest.rfind(':');
+    size_t plus = rest.rfind('+');
+    if (colon != std::string_view::npos) {
+        std::string_view lines = rest.substr(colon + 1);
+        size_t dash = lines.find('-');
+        if (lines == "*") {
+            pattern.line_kind = Wildcard;
+        } else if (dash != std::string_view::npos) {
+            std::optional<int> first = parse_line(lines.substr(0, dash));
+            std::optional<int> last = parse_line(lines.substr(dash + 1));
+            if (!first || !last)
+                return Error(fmt::format("`{}` is not a range of lines; write `FIRST-LAST`", lines));
+            if (*first > *last)
+                return Error(fmt::format("the range `{}` ends before it begins", lines));
+            pattern.line_kind = LineRange;
+            pattern.line = *first;
+            pattern.line_end = *last;
+        } else if (std::optional<int> line = parse_line(lines)) {
+            pattern.line_kind = Absolute;
+            pattern.line = pattern.line_end = *line;
+        } else {
+            return Error(fmt::format("`{}` is not a line; write a number, `FIRST-LAST` or `*`", lines));
+        }
+        rest = rest.substr(0, colon);
+    } else if (plus != std::string_view::npos) {
+        // A `+` may be part of a file's name (`c++/list.cc`): only digits at the very end make it an offset.
+        if (std::optional<int> offset = parse_line(rest.substr(plus + 1))) {
+            pattern.line_kind = Relative;
+            pattern.line = pattern.line_end = *offset;
+            rest = rest.substr(0, plus);
+        }
+    }
+    pattern.file = rest;
+    if (pattern.file.empty())
+        return Error("the file's name is missing behind `@`");
+    return pattern;
+}
+
+} // namespace sonde

@@ -1,0 +1,215 @@
+// Types as values: stripping, naming as listings show them, and member lookup through anonymous members and bases.
+//
+// Type graphs come from debug information, which may be corrupt: every walk is bounded, so a cycle of typedefs or a
+// record that contains itself ends instead of looping.
+#include "frontend/types/type.h"
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+constexpr int max_depth = 64;
+
+const Type unknown_type = [] {
+    Type type;
+    type.kind = Type::Unknown;
+    type.name = "<unknown>";
+    return type;
+}();
+
+bool is_wrapper(const Type* type) {
+    switch (type->kind) {
+    case Type::Typedef:
+    case Type::Const:
+    case Type::Volatile:
+    case Type::Restrict:
+    case Type::Atomic:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool is_record(const Type* type) { return type && (type->kind == Type::Struct || type->kind == Type::Union); }
+
+// Members of the record that a member leads to when it has to be looked through; null when it is an ordinary one.
+const Type* transparent(const TypeMember& member) {
+    if (!member.name.empty() && !member.is_base)
+        return nullptr;
+    const Type* type = strip(member.type);
+    return is_record(type) ? type : nullptr;
+}
+
+std::optional<TypeMember> find_member(const Type* record, std::string_view name, int depth) {
+    complete(record);
+    // A record's own name hides the ones that it inherits.
+    for (const TypeMember& member : record->members)
+        if (!member.is_base && member.name == name)
+            return member;
+    if (depth >= max_depth)
+        return std::nullopt;
+    for (const TypeMember& member : record->members) {
+        const Type* inner = transparent(member);
+        if (!inner)
+            continue;
+        std::optional<TypeMember> found = find_member(inner, name, depth + 1);
+        if (found) {
+            found->byte_offset += member.byte_offset;
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+void add_member_names(const Type* record, std::vector<std::string>& names, int depth) {
+    complete(record);
+    for (const TypeMember& member : record->members) {
+        if (const Type* inner = transparent(member)) {
+            if (depth < max_depth)
+                add_member_names(inner, names, depth + 1);
+        } else if (!member.name.empty()) {
+            names.push_back(member.name);
+        }
+    }
+}
+
+std::string tagged(const char* keyword, const Type* type) {
+    return type->name.empty() ? fmt::format("{} {{...}}", keyword) : fmt::format("{} {}", keyword, type->name);
+}
+
+// C's declarators grow inside out: `declarator` is what stands around the place where the name would be.
+std::string spell(const Type* type, std::string declarator, int depth) {
+    if (!type)
+        return "void" + declarator;
+    if (depth >= max_depth)
+        return "<unknown>" + declarator;
+    auto qualify = [&](const char* word) {
+        return spell(type->target, fmt::format(" {}{}", word, declarator), depth + 1);
+    };
+    // A pointer to an array or a function needs parentheses; every other target takes the star as it is.
+    auto point = [&](const char* star) {
+        const Type* target = type->target;
+        bool group = target && (target->kind == Type::Array || target->kind == Type::Function);
+        return spell(target, group ? fmt::format(" ({}{})", star, declarator) : star + declarator, depth + 1);
+    };
+    switch (type->kind) {
+    case Type::Void:
+        return "void" + declarator;
+    case Type::Struct:
+        return tagged("struct", type) + declarator;
+    case Type::Union:
+        return tagged("union", type) + declarator;
+    case Type::Enum:
+        return tagged("enum", type) + declarator;
+    case Type::Const:
+        return qualify("const");
+    case Type::Volatile:
+        return qualify("volatile");
+    case Type::Restrict:
+        return qualify("restrict");
+    case Type::Atomic:
+        return qualify("_Atomic");
+    case Type::Pointer:
+        return point("*");
+    case Type::Reference:
+        return point("&");
+    case Type::Array:
+        return spell(type->target,
+                     type->count ? fmt::format("{}[{}]", declarator, *type->count) : declarator + "[]", depth + 1);
+    case Type::Function: {
+        std::string parameters;
+        for (const TypeMember& member : type->members) {
+            if (!parameters.empty())
+                parameters += ", ";
+            parameters += member.name == "..." && !member.type ? "..." : spell(member.type, "", depth + 1);
+        }
+        if (declarator.empty())
+            declarator = " ";
+        return spell(type->target, fmt::format("{}({})", declarator, parameters.empty() ? "void" : parameters),
+                     depth + 1);
+    }
+    case Type::Integer:
+    case Type::Boolean:
+    case Type::Character:
+    case Type::Float:
+    case Type::Typedef:
+    case Type::Unknown:
+        break;
+    }
+    return (type->name.empty() ? "<unknown>" : type->name) + declarator;
+}
+
+} // namespace
+
+const Type* strip(const Type* type) {
+    for (int depth = 0; type && is_wrapper(type); depth++) {
+        if (depth >= max_depth)
+            return &unknown_type;
+        type = type->target;
+    }
+    return type;
+}
+
+const Type* complete(const Type* type) {
+    const Type* record = strip(type);
+    if (!is_record(record))
+        return type;
+    if (record->source) {
+        // The owner made the object as a non-const Type and hands it out read-only; filling it in late is its own
+        // business. `source` is cleared first, so that a record that contains itself ends.
+        Type& object = const_cast<Type&>(*record);
+        TypeSource* source = object.source;
+        object.source = nullptr;
+        source->complete(object);
+    }
+    // A declaration's size is known only now; typedefs and qualifiers took over the old one.
+    for (const Type* wrapper = type; wrapper != record; wrapper = wrapper->target)
+        if (wrapper->size != record->size)
+            const_cast<Type*>(wrapper)->size = record->size;
+    return type;
+}
+
+std::string type_name(const Type* type) { return spell(type, "", 0); }
+
+std::optional<TypeMember> find_member(const Type* record, std::string_view name) {
+    record = strip(record);
+    if (!is_record(record) || name.empty())
+        return std::nullopt;
+    std::optional<TypeMember> found = find_member(record, name, 0);
+    if (found) {
+        // The next step of a chain looks at what the member points to.
+        const Type* next = strip(found->type);
+        for (int depth = 0; next && depth < max_depth && !is_record(next) && next->target; depth++)
+            next = strip(next->target);
+        complete(next);
+    }
+    return found;
+}
+
+std::vector<std::string> member_names(const Type* record) {
+    std::vector<std::string> names;
+    record = strip(record);
+    if (is_record(record))
+        add_member_names(record, names, 0);
+    return names;
+}
+
+bool is_scalar(const Type* type) {
+    type = strip(type);
+    if (!type)
+        return false;
+    switch (type->kind) {
+    case Type::Integer:
+    case Type::Boolean:
+    case Type::Character:
+    case Type::Enum:
+    case Type::Pointer:
+    case Type::Reference:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace sonde
