@@ -5,6 +5,7 @@
 // backticks, says what was written, and marks the narrowest range.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ enum class DiagId {
 };
 
 struct DiagNote {
-    Range range; // invalid: a note without a place ("help: ...")
+    Range range; // invalid: a note without a place
     std::string text;
 };
 
@@ -30,11 +31,12 @@ struct Diagnostic {
     Severity severity;
     Range range;
     std::string message;
-    std::vector<DiagNote> notes; // the other half: where a type was fixed, through which alias a point came, ...
+    std::vector<DiagNote> notes;    // the other half: where a type was fixed, through which alias a point came, ...
     std::vector<std::string> helps; // "did you mean `foo`?"
 };
 
-// Filled by report(); add notes and helps to the returned reference at once (it is invalidated by the next report).
+// Returned by report(), to add notes and helps to the message. It stays good for as long as the Diagnostics lives:
+// later reports do not move earlier ones (so an argument of note() may report on its own).
 class DiagBuilder {
   public:
     explicit DiagBuilder(Diagnostic* diag) : diag_(diag) {}
@@ -44,23 +46,26 @@ class DiagBuilder {
     DiagBuilder& suggest(const std::string& nearest);
 
   private:
-    Diagnostic* diag_; // null: suppressed
+    Diagnostic* diag_; // null: suppressed or dropped, and everything added goes nowhere
 };
 
 class Diagnostics {
   public:
     explicit Diagnostics(const Sources& sources) : sources_(sources) {}
 
-    bool warnings_off = false;    // -w
-    bool warnings_fatal = false;  // -W
+    bool warnings_off = false;   // -w: warnings are dropped
+    bool warnings_fatal = false; // -W: warnings that are not dropped are errors
 
+    // Warnings about library code (Sources::is_tapset) are dropped: the user cannot act on them.
     DiagBuilder report(DiagId id, Range range, std::string message);
 
     bool has_errors() const { return errors_ > 0; }
     size_t error_count() const { return errors_; }
-    const std::vector<Diagnostic>& all() const { return diags_; }
+    // In the order of reporting. A deque, because it grows without moving what a DiagBuilder points at.
+    const std::deque<Diagnostic>& all() const { return diags_; }
 
     // While a Suppress lives, reports are counted but not kept: for trying out (`@defined`, optional probe points).
+    // Guards nest. Only what is an error without -W counts as one, so that trying out means the same with it.
     class Suppress {
       public:
         explicit Suppress(Diagnostics& diags);
@@ -75,7 +80,8 @@ class Diagnostics {
         size_t start_;
     };
 
-    // All kept diagnostics as the user sees them: message, `file:line:col`, source line with carets, notes, helps.
+    // All kept diagnostics as the user sees them: message, `file:line:col`, source line with carets, notes, helps. Ends
+    // in a newline unless empty; a blank line stands between two messages. `color`: with ANSI escapes.
     std::string render(bool color) const;
     std::string render(const Diagnostic& diag, bool color) const;
     const Sources& sources() const { return sources_; }
@@ -83,7 +89,7 @@ class Diagnostics {
   private:
     friend class Suppress;
     const Sources& sources_;
-    std::vector<Diagnostic> diags_;
+    std::deque<Diagnostic> diags_;
     size_t errors_ = 0;
     int suppress_depth_ = 0;
     size_t suppressed_errors_ = 0;

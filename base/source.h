@@ -19,7 +19,8 @@ struct Range {
     uint32_t end = 0;
 
     bool valid() const { return file != 0; }
-    // The smallest range that covers both; both must lie in the same file (otherwise `a` wins).
+    // The smallest range that covers both; both must lie in the same file (otherwise `a` wins). An invalid range covers
+    // nothing: the other one is the result.
     static Range join(Range a, Range b);
 };
 
@@ -30,6 +31,8 @@ struct LineColumn {
 };
 
 // All texts of one translation: the script, -E extras, tapset files. Texts never move once added.
+// Offsets past the end count as the end, and file 0 has the name "<built-in>" and no text; any other unknown id is a
+// bug.
 class Sources {
   public:
     // `name` is what messages show ("<input>" for -e and -). `tapset` marks library code (privileged, quiet warnings).
@@ -40,9 +43,9 @@ class Sources {
     bool is_tapset(FileId file) const;
     std::string_view text(Range range) const;
     LineColumn line_column(FileId file, uint32_t offset) const;
-    // The line's text without its newline; `line` is 1-based.
+    // The line's text without its newline (`\n` or `\r\n`); `line` is 1-based.
     std::string_view line_text(FileId file, uint32_t line) const;
-    // "file.stp:3:7"
+    // "file.stp:3:7", of the range's begin.
     std::string place(Range range) const;
 
   private:

@@ -1,0 +1,203 @@
+// Diagnostics: counting, suppressing, and how a message looks.
+//
+//     error[unknown-function]: unknown function `foo`
+//       --> file.stp:12:7
+//        |
+//     12 |       foo(1)
+//        |       ^^^
+//     note: text
+//      --> ...
+//     help: did you mean `for`?
+//
+// What is printed comes from a file that may hold anything, so control characters never reach the terminal.
+#include "base/diag.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+struct DiagRow {
+    const char* name;
+    Severity severity;
+};
+
+constexpr DiagRow diag_rows[] = {
+#define DIAG(id, severity, name) {name, Severity::severity},
+#include "base/diagnostics.def"
+#undef DIAG
+};
+
+const DiagRow& row_of(DiagId id) { return diag_rows[static_cast<size_t>(id)]; }
+
+// ANSI escapes, or nothing.
+struct Palette {
+    explicit Palette(bool color)
+        : reset(color ? "\033[0m" : ""), bold(color ? "\033[1m" : ""), error(color ? "\033[1;31m" : ""),
+          warning(color ? "\033[1;33m" : ""), note(color ? "\033[1;36m" : ""), help(color ? "\033[1;32m" : ""),
+          gutter(color ? "\033[1;34m" : "") {}
+    const char *reset, *bold, *error, *warning, *note, *help, *gutter;
+};
+
+// A source line and its underline are built byte by byte: what byte `at` shows, and how many columns that takes.
+constexpr size_t tab_stop = 8;
+
+class Snippet {
+  public:
+    // `margin`: columns before the text, which count for the tab stops.
+    explicit Snippet(size_t margin) : column_(margin) {}
+
+    void add(char byte, bool marked) {
+        auto code = static_cast<unsigned char>(byte);
+        if (byte == '\t') {
+            // The tab itself is kept, before and under the text, so that both lines agree at any tab width; only carets
+            // have to be counted.
+            size_t width = tab_stop - column_ % tab_stop;
+            line_ += byte;
+            marks_ += marked ? std::string(width, '^') : "\t";
+            column_ += width;
+            return;
+        }
+        if (code < 0x20 || code == 0x7f) {
+            line_ += '?';
+        } else {
+            line_ += byte;
+            if ((code & 0xc0) == 0x80) // inside a UTF-8 character
+                return;
+        }
+        marks_ += marked ? '^' : ' ';
+        column_++;
+    }
+    void mark_end() { marks_ += '^'; }
+
+    const std::string& line() const { return line_; }
+    std::string marks() const { return marks_.substr(0, marks_.find_last_not_of(" \t") + 1); }
+
+  private:
+    size_t column_;
+    std::string line_, marks_;
+};
+
+std::string printable(std::string_view text) {
+    std::string out;
+    for (char byte : text) {
+        auto code = static_cast<unsigned char>(byte);
+        out += (code < 0x20 && byte != '\n' && byte != '\t') || code == 0x7f ? '?' : byte;
+    }
+    return out;
+}
+
+// " --> file:line:col", the line and its underline. `digits`: the width of the widest line number in this message.
+std::string render_place(const Sources& sources, Range range, size_t digits, const Palette& colors,
+                         const char* mark_color) {
+    LineColumn at = sources.line_column(range.file, range.begin);
+    std::string out =
+        fmt::format("{:{}}{}-->{} {}\n", "", digits, colors.gutter, colors.reset, printable(sources.place(range)));
+    std::string_view line = sources.line_text(range.file, at.line);
+    size_t begin = std::min<size_t>(at.column - 1, line.size());
+    size_t length = range.end > range.begin ? range.end - range.begin : 0;
+    // One caret at least: an empty range says that something is missing here.
+    size_t end = begin + std::max<size_t>(length, 1);
+
+    Snippet snippet(digits + 3);
+    for (size_t i = 0; i < line.size(); i++)
+        snippet.add(line[i], i >= begin && i < end);
+    if (begin == line.size())
+        snippet.mark_end();
+    out += fmt::format("{}{:{}} |{}\n", colors.gutter, "", digits, colors.reset);
+    out += fmt::format("{}{:>{}} |{} {}\n", colors.gutter, at.line, digits, colors.reset, snippet.line());
+    out += fmt::format("{}{:{}} |{} {}{}{}\n", colors.gutter, "", digits, colors.reset, mark_color, snippet.marks(),
+                       colors.reset);
+    return out;
+}
+
+size_t count_digits(const Sources& sources, const Diagnostic& diag) {
+    uint32_t widest = 1;
+    auto widen = [&](Range range) {
+        if (range.valid())
+            widest = std::max(widest, sources.line_column(range.file, range.begin).line);
+    };
+    widen(diag.range);
+    for (const DiagNote& note : diag.notes)
+        widen(note.range);
+    return std::to_string(widest).size();
+}
+
+} // namespace
+
+const char* diag_name(DiagId id) { return row_of(id).name; }
+
+DiagBuilder& DiagBuilder::note(Range range, std::string text) {
+    if (diag_)
+        diag_->notes.push_back({range, std::move(text)});
+    return *this;
+}
+
+DiagBuilder& DiagBuilder::help(std::string text) {
+    if (diag_)
+        diag_->helps.push_back(std::move(text));
+    return *this;
+}
+
+DiagBuilder& DiagBuilder::suggest(const std::string& nearest) {
+    return nearest.empty() ? *this : help(fmt::format("did you mean `{}`?", nearest));
+}
+
+DiagBuilder Diagnostics::report(DiagId id, Range range, std::string message) {
+    Severity severity = row_of(id).severity;
+    if (suppress_depth_ > 0) {
+        if (severity == Severity::Error)
+            suppressed_errors_++;
+        return DiagBuilder(nullptr);
+    }
+    if (severity == Severity::Warning) {
+        if (warnings_off || sources_.is_tapset(range.file))
+            return DiagBuilder(nullptr);
+        if (warnings_fatal)
+            severity = Severity::Error;
+    }
+    if (severity == Severity::Error)
+        errors_++;
+    diags_.push_back({id, severity, range, std::move(message), {}, {}});
+    return DiagBuilder(&diags_.back());
+}
+
+Diagnostics::Suppress::Suppress(Diagnostics& diags) : diags_(diags), start_(diags.suppressed_errors_) {
+    diags_.suppress_depth_++;
+}
+
+Diagnostics::Suppress::~Suppress() { diags_.suppress_depth_--; }
+
+std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
+    Palette colors(color);
+    bool is_error = diag.severity == Severity::Error;
+    const char* main_color = is_error ? colors.error : colors.warning;
+    size_t digits = count_digits(sources_, diag);
+
+    std::string out = fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning",
+                                  diag_name(diag.id), colors.reset, colors.bold, printable(diag.message), colors.reset);
+    if (diag.range.valid())
+        out += render_place(sources_, diag.range, digits, colors, main_color);
+    for (const DiagNote& note : diag.notes) {
+        out += fmt::format("{}note{}: {}\n", colors.note, colors.reset, printable(note.text));
+        if (note.range.valid())
+            out += render_place(sources_, note.range, digits, colors, colors.note);
+    }
+    for (const std::string& help : diag.helps)
+        out += fmt::format("{}help{}: {}\n", colors.help, colors.reset, printable(help));
+    return out;
+}
+
+std::string Diagnostics::render(bool color) const {
+    std::string out;
+    for (const Diagnostic& diag : diags_) {
+        if (!out.empty())
+            out += '\n';
+        out += render(diag, color);
+    }
+    return out;
+}
+
+} // namespace sonde

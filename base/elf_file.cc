@@ -1,0 +1,392 @@
+// Opening asks the file system and the header before libelf, whose own errors ("invalid `Elf' handle") say nothing to a
+// user. Beyond open() the header, the segments and the section table lie inside the file.
+#include "base/elf_file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace sonde {
+namespace {
+
+#if defined(__x86_64__)
+constexpr uint16_t host_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t host_machine = EM_AARCH64;
+#elif defined(__riscv)
+constexpr uint16_t host_machine = EM_RISCV;
+#elif defined(__s390x__)
+constexpr uint16_t host_machine = EM_S390;
+#elif defined(__powerpc64__)
+constexpr uint16_t host_machine = EM_PPC64;
+#endif
+
+std::string machine_name(uint16_t machine) {
+    switch (machine) {
+    case EM_386:
+        return "i386";
+    case EM_X86_64:
+        return "x86-64";
+    case EM_ARM:
+        return "arm";
+    case EM_AARCH64:
+        return "aarch64";
+    case EM_RISCV:
+        return "riscv";
+    case EM_S390:
+        return "s390";
+    case EM_PPC:
+        return "powerpc";
+    case EM_PPC64:
+        return "powerpc64";
+    case EM_MIPS:
+        return "mips";
+    case EM_LOONGARCH:
+        return "loongarch";
+    case EM_BPF:
+        return "BPF";
+    default:
+        return fmt::format("machine {}", machine);
+    }
+}
+
+// Whether [offset, offset + size) lies in the file; written so that nothing overflows.
+bool in_file(uint64_t offset, uint64_t size, uint64_t file_size) {
+    return offset <= file_size && size <= file_size - offset;
+}
+
+// A NUL-terminated string in a string table.
+std::string_view string_at(const Elf_Data& strings, uint64_t offset) {
+    if (offset >= strings.d_size)
+        return {};
+    const char* begin = static_cast<const char*>(strings.d_buf) + offset;
+    return {begin, strnlen(begin, strings.d_size - offset)};
+}
+
+std::string to_hex(std::string_view bytes) {
+    std::string out;
+    for (unsigned char byte : bytes)
+        out += fmt::format("{:02x}", byte);
+    return out;
+}
+
+// The descriptor of the GNU build-id note in a note section or segment; empty if it is not there.
+std::string_view find_build_id(Elf_Data* data) {
+    if (!data || !data->d_buf)
+        return {};
+    std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
+    GElf_Nhdr note;
+    size_t name = 0, desc = 0;
+    for (size_t at = 0; at < bytes.size();) {
+        size_t next = gelf_getnote(data, at, &note, &name, &desc);
+        if (next <= at)
+            break;
+        if (note.n_type == NT_GNU_BUILD_ID && bytes.substr(name, note.n_namesz) == std::string_view("GNU\0", 4))
+            return bytes.substr(desc, note.n_descsz);
+        at = next;
+    }
+    return {};
+}
+
+Error truncated_error(const std::string& what) { return Error("the file is truncated: " + what, ENOEXEC); }
+
+} // namespace
+
+void ElfFile::ElfCloser::operator()(Elf* elf) const { elf_end(elf); }
+
+ElfFile::ElfFile(ElfFile&&) noexcept = default;
+ElfFile::~ElfFile() = default;
+
+ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
+    if (this == &other)
+        return *this;
+    // The order of the members would close the old descriptor while the old Elf still maps it; harmless to libelf, but
+    // the rule is the destructor's.
+    elf_ = std::move(other.elf_);
+    fd_ = std::move(other.fd_);
+    path_ = std::move(other.path_);
+    segments_ = std::move(other.segments_);
+    sections_ = std::move(other.sections_);
+    dynamic_ = other.dynamic_;
+    debug_only_ = other.debug_only_;
+    entry_ = other.entry_;
+    machine_ = other.machine_;
+    return *this;
+}
+
+Result<ElfFile> ElfFile::open(const std::string& path) {
+    std::string context = fmt::format("cannot open `{}`", path);
+    CHECK(elf_version(EV_CURRENT) != EV_NONE);
+
+    // The kind of file comes first: opening a pipe would wait for its other end.
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0)
+        return errno_error(context, errno);
+    if (S_ISDIR(status.st_mode))
+        return Error(context + ": it is a directory", EISDIR);
+    if (!S_ISREG(status.st_mode))
+        return Error(context + ": it is not a regular file", EINVAL);
+    Result<Fd> fd = open_file(path, O_RDONLY);
+    if (!fd)
+        return std::move(fd).error();
+
+    ElfFile file;
+    file.path_ = path;
+    file.fd_ = *std::move(fd);
+    // The file may have been replaced in between; from here on the descriptor is what counts.
+    if (fstat(file.fd_.get(), &status) != 0)
+        return errno_error(context, errno);
+    auto size = static_cast<uint64_t>(status.st_size);
+    if (Result<void> header = file.check_header(size); !header)
+        return std::move(header).error().in(context);
+    // Beyond this point the file has a whole header of an ELF program for this machine.
+    file.elf_.reset(elf_begin(file.fd_.get(), ELF_C_READ_MMAP, nullptr));
+    if (!file.elf_ || elf_kind(file.elf_.get()) != ELF_K_ELF)
+        return Error(fmt::format("{}: {}", context, elf_errmsg(-1)), ENOEXEC);
+    if (Result<void> sections = file.read_sections(size); !sections)
+        return std::move(sections).error().in(context);
+    if (Result<void> segments = file.read_segments(size); !segments)
+        return std::move(segments).error().in(context);
+    return file;
+}
+
+Result<void> ElfFile::check_header(uint64_t file_size) {
+    Elf64_Ehdr header{};
+    ssize_t got = pread(fd_.get(), &header, sizeof header, 0);
+    if (got < 0)
+        return errno_error("", errno);
+    if (got == 0)
+        return Error("it is empty, not an ELF file", ENOEXEC);
+    if (got < SELFMAG || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+        if (got > 2 && std::memcmp(header.e_ident, "#!", 2) == 0)
+            return Error("it is a script, not an ELF file; probe its interpreter", ENOEXEC);
+        return Error("it is not an ELF file", ENOEXEC);
+    }
+    if (got < EI_NIDENT)
+        return truncated_error("it ends in the ELF header");
+    if (header.e_ident[EI_CLASS] == ELFCLASS32)
+        return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", ENOEXEC);
+    if (got < static_cast<ssize_t>(sizeof header))
+        return truncated_error("it ends in the ELF header");
+    constexpr unsigned char host_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_VERSION] != EV_CURRENT)
+        return Error("its ELF header is corrupt", ENOEXEC);
+    if (header.e_ident[EI_DATA] != host_order)
+        return Error("its byte order is not this machine's", ENOEXEC);
+    if (header.e_machine != host_machine)
+        return Error(fmt::format("it is built for {}, and this machine is {}", machine_name(header.e_machine),
+                                 machine_name(host_machine)),
+                     ENOEXEC);
+    switch (header.e_type) {
+    case ET_EXEC:
+    case ET_DYN:
+        break;
+    case ET_REL:
+        return Error("it is an object file, not a linked program or library", ENOEXEC);
+    case ET_CORE:
+        return Error("it is a core file, not a program or library", ENOEXEC);
+    default:
+        return Error(fmt::format("it is neither a program nor a library (ELF type {})", header.e_type), ENOEXEC);
+    }
+    if (header.e_phnum > 0 && header.e_phnum != PN_XNUM &&
+        !in_file(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), file_size))
+        return truncated_error("the program headers lie behind its end");
+    // The section table is mostly what a file ends with, so this finds nearly every cut.
+    if (header.e_shnum > 0 && !in_file(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), file_size))
+        return truncated_error("the section headers lie behind its end");
+    dynamic_ = header.e_type == ET_DYN;
+    entry_ = header.e_entry;
+    machine_ = header.e_machine;
+    return {};
+}
+
+Result<void> ElfFile::read_sections(uint64_t file_size) {
+    size_t count = 0, names = 0;
+    if (elf_getshdrnum(elf_.get(), &count) != 0)
+        return Error(fmt::format("cannot read the section headers: {}", elf_errmsg(-1)), ENOEXEC);
+    if (count == 0)
+        return {};
+    Elf_Data* strings = nullptr;
+    if (elf_getshdrstrndx(elf_.get(), &names) == 0 && names != SHN_UNDEF)
+        if (Elf_Scn* section = elf_getscn(elf_.get(), names))
+            strings = elf_rawdata(section, nullptr);
+    sections_.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+        GElf_Shdr header;
+        Elf_Scn* scn = elf_getscn(elf_.get(), i);
+        if (!scn || !gelf_getshdr(scn, &header))
+            return Error(fmt::format("cannot read section header {}: {}", i, elf_errmsg(-1)), ENOEXEC);
+        ElfSection section;
+        section.name = strings && strings->d_buf ? string_at(*strings, header.sh_name) : std::string_view();
+        section.address = header.sh_addr;
+        section.offset = header.sh_offset;
+        section.size = header.sh_size;
+        section.flags = header.sh_flags;
+        section.type = header.sh_type;
+        if (section.type == SHT_NOBITS && (section.flags & SHF_EXECINSTR))
+            debug_only_ = true;
+        if (section.type != SHT_NOBITS && section.type != SHT_NULL && !in_file(section.offset, section.size, file_size))
+            return truncated_error(fmt::format("section `{}` ends behind its end", section.name));
+        sections_.push_back(section);
+    }
+    return {};
+}
+
+Result<void> ElfFile::read_segments(uint64_t file_size) {
+    size_t count = 0;
+    if (elf_getphdrnum(elf_.get(), &count) != 0)
+        return Error(fmt::format("cannot read the program headers: {}", elf_errmsg(-1)), ENOEXEC);
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header))
+            return Error(fmt::format("cannot read program header {}: {}", i, elf_errmsg(-1)), ENOEXEC);
+        if (header.p_type != PT_LOAD)
+            continue;
+        // A debug file keeps the program's own headers, which speak of bytes that it has not.
+        if (!debug_only_ && !in_file(header.p_offset, header.p_filesz, file_size))
+            return truncated_error(fmt::format("the segment at {:#x} ends behind its end", header.p_vaddr));
+        segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz,
+                             (header.p_flags & PF_R) != 0, (header.p_flags & PF_W) != 0, (header.p_flags & PF_X) != 0});
+    }
+    return {};
+}
+
+std::string ElfFile::build_id() const {
+    // By section first: in a debug file the note section keeps its bytes, while the segments point at nothing.
+    for (size_t i = 1; i < sections_.size(); i++) {
+        if (sections_[i].type != SHT_NOTE)
+            continue;
+        Elf_Scn* scn = elf_getscn(elf_.get(), i);
+        if (std::string_view id = find_build_id(elf_getdata(scn, nullptr)); !id.empty())
+            return to_hex(id);
+    }
+    if (debug_only_ || !sections_.empty())
+        return "";
+    // A program without a section table.
+    size_t count = 0;
+    elf_getphdrnum(elf_.get(), &count);
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header) || header.p_type != PT_NOTE)
+            continue;
+        Elf_Data* data = elf_getdata_rawchunk(elf_.get(), static_cast<int64_t>(header.p_offset), header.p_filesz,
+                                              header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+        if (std::string_view id = find_build_id(data); !id.empty())
+            return to_hex(id);
+    }
+    return "";
+}
+
+std::optional<uint64_t> ElfFile::file_offset(uint64_t address) const {
+    for (const ElfSegment& segment : segments_)
+        if (address >= segment.address && address - segment.address < segment.file_size)
+            return segment.offset + (address - segment.address);
+    return std::nullopt;
+}
+
+std::optional<uint64_t> ElfFile::address_of_offset(uint64_t offset) const {
+    std::optional<uint64_t> found;
+    for (const ElfSegment& segment : segments_) {
+        if (offset < segment.offset || offset - segment.offset >= segment.file_size)
+            continue;
+        if (segment.executable)
+            return segment.address + (offset - segment.offset);
+        if (!found)
+            found = segment.address + (offset - segment.offset);
+    }
+    return found;
+}
+
+const ElfSection* ElfFile::find_section(std::string_view name) const {
+    for (const ElfSection& section : sections_)
+        if (section.name == name && section.type != SHT_NULL)
+            return &section;
+    return nullptr;
+}
+
+std::string_view ElfFile::section_data(std::string_view name) const {
+    const ElfSection* section = find_section(name);
+    if (!section || section->type == SHT_NOBITS)
+        return {};
+    Elf_Data* data = elf_rawdata(elf_getscn(elf_.get(), static_cast<size_t>(section - sections_.data())), nullptr);
+    if (!data || !data->d_buf)
+        return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
+}
+
+std::optional<DebugLink> ElfFile::debuglink() const {
+    // A NUL-terminated file name, padding to four bytes, the checksum.
+    std::string_view data = section_data(".gnu_debuglink");
+    size_t length = data.find('\0');
+    if (length == std::string_view::npos || length == 0)
+        return std::nullopt;
+    size_t at = (length + 1 + 3) & ~size_t{3};
+    if (data.size() < at + 4)
+        return std::nullopt;
+    DebugLink link;
+    link.name = data.substr(0, length);
+    std::memcpy(&link.crc, data.data() + at, 4);
+    return link;
+}
+
+void ElfFile::for_each_symbol(const std::function<bool(const ElfSymbol&)>& visit) const {
+    for (uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
+        for (size_t i = 1; i < sections_.size(); i++) {
+            GElf_Shdr header;
+            Elf_Scn* scn = sections_[i].type == type ? elf_getscn(elf_.get(), i) : nullptr;
+            if (!scn || !gelf_getshdr(scn, &header) || header.sh_link >= sections_.size())
+                continue;
+            Elf_Data* symbols = elf_getdata(scn, nullptr);
+            Elf_Data* strings = elf_getdata(elf_getscn(elf_.get(), header.sh_link), nullptr);
+            if (!symbols || !symbols->d_buf || !strings || !strings->d_buf)
+                continue;
+            size_t count = symbols->d_size / sizeof(Elf64_Sym);
+            for (size_t n = 1; n < count; n++) {
+                GElf_Sym entry;
+                if (!gelf_getsym(symbols, static_cast<int>(n), &entry))
+                    break;
+                ElfSymbol symbol;
+                symbol.name = string_at(*strings, entry.st_name);
+                if (symbol.name.empty())
+                    continue;
+                symbol.address = entry.st_value;
+                symbol.size = entry.st_size;
+                symbol.type = GELF_ST_TYPE(entry.st_info);
+                symbol.binding = GELF_ST_BIND(entry.st_info);
+                symbol.section = entry.st_shndx;
+                symbol.dynamic = type == SHT_DYNSYM;
+                if (!visit(symbol))
+                    return;
+            }
+        }
+    }
+}
+
+uint32_t elf_crc32(std::string_view data, uint32_t crc) {
+    static constexpr auto table = [] {
+        std::array<uint32_t, 256> rows{};
+        for (uint32_t i = 0; i < 256; i++) {
+            uint32_t row = i;
+            for (int bit = 0; bit < 8; bit++)
+                row = (row >> 1) ^ (row & 1 ? 0xedb88320u : 0);
+            rows[i] = row;
+        }
+        return rows;
+    }();
+    crc = ~crc;
+    for (unsigned char byte : data)
+        crc = table[(crc ^ byte) & 0xff] ^ (crc >> 8);
+    return ~crc;
+}
+
+} // namespace sonde

@@ -1,0 +1,72 @@
+// Whole files in and out: calls that were interrupted or did a part only are continued.
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+void Fd::reset(int fd) {
+    if (fd_ >= 0) {
+        int saved = errno;
+        // Linux closes it even when close(2) says EINTR; a second call could close someone else's.
+        close(fd_);
+        errno = saved;
+    }
+    fd_ = fd;
+}
+
+Result<Fd> open_file(const std::string& path, int flags, unsigned mode) {
+    int fd;
+    do
+        fd = open(path.c_str(), flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return errno_error(fmt::format("cannot open `{}`", path), errno);
+    return Fd(fd);
+}
+
+Result<std::string> read_all(int fd, const std::string& what) {
+    std::string text;
+    char buffer[65536];
+    for (;;) {
+        ssize_t got = read(fd, buffer, sizeof buffer);
+        if (got == 0)
+            return text;
+        if (got > 0)
+            text.append(buffer, static_cast<size_t>(got));
+        else if (errno != EINTR)
+            return errno_error(fmt::format("cannot read `{}`", what), errno);
+    }
+}
+
+Result<std::string> read_file(const std::string& path) {
+    Result<Fd> fd = open_file(path, O_RDONLY);
+    if (!fd)
+        return errno_error(fmt::format("cannot read `{}`", path), fd.error().os_error);
+    return read_all(fd->get(), path);
+}
+
+Result<void> write_all(int fd, std::string_view data, const std::string& what) {
+    while (!data.empty()) {
+        ssize_t done = write(fd, data.data(), data.size());
+        if (done >= 0)
+            data.remove_prefix(static_cast<size_t>(done));
+        else if (errno != EINTR)
+            return errno_error(fmt::format("cannot write `{}`", what), errno);
+    }
+    return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
+    Result<Fd> fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    if (!fd)
+        return errno_error(fmt::format("cannot write `{}`", path), fd.error().os_error);
+    return write_all(fd->get(), data, path);
+}
+
+} // namespace sonde
