@@ -9,19 +9,11 @@
 
 #include <dwarf.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
+#include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
-
-bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?[\\") != std::string_view::npos; }
-
-bool glob_matches(const std::string& pattern, const char* text) {
-    if (pattern == "*")
-        return true;
-    return has_wildcard(pattern) ? fnmatch(pattern.c_str(), text, 0) == 0 : pattern == text;
-}
 
 bool flag_attribute(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
@@ -82,6 +74,21 @@ int base_register(const Dwarf_Op& op) {
     return -1;
 }
 
+// The source file of a declaration. dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
+const char* declaration_file(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word index = 0;
+    Dwarf_Die unit;
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (!dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &index) != 0 ||
+        !dwarf_cu_die(attribute.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ||
+        dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count)
+        return "";
+    const char* file = dwarf_filesrc(files, index, nullptr, nullptr);
+    return file ? file : "";
+}
+
 } // namespace
 
 bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern) {
@@ -90,7 +97,7 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     const char* name = bare_name(function);
     if (!name)
         return false;
-    if (glob_matches(pattern, name))
+    if (glob_match(pattern, name)) // `*` crosses `::`
         return true;
     if (is_c_language(function.unit->language))
         return false;
@@ -99,7 +106,7 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
         // "ns::C::f" and, shorter, "C::f".
         std::string qualified = qualified_name(function);
         for (size_t at = 0; at != std::string::npos;) {
-            if (glob_matches(pattern, qualified.c_str() + at))
+            if (glob_match(pattern, std::string_view(qualified).substr(at)))
                 return true;
             at = qualified.find("::", at);
             at = at == std::string::npos ? at : at + 2;
@@ -107,14 +114,14 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     }
     if (pattern.find('<') == std::string::npos && strchr(name, '<')) {
         std::string plain = without_template_arguments(name);
-        return glob_matches(pattern, plain.c_str()) ||
+        return glob_match(pattern, plain) ||
                (naming->scope != no_index &&
-                glob_matches(pattern, (scope_prefix(*naming.unit, naming->scope) + plain).c_str()));
+                glob_match(pattern, scope_prefix(*naming.unit, naming->scope) + plain));
     }
     if (pattern.starts_with("_Z")) {
         Dwarf_Die die;
         const char* linkage = die_of(function, &die) ? string_attribute(die, DW_AT_linkage_name) : nullptr;
-        return linkage && glob_matches(pattern, linkage);
+        return linkage && glob_match(pattern, linkage);
     }
     return false;
 }
@@ -215,8 +222,7 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
             linkage = string_attribute(die, DW_AT_MIPS_linkage_name);
         instance.linkage_name = linkage ? linkage : "";
     }
-    const char* file = dwarf_decl_file(&die);
-    instance.file = file ? file : "";
+    instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
     instance.external = flag_attribute(die, DW_AT_external);
@@ -263,7 +269,7 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
             if (!function.inlined)
                 entries.insert(function.entry);
         for (const Symbol& symbol : symbols()) {
-            if (!glob_matches(pattern.function, symbol.name) || entries.contains(symbol.address))
+            if (!glob_match(pattern.function, symbol.name) || entries.contains(symbol.address))
                 continue;
             FunctionRef around = enclosing_subprogram(function_at(symbol.address));
             const FunctionInstance* known = instance(around);

@@ -106,6 +106,7 @@ struct Unit {
 
     bool spans_built = false;
     std::vector<Span> spans; // sorted
+    std::multimap<Address, uint32_t> copy_entries; // where inlined copies begin -> in `functions`
 };
 
 // A function of a unit; `unit` null is none.
@@ -189,6 +190,9 @@ class DwarfReader : private TypeSource {
     // The innermost function or inlined copy with code at `address`.
     FunctionRef function_at(Address address);
     FunctionRef function_at(Unit& unit, Address address);
+    // The function that a line table's row belongs to. Where optimised code of several functions shares an address, that
+    // is the one whose source the line is in.
+    FunctionRef function_of(Unit& unit, const LineRow& row);
     // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.
     FunctionRef enclosing_subprogram(FunctionRef function) const;
     FunctionRef find_function(DieOffset die);
@@ -279,9 +283,6 @@ class DwarfModule::Impl : public DwarfReader {};
 
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
-// fnmatch() without special treatment of `/`; plain comparison when the pattern has no wildcard.
-bool glob_matches(const std::string& pattern, const char* text);
-bool has_wildcard(std::string_view pattern);
 bool is_c_language(int language); // a DW_LANG_ code
 
 // An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows

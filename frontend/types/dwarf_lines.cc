@@ -7,8 +7,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
+#include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
@@ -21,11 +21,10 @@ bool file_matches(const std::string& pattern, std::string_view path) {
             return false;
         return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '/';
     }
-    std::string text(path);
     for (size_t at = 0; at != std::string::npos;) {
-        if (fnmatch(pattern.c_str(), text.c_str() + at, 0) == 0)
+        if (glob_match(pattern, path.substr(at)))
             return true;
-        at = text.find('/', at);
+        at = path.find('/', at);
         at = at == std::string::npos ? at : at + 1;
     }
     return false;
@@ -117,6 +116,29 @@ bool DwarfReader::has_file(Unit& unit, const std::string& pattern) {
     return false;
 }
 
+FunctionRef DwarfReader::function_of(Unit& unit, const LineRow& row) {
+    FunctionRef innermost = function_at(unit, row.address);
+    FunctionRef best;
+    int best_line = -1;
+    auto consider = [&](uint32_t index) {
+        const FunctionInstance* candidate = instance({&unit, index});
+        // Functions do not overlap in a file: the line belongs to the one that begins last before it.
+        if (!candidate || !row.file || candidate->line > row.line || candidate->line <= best_line ||
+            candidate->file != row.file)
+            return;
+        best = {&unit, index};
+        best_line = candidate->line;
+    };
+    // A copy that begins exactly here goes before one that got an instruction here by scheduling.
+    auto [first, last] = unit.copy_entries.equal_range(row.address);
+    for (auto entry = first; entry != last; ++entry)
+        consider(entry->second);
+    if (innermost)
+        for (uint32_t around = innermost.index; around != no_index; around = unit.functions[around].parent)
+            consider(around);
+    return best ? best : innermost;
+}
+
 const LineRow* DwarfReader::row_at(Unit& unit, Address address) {
     const std::vector<LineRow>& all = rows(unit);
     auto after = std::upper_bound(all.begin(), all.end(), address,
@@ -195,7 +217,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
                 run_file = nullptr;
                 continue;
             }
-            FunctionRef function = function_at(unit, row.address);
+            FunctionRef function = function_of(unit, row);
             bool same_run = row.file == run_file && row.line == run_line && function == run_function;
             run_file = row.file;
             run_line = row.line;
@@ -224,11 +246,14 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
     Statement statement;
     statement.address = address;
     if (Unit* unit = unit_at(address)) {
+        FunctionRef around = function_at(*unit, address);
         if (const LineRow* row = row_at(*unit, address)) {
             statement.file = row->file ? row->file : "";
             statement.line = row->line;
+            if (row->address == address)
+                around = function_of(*unit, *row);
         }
-        if (const FunctionInstance* function = instance(function_at(*unit, address))) {
+        if (const FunctionInstance* function = instance(around)) {
             statement.function = *function;
             return statement;
         }
@@ -293,7 +318,7 @@ std::string DwarfReader::describe_lines(FunctionRef function,
                                     [](const LineRow& entry, Address address) { return entry.address < address; });
         for (; row != all.end() && row->address < high; ++row)
             if (row->is_statement && !row->end_sequence && row->line != 0 && row->file && row->file == around->file &&
-                function_at(*function.unit, row->address) == function)
+                function_of(*function.unit, *row) == function)
                 lines.insert(row->line);
     }
     return spell_lines(lines);

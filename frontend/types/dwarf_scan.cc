@@ -532,6 +532,9 @@ const std::vector<Span>& DwarfReader::spans(Unit& unit) {
         Dwarf_Die die;
         if (!unit.functions[i].has_code || !die_of({&unit, i}, &die))
             continue;
+        Dwarf_Addr entry = 0;
+        if (unit.functions[i].inlined && dwarf_entrypc(&die, &entry) == 0)
+            unit.copy_entries.emplace(entry, i);
         for (auto [low, high] : ranges(die).ranges) {
             auto first = split(low);
             auto last = split(high);

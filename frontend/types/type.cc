@@ -103,6 +103,9 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     case Type::Enum:
         return tagged("enum", type) + declarator;
     case Type::Const:
+        // An array is as constant as its elements, and C says so there.
+        if (type->target && type->target->kind == Type::Array)
+            return spell(type->target, declarator, depth + 1);
         return qualify("const");
     case Type::Volatile:
         return qualify("volatile");

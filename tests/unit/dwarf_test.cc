@@ -1,0 +1,565 @@
+// DwarfModule over programs built by both compilers at -O0 and -O2 with DWARF 4 and 5 (tests/triggers/dwarf_triggers.cmake).
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "frontend/types/dwarf_module.h"
+
+namespace sonde {
+namespace {
+
+// Folder with the fixtures: next to the test's own, in the same build.
+std::string triggers() {
+    static const std::string folder = [] {
+        for (std::filesystem::path at = std::filesystem::read_symlink("/proc/self/exe"); at.has_relative_path();
+             at = at.parent_path())
+            if (std::filesystem::exists(at / "tests" / "triggers" / "dwarf_basic.c"))
+                return (at / "tests" / "triggers" / "").string();
+        return std::string("tests/triggers/");
+    }();
+    return folder;
+}
+
+std::unique_ptr<DwarfModule> open_module(const std::string& name) {
+    Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(triggers() + name);
+    EXPECT_TRUE(module.ok()) << name << ": " << (module.ok() ? "" : module.error().message);
+    return module.ok() ? *std::move(module) : nullptr;
+}
+
+// The line of dwarf_basic.c that ends in `// line:NAME`.
+int line_of(const std::string& name) {
+    std::ifstream file(triggers() + "dwarf_basic.c");
+    std::string text;
+    for (int line = 1; std::getline(file, text); line++)
+        if (text.ends_with("line:" + name))
+            return line;
+    ADD_FAILURE() << "no line " << name;
+    return 0;
+}
+
+FunctionPattern pattern(const std::string& text) {
+    Result<FunctionPattern> parsed = FunctionPattern::parse(text);
+    EXPECT_TRUE(parsed.ok()) << text;
+    return parsed.ok() ? *parsed : FunctionPattern();
+}
+
+// The only concrete function of that name.
+FunctionInstance function(DwarfModule& module, const std::string& name) {
+    std::vector<FunctionInstance> found = module.functions(pattern(name));
+    std::erase_if(found, [](const FunctionInstance& instance) { return instance.inlined; });
+    EXPECT_EQ(found.size(), 1u) << module.path() << " " << name;
+    return found.empty() ? FunctionInstance() : found[0];
+}
+
+std::optional<Variable> variable(const std::vector<Variable>& variables, const std::string& name) {
+    for (const Variable& candidate : variables)
+        if (candidate.name == name)
+            return candidate;
+    return std::nullopt;
+}
+
+// "param int left", in order.
+std::string describe(const std::vector<Variable>& variables) {
+    std::string text;
+    for (const Variable& each : variables)
+        text += (text.empty() ? "" : ", ") + std::string(each.is_parameter ? "param " : "") + type_name(each.type) +
+                " " + each.name;
+    return text;
+}
+
+std::string describe(const Location& location) {
+    static const char* const names[] = {"reg", "const", "deref", "add", "sub", "mul", "div",  "mod",  "and",  "or",
+                                        "xor", "shl",   "shr",   "sar", "neg", "not", "abs",  "eq",   "ne",   "lt",
+                                        "le",  "gt",    "ge",    "dup", "drop", "swap", "over", "rot", "pick", "thread"};
+    std::ostringstream text;
+    switch (location.kind) {
+    case Location::Unavailable:
+        return "<" + location.why + ">";
+    case Location::Register:
+        return "register " + std::to_string(location.reg);
+    case Location::Bytes:
+        text << "bytes";
+        for (uint8_t byte : location.bytes)
+            text << " " << int{byte};
+        return text.str();
+    case Location::Pieces:
+        for (const Location::Piece& piece : location.pieces)
+            text << "[" << piece.byte_size << " " << describe(piece.place) << "]";
+        return text.str();
+    case Location::Memory:
+    case Location::Value:
+        break;
+    }
+    text << (location.kind == Location::Memory ? "memory" : "value");
+    for (const LocationOp& op : location.ops) {
+        text << " " << names[op.code];
+        if (op.code <= LocationOp::Deref)
+            text << " " << op.operand;
+    }
+    return text.str();
+}
+
+const char* const basic_variants[] = {"gcc-O0-4", "gcc-O0-5", "gcc-O2-4", "gcc-O2-5",
+                                      "clang-O0-4", "clang-O0-5", "clang-O2-4", "clang-O2-5"};
+
+class EveryBuild : public testing::TestWithParam<const char*> {
+  protected:
+    bool optimised() const { return std::string(GetParam()).find("-O2") != std::string::npos; }
+    bool clang() const { return std::string(GetParam()).starts_with("clang"); }
+    std::unique_ptr<DwarfModule> basic() const { return open_module(std::string("dwarf_basic-") + GetParam()); }
+    std::unique_ptr<DwarfModule> cxx() const { return open_module(std::string("dwarf_cxx-") + GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Dwarf, EveryBuild, testing::ValuesIn(basic_variants), [](const auto& info) {
+    std::string name = info.param;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+TEST(FunctionPattern, Parse) {
+    FunctionPattern all = pattern("f@dir/a.c:12");
+    EXPECT_EQ(all.function, "f");
+    EXPECT_EQ(all.file, "dir/a.c");
+    EXPECT_EQ(all.line_kind, FunctionPattern::Absolute);
+    EXPECT_EQ(all.line, 12);
+    EXPECT_EQ(pattern("ns::f@a.cc+3").line_kind, FunctionPattern::Relative);
+    EXPECT_EQ(pattern("ns::f@a.cc+3").function, "ns::f");
+    EXPECT_EQ(pattern("f@c++/a.cc").file, "c++/a.cc");
+    EXPECT_EQ(pattern("f@a.c:*").line_kind, FunctionPattern::Wildcard);
+    FunctionPattern range = pattern("*@a.c:10-20");
+    EXPECT_EQ(range.line_kind, FunctionPattern::LineRange);
+    EXPECT_EQ(range.line, 10);
+    EXPECT_EQ(range.line_end, 20);
+    EXPECT_EQ(pattern("main").line_kind, FunctionPattern::None);
+    for (const char* wrong : {"", "@a.c", "f@", "f@:3", "f@a.c:x", "f@a.c:3-", "f@a.c:5-3", "f@a.c:-3", "f@a.c:"})
+        EXPECT_FALSE(FunctionPattern::parse(wrong).ok()) << wrong;
+}
+
+TEST_P(EveryBuild, FindsFunctions) {
+    auto module = basic();
+    FunctionInstance add = function(*module, "add");
+    EXPECT_EQ(add.line, line_of("add"));
+    EXPECT_TRUE(add.file.ends_with("tests/triggers/dwarf_basic.c")) << add.file;
+    EXPECT_TRUE(add.external);
+    EXPECT_TRUE(add.has_debug_info);
+    EXPECT_TRUE(module->file_offset(add.entry));
+    EXPECT_EQ(add.body == add.entry, optimised());
+    EXPECT_EQ(module->functions(pattern("add@dwarf_basic.c")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("add@*/dwarf_basic.c")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("add@triggers/dwarf_*.c")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("add@asic.c")).size(), 0u);
+    EXPECT_EQ(module->functions(pattern("add@dwarf_other.c")).size(), 0u);
+    EXPECT_EQ(module->functions(pattern("make_*")).size(), 5u);
+    EXPECT_EQ(module->functions(pattern("memset")).size(), 0u); // PLT
+    EXPECT_EQ(module->functions(pattern("_start")).size(), 1u); // symbol table only
+    std::vector<FunctionInstance> all = module->functions(pattern("*"));
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.entry < b.entry; }));
+    std::vector<std::string> names = module->function_names();
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "use_inline"));
+}
+
+TEST_P(EveryBuild, FindsInlinedCopies) {
+    auto module = basic();
+    std::vector<FunctionInstance> copies = module->functions(pattern("twice"));
+    ASSERT_EQ(copies.size(), 2u);
+    for (const FunctionInstance& copy : copies) {
+        EXPECT_TRUE(copy.inlined);
+        EXPECT_EQ(copy.body, copy.entry);
+        EXPECT_EQ(copy.line, line_of("twice"));
+        EXPECT_EQ(describe(module->parameters(copy)), "param int value");
+    }
+    Variable value = module->parameters(copies[0])[0];
+    if (optimised()) {
+        EXPECT_EQ(describe(module->locate(value, copies[0].entry)), "register 5");
+    }
+    // The enclosing function keeps its own variables, also where a copy begins.
+    FunctionInstance outer = function(*module, "use_inline");
+    EXPECT_TRUE(variable(module->variables_in(outer, outer.body), "first"));
+    EXPECT_FALSE(variable(module->variables_in(outer, outer.body), "value"));
+}
+
+TEST_P(EveryBuild, FindsStatements) {
+    auto module = basic();
+    std::string sum = std::to_string(line_of("sum"));
+    std::vector<Statement> found = module->statements(pattern("add@dwarf_basic.c:" + sum));
+    FunctionInstance add = function(*module, "add");
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found[0].function.name, optimised() ? found[0].function.name : "add");
+    EXPECT_EQ(found[0].line, line_of("sum"));
+    EXPECT_GE(found[0].address, add.low);
+    EXPECT_LT(found[0].address, add.high);
+    EXPECT_EQ(module->statements(pattern("add@dwarf_basic.c+1"))[0].address, found[0].address);
+    EXPECT_FALSE(module->statements(pattern("*@dwarf_basic.c:" + sum)).empty());
+    EXPECT_TRUE(module->statements(pattern("main@dwarf_basic.c:" + sum)).empty() || optimised());
+    EXPECT_TRUE(module->statements(pattern("*@dwarf_basic.c:2")).empty());
+    EXPECT_TRUE(module->statements(pattern("*@nosuch.c:" + sum)).empty());
+    FunctionPattern nearest = pattern("*@dwarf_basic.c:2");
+    nearest.line_kind = FunctionPattern::Nearest;
+    ASSERT_FALSE(module->statements(nearest).empty());
+    EXPECT_EQ(module->statements(nearest)[0].line, line_of("add"));
+
+    // The function's own line is its first instruction.
+    std::vector<Statement> opening = module->statements(pattern("add@dwarf_basic.c+0"));
+    ASSERT_FALSE(opening.empty());
+    EXPECT_EQ(opening[0].address, add.entry);
+
+    // A line of an inlined function is there once for each copy.
+    std::string doubled = std::to_string(line_of("doubled"));
+    std::vector<Statement> copies = module->statements(pattern("twice@dwarf_basic.c:" + doubled));
+    if (!clang() || !optimised()) {
+        EXPECT_EQ(copies.size(), 2u);
+    }
+    for (const Statement& copy : copies)
+        EXPECT_TRUE(copy.function.inlined);
+
+    std::vector<int> lines = module->statement_lines("dwarf_basic.c");
+    EXPECT_TRUE(std::binary_search(lines.begin(), lines.end(), line_of("return")));
+    std::vector<Statement> all = module->statements(pattern("add@dwarf_basic.c:*"));
+    for (const Statement& each : all)
+        EXPECT_EQ(each.function.name, "add");
+    if (!optimised()) {
+        std::set<int> expected = {line_of("add"), line_of("sum"), line_of("return"), line_of("return") + 1}, actual;
+        for (const Statement& each : all)
+            actual.insert(each.line);
+        if (!clang()) {
+            EXPECT_EQ(actual, expected);
+        }
+        std::optional<Statement> there = module->statement_at(found[0].address + 1);
+        ASSERT_TRUE(there);
+        EXPECT_EQ(there->line, line_of("sum"));
+        EXPECT_EQ(there->function.name, "add");
+    }
+    EXPECT_FALSE(module->statement_at(1));
+    std::vector<std::string> files = module->source_files();
+    EXPECT_TRUE(std::any_of(files.begin(), files.end(),
+                            [](const std::string& file) { return file.ends_with("triggers/dwarf_other.c"); }));
+}
+
+TEST_P(EveryBuild, NamesTypes) {
+    auto module = basic();
+    EXPECT_EQ(describe(module->parameters(function(*module, "walk"))),
+              "param struct node* node, param struct bits const* bits, param struct hidden* hidden, "
+              "param word_t limit, param int volatile* flag, param void* nothing_known");
+    std::string name = type_name(module->parameters(function(*module, "main"))[1].type);
+    EXPECT_EQ(name, "char**");
+    EXPECT_EQ(type_name(module->result_type(function(*module, "color_name"))), "char const*");
+    EXPECT_EQ(module->result_type(function(*module, "nothing")), nullptr);
+    EXPECT_EQ(type_name(nullptr), "void");
+}
+
+TEST_P(EveryBuild, ReadsRecords) {
+    auto module = basic();
+    std::vector<Variable> parameters = module->parameters(function(*module, "walk"));
+    const Type* node = strip(strip(parameters[0].type)->target);
+    ASSERT_EQ(node->kind, Type::Struct);
+    EXPECT_EQ(node->size, 64u);
+    EXPECT_EQ(type_name(find_member(node, "next")->type), "struct node*");
+    EXPECT_EQ(find_member(node, "inner")->byte_offset, 16u);
+    EXPECT_EQ(find_member(node, "letter")->byte_offset, 20u);
+    EXPECT_EQ(type_name(find_member(node, "letter")->type), "char");
+    EXPECT_EQ(type_name(find_member(node, "matrix")->type), "int[2][3]");
+    EXPECT_EQ(strip(find_member(node, "matrix")->type)->size, 24u);
+    EXPECT_EQ(type_name(find_member(node, "color")->type), "enum color");
+    EXPECT_EQ(type_name(find_member(node, "callback")->type), "int (*)(int, char const*)");
+    EXPECT_EQ(type_name(find_member(node, "flexible")->type), "char[]");
+    EXPECT_FALSE(strip(find_member(node, "flexible")->type)->count.value_or(0));
+    EXPECT_FALSE(find_member(node, "nosuch"));
+    EXPECT_EQ(member_names(node), (std::vector<std::string>{"next", "name", "inner", "number", "letter", "matrix",
+                                                            "color", "callback", "flexible"}));
+    const Type* color = strip(find_member(node, "color")->type);
+    EXPECT_FALSE(color->is_signed);
+    ASSERT_EQ(color->enumerators.size(), 3u);
+    EXPECT_EQ(color->enumerators[2].name, "BLUE");
+    EXPECT_EQ(color->enumerators[2].value, 200);
+    const Type* level = strip(module->parameters(function(*module, "color_name"))[1].type);
+    EXPECT_TRUE(level->is_signed);
+    EXPECT_EQ(level->enumerators[0].value, -1);
+
+    const Type* bits = strip(strip(parameters[1].type)->target);
+    TypeMember a = *find_member(bits, "a"), b = *find_member(bits, "b"), c = *find_member(bits, "c");
+    auto position = [](const TypeMember& member) { return member.byte_offset * 8 + member.bit_offset; };
+    EXPECT_EQ(position(a), 0u);
+    EXPECT_EQ(a.bit_size, 3u);
+    EXPECT_EQ(position(b), 3u);
+    EXPECT_EQ(b.bit_size, 7u);
+    EXPECT_TRUE(strip(b.type)->is_signed);
+    EXPECT_EQ(position(c), 10u);
+    EXPECT_EQ(c.bit_size, 40u);
+    EXPECT_EQ(find_member(bits, "tail")->bit_size, 0u);
+    EXPECT_EQ(find_member(bits, "tail")->byte_offset, 7u);
+
+    // Declared in this unit, defined in the other.
+    const Type* hidden = strip(strip(parameters[2].type)->target);
+    EXPECT_FALSE(hidden->incomplete);
+    EXPECT_EQ(hidden->size, 16u);
+    EXPECT_EQ(find_member(hidden, "deep")->byte_offset, 8u);
+}
+
+TEST_P(EveryBuild, LocatesParameters) {
+    auto module = basic();
+    FunctionInstance add = function(*module, "add");
+    std::vector<Variable> parameters = module->parameters(add);
+    ASSERT_EQ(describe(parameters), "param int left, param int right");
+    Location left = module->locate(parameters[0], add.body);
+    if (optimised()) {
+        EXPECT_EQ(describe(left), "register 5");
+        EXPECT_EQ(describe(module->locate(parameters[1], add.body)), "register 4");
+    } else {
+        EXPECT_EQ(describe(left), clang() ? "memory reg 6 const -4 add" : "memory reg 6 const -20 add");
+        EXPECT_EQ(describe(module->variables_at(add.body)), "param int left, param int right, int sum");
+    }
+    FunctionInstance many = function(*module, "many");
+    Variable seventh = module->parameters(many).at(6);
+    Location stacked = module->locate(seventh, many.body);
+    // On the stack above the return address, seen from rbp behind the prologue and from rsp without one.
+    std::string expected = optimised() ? "memory reg 7 const 8 add" : "memory reg 6 const 16 add";
+    if (!(clang() && optimised())) {
+        EXPECT_EQ(describe(stacked), expected);
+    }
+
+    FunctionInstance vla = function(*module, "variable_length");
+    std::vector<Statement> statements = module->statements(
+        pattern("variable_length@dwarf_basic.c:" + std::to_string(line_of("vla"))));
+    ASSERT_FALSE(statements.empty());
+    std::optional<Variable> array = variable(module->variables_in(vla, statements[0].address), "array");
+    ASSERT_TRUE(array);
+    EXPECT_EQ(type_name(array->type), "int[]");
+}
+
+TEST_P(EveryBuild, FindsScopes) {
+    auto module = basic();
+    FunctionInstance walk = function(*module, "walk");
+    EXPECT_FALSE(variable(module->variables_in(walk, walk.entry), "scoped"));
+    std::vector<Statement> inside = module->statements(
+        pattern("walk@dwarf_basic.c:" + std::to_string(line_of("scoped") + 1)));
+    ASSERT_FALSE(inside.empty());
+    std::vector<Variable> variables = module->variables_at(inside[0].address);
+    ASSERT_TRUE(variable(variables, "scoped")) << describe(variables);
+    EXPECT_EQ(variables[0].name, "scoped"); // innermost first
+    EXPECT_TRUE(variable(variables, "node"));
+    EXPECT_FALSE(variable(variables, "global_counter"));
+    std::vector<Variable> all = module->variables_at(inside[0].address, true);
+    std::optional<Variable> global = variable(all, "global_counter");
+    ASSERT_TRUE(global);
+    EXPECT_TRUE(global->is_global);
+    EXPECT_TRUE(module->global_address(*global));
+    EXPECT_EQ(module->locate(*global, walk.entry).kind, Location::Unavailable);
+    if (!clang()) { // clang leaves out variables that are only declared
+        std::optional<Variable> other = variable(all, "other_global");
+        ASSERT_TRUE(other);
+        EXPECT_TRUE(other->is_global);
+        EXPECT_TRUE(module->global_address(*other)); // defined in the other unit
+    }
+}
+
+TEST_P(EveryBuild, LocatesResults) {
+    auto module = basic();
+    auto result = [&](const char* name) { return describe(module->result_location(function(*module, name))); };
+    EXPECT_EQ(result("add"), "register 0");
+    EXPECT_EQ(result("is_even"), "register 0");
+    EXPECT_EQ(result("color_name"), "register 0");
+    EXPECT_EQ(result("make_point"), "register 0");
+    EXPECT_EQ(result("make_pair"), "[8 register 0][8 register 1]");
+    EXPECT_EQ(result("make_large"), "memory reg 0");
+    EXPECT_NE(result("make_mixed").find("[8 register 0][8 <is returned in a floating point"), std::string::npos);
+    EXPECT_EQ(result("make_double"), "<is returned in a floating point register, which a probe cannot read>");
+    EXPECT_EQ(result("nothing"), "<the function returns nothing>");
+}
+
+TEST(Dwarf, SaysWhereVariablesAre) {
+    auto module = open_module("dwarf_basic-gcc-O2-5");
+    FunctionInstance use = function(*module, "use_inline");
+    std::optional<Variable> b = variable(module->variables_in(use, use.entry), "b");
+    ASSERT_TRUE(b);
+    std::string why = module->locate(*b, use.entry).why;
+    EXPECT_TRUE(why.starts_with("optimized out at this address; available at line")) << why;
+    // Known by DW_OP_entry_value only: at the entry itself that is the register.
+    FunctionInstance clobber = function(*module, "clobber");
+    EXPECT_TRUE(variable(module->variables_in(clobber, clobber.entry), "value"));
+}
+
+TEST(Dwarf, FixedAddresses) {
+    auto module = open_module("dwarf_basic-fixed");
+    EXPECT_FALSE(module->position_independent());
+    FunctionInstance main = function(*module, "main");
+    std::vector<Variable> all = module->variables_at(main.entry, true);
+    Variable counter = *variable(all, "global_counter");
+    Location place = module->locate(counter, main.entry);
+    ASSERT_EQ(place.kind, Location::Memory);
+    ASSERT_EQ(place.ops.size(), 1u);
+    EXPECT_EQ(place.ops[0].code, LocationOp::Constant);
+    EXPECT_EQ(static_cast<Address>(place.ops[0].operand), module->global_address(counter));
+    EXPECT_EQ(describe(module->locate(*variable(all, "per_thread"), main.entry)),
+              "memory const 0 thread add const -4 add");
+}
+
+TEST(Dwarf, ThreadLocals) {
+    auto program = open_module("dwarf_basic-gcc-O0-5");
+    FunctionInstance main = function(*program, "main");
+    EXPECT_EQ(describe(program->locate(*variable(program->variables_at(main.entry, true), "per_thread"), main.entry)),
+              "memory const 0 thread add const -4 add");
+    auto library = open_module("dwarf_basic-library");
+    main = function(*library, "main");
+    EXPECT_EQ(describe(library->locate(*variable(library->variables_at(main.entry, true), "per_thread"), main.entry)),
+              "<is a thread-local variable of a shared library>");
+}
+
+TEST(Dwarf, SeparateDebugFiles) {
+    for (const char* name : {"dwarf_basic-id", "dwarf_basic-crc"}) {
+        auto module = open_module(name);
+        EXPECT_TRUE(module->has_debug_info()) << name;
+        EXPECT_EQ(module->build_id().empty(), std::string(name) == "dwarf_basic-crc");
+        FunctionInstance add = function(*module, "add");
+        // The frame comes from the stripped file's .eh_frame.
+        EXPECT_EQ(describe(module->locate(module->parameters(add)[0], add.body)), "memory reg 6 const -20 add");
+    }
+    // Another build's file is not taken.
+    std::filesystem::path folder = std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    std::filesystem::copy_file(triggers() + "dwarf_basic-crc", folder / "dwarf_basic-crc");
+    std::filesystem::copy_file(triggers() + "dwarf_basic-id.debug", folder / "dwarf_basic-crc.debug");
+    Result<std::unique_ptr<DwarfModule>> other = DwarfModule::open((folder / "dwarf_basic-crc").string());
+    ASSERT_TRUE(other.ok());
+    EXPECT_FALSE((*other)->has_debug_info());
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Dwarf, SplitDebugInformation) {
+    auto module = open_module("dwarf_basic-split");
+    FunctionInstance add = function(*module, "add");
+    EXPECT_EQ(describe(module->variables_at(add.body)), "param int left, param int right, int sum");
+    EXPECT_EQ(module->statements(pattern("add@dwarf_basic.c+1")).size(), 1u);
+}
+
+TEST(Dwarf, LinkTimeOptimisation) {
+    auto module = open_module("dwarf_basic-lto");
+    std::vector<FunctionInstance> walk = module->functions(pattern("walk"));
+    ASSERT_FALSE(walk.empty());
+    EXPECT_EQ(describe(module->parameters(walk[0])).substr(0, 23), "param struct node* node");
+}
+
+TEST(Dwarf, NoDebugInformation) {
+    auto module = open_module("dwarf_basic-plain");
+    EXPECT_FALSE(module->has_debug_info());
+    FunctionInstance add = function(*module, "add");
+    EXPECT_FALSE(add.has_debug_info);
+    EXPECT_EQ(add.body, add.entry);
+    EXPECT_TRUE(module->parameters(add).empty());
+    EXPECT_EQ(module->result_location(add).kind, Location::Unavailable);
+    EXPECT_EQ(module->statement_at(add.entry + 1)->function.name, "add");
+    EXPECT_TRUE(module->statements(pattern("*@*:1")).empty());
+}
+
+TEST_P(EveryBuild, CxxNames) {
+    auto module = cxx();
+    EXPECT_EQ(module->functions(pattern("area")).size(), 2u);
+    FunctionInstance method = function(*module, "ns::Shape::area");
+    EXPECT_EQ(method.name, "ns::Shape::area");
+    EXPECT_EQ(method.linkage_name.substr(0, 2), "_Z");
+    EXPECT_EQ(function(*module, "Shape::area").entry, method.entry);
+    EXPECT_EQ(function(*module, method.linkage_name).entry, method.entry);
+    std::vector<Variable> parameters = module->parameters(method);
+    ASSERT_FALSE(parameters.empty());
+    EXPECT_EQ(parameters[0].name, "this");
+    const Type* shape = strip(strip(parameters[0].type)->target);
+    EXPECT_EQ(find_member(shape, "size_")->byte_offset, 4u);
+    EXPECT_EQ(find_member(shape, "base_member")->byte_offset, 0u); // through the base class
+    EXPECT_FALSE(find_member(shape, "shared"));                    // static
+    EXPECT_EQ(module->functions(pattern("secret")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("ns::(anonymous namespace)::secret")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("twice")).size(), 2u);
+    EXPECT_EQ(module->functions(pattern("twice<int>")).size(), 1u);
+    EXPECT_EQ(module->functions(pattern("ns::twice")).size(), 2u);
+    EXPECT_EQ(module->functions(pattern("ns::*")).empty(), false);
+    // Not trivially copyable: in the caller's memory, though it would fit a register.
+    EXPECT_EQ(describe(module->result_location(function(*module, "ns::make_guard"))), "memory reg 0");
+    FunctionInstance area = function(*module, "ns::area");
+    EXPECT_EQ(describe(module->parameters(area)), "param struct Shape const& shape, param bool flag");
+}
+
+TEST(Dwarf, RefusesWhatIsNoProgram) {
+    auto message = [](const std::string& path) {
+        Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
+        return module.ok() ? std::string("opened") : module.error().message;
+    };
+    EXPECT_NE(message("/nonexistent/file").find("No such file"), std::string::npos);
+    EXPECT_NE(message("/").find("not a regular file"), std::string::npos);
+    EXPECT_NE(message(triggers() + "dwarf_basic.c").find("is not an ELF file"), std::string::npos);
+}
+
+// Everything that a session may ask, for whatever the file says.
+void ask_everything(const std::string& path) {
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path);
+    if (!opened)
+        return;
+    DwarfModule& module = **opened;
+    module.function_names();
+    module.source_files();
+    module.statement_lines("dwarf_basic.c");
+    size_t asked = 0;
+    for (const FunctionInstance& each : module.functions(FunctionPattern())) {
+        if (asked++ > 60)
+            break;
+        module.parameters(each);
+        module.result_location(each);
+        for (Address address : {each.entry, each.body, (each.low + each.high) / 2})
+            for (const Variable& found : module.variables_in(each, address, true)) {
+                module.locate(found, address);
+                module.global_address(found);
+                type_name(found.type);
+                const Type* type = strip(found.type);
+                if (type && type->target)
+                    member_names(type->target);
+                member_names(type);
+            }
+    }
+    for (const Statement& each : module.statements(pattern("*@*:*")))
+        if (asked++ < 300)
+            module.statement_at(each.address + 1);
+}
+
+class Corrupt : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Dwarf, Corrupt,
+                         testing::Values("dwarf_basic-gcc-O2-5", "dwarf_basic-clang-O2-4", "dwarf_cxx-clang-O0-5",
+                                         "dwarf_basic-gcc-O0-4"),
+                         [](const auto& info) {
+                             std::string name = info.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+TEST_P(Corrupt, NeverCrashes) {
+    std::ifstream file(triggers() + GetParam(), std::ios::binary);
+    std::string good((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    ASSERT_GT(good.size(), 4096u);
+    std::string path = (std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()))).string();
+    auto try_bytes = [&](const std::string& bytes) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+        ask_everything(path);
+    };
+    // SONDE_FUZZ_ROUNDS: more rounds by hand; the default keeps the test short.
+    const char* rounds_text = getenv("SONDE_FUZZ_ROUNDS");
+    int rounds = rounds_text ? atoi(rounds_text) : 40;
+    std::mt19937 random(12345);
+    for (int round = 0; round < rounds; round++)
+        try_bytes(good.substr(0, good.size() * static_cast<size_t>(round) / static_cast<size_t>(rounds)));
+    for (int round = 0; round < rounds; round++) {
+        std::string bad = good;
+        int flips = 1 << (round % 8);
+        for (int flip = 0; flip < flips; flip++)
+            bad[random() % bad.size()] ^= static_cast<char>(1 << random() % 8);
+        SCOPED_TRACE(round);
+        try_bytes(bad);
+    }
+    std::filesystem::remove(path);
+}
+
+} // namespace
+} // namespace sonde
