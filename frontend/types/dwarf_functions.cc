@@ -311,7 +311,7 @@ std::vector<std::string> DwarfReader::function_names() {
         FunctionRef around = enclosing_subprogram(function_at(symbol.address));
         const FunctionInstance* known = instance(around);
         if (!known || known->entry == symbol.address)
-            names.insert(symbol.name);
+            names.emplace(symbol.name);
     }
     names.erase("");
     return {names.begin(), names.end()};

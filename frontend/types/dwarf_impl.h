@@ -15,6 +15,7 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
+#include "base/elf_file.h"
 #include "frontend/types/dwarf_module.h"
 
 namespace sonde {
@@ -23,34 +24,8 @@ constexpr uint32_t no_index = UINT32_MAX;
 // Debug information is input like any other: chains of references and nested scopes end here.
 constexpr int max_die_depth = 256;
 
-// An ELF file that stays open; movable owner.
-struct ElfImage {
-    std::string path;
-    int fd = -1;
-    Elf* elf = nullptr;
-
-    ElfImage() = default;
-    ElfImage(ElfImage&& other) noexcept { *this = std::move(other); }
-    ElfImage& operator=(ElfImage&& other) noexcept;
-    ~ElfImage();
-
-    // Errors: missing, no permission, not ELF, truncated, not for this machine.
-    static Result<ElfImage> open(const std::string& path);
-    std::string build_id() const;
-    // The section with that name, if it has contents in this file.
-    Elf_Scn* section(const char* name) const;
-};
-
-struct Segment {
-    Address address = 0;
-    uint64_t memory_size = 0;
-    uint64_t file_size = 0;
-    uint64_t file_offset = 0;
-    bool executable = false;
-};
-
 struct Symbol {
-    const char* name = nullptr; // in the ELF file's string table
+    std::string_view name; // in the ELF file's string table
     Address address = 0;
     uint64_t size = 0;
     bool global = false;
@@ -144,9 +119,9 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc
     Result<void> open(const std::string& path);
     bool has_debug_info();
-    bool position_independent() const { return type_ == ET_DYN; }
+    bool position_independent() const { return main_->is_dynamic(); }
     std::optional<uint64_t> file_offset(Address address) const;
-    const std::string& path() const { return main_.path; }
+    const std::string& path() const { return path_; }
     const std::string& build_id() const { return build_id_; }
 
     // dwarf_functions.cc
@@ -175,11 +150,10 @@ class DwarfReader : private TypeSource {
 
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
-    ElfImage find_debug_file();
-    void load_segments();
+    std::optional<ElfFile> find_debug_file();
+    void find_thread_local_bias();
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
-    std::optional<int64_t> thread_local_bias(); // from a TLS offset to the thread pointer, for executables
 
     // dwarf_scan.cc
     std::deque<Unit>& units();
@@ -246,11 +220,11 @@ class DwarfReader : private TypeSource {
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
 
-    ElfImage main_;
-    ElfImage debug_; // empty: the debug information is in main_, or missing
+    std::optional<ElfFile> main_; // always there once open() succeeded
+    std::optional<ElfFile> debug_; // empty: the debug information is in main_, or missing
+    std::string path_;
     std::string build_id_;
-    int type_ = ET_NONE;
-    std::vector<Segment> segments_;
+    // From an offset in the thread-local block to one from the thread pointer; programs only.
     std::optional<int64_t> thread_local_bias_;
     bool debug_searched_ = false;
     Dwarf* dwarf_ = nullptr;

@@ -208,7 +208,7 @@ class LocationTranslator {
         if (!reader_.eh_frame_opened_) {
             reader_.eh_frame_opened_ = true;
             // The stripped file has it; its debug file has only an empty section of that name.
-            reader_.eh_frame_ = dwarf_getcfi_elf(reader_.main_.elf);
+            reader_.eh_frame_ = dwarf_getcfi_elf(reader_.main_->elf());
         }
         return reader_.eh_frame_;
     }
@@ -222,7 +222,7 @@ class LocationTranslator {
     }
 
     bool push_thread_local() {
-        std::optional<int64_t> bias = reader_.thread_local_bias();
+        std::optional<int64_t> bias = reader_.thread_local_bias_;
         if (!bias)
             return fail("is a thread-local variable of a shared library");
         return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
