@@ -1,8 +1,9 @@
 // Functions by name: concrete ones, inlined copies, and those that only the symbol table knows.
 //
 // Parameters of unoptimised code live in the frame and are stored there by the prologue, so a probe on the first
-// instruction would read garbage. `body` is where they are right: the address that the compiler marked as the end of the
-// prologue (DWARF 5, section 6.2.2) or, where it marks none, the second row of the function's line table, as debuggers do.
+// instruction would read garbage. `body` is where they are right: the address that the compiler marked as the end of
+// the prologue (DWARF 5, section 6.2.2) or, where it marks none, the second row of the function's line table, as
+// debuggers do.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -115,8 +116,7 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     if (pattern.find('<') == std::string::npos && strchr(name, '<')) {
         std::string plain = without_template_arguments(name);
         return glob_match(pattern, plain) ||
-               (naming->scope != no_index &&
-                glob_match(pattern, scope_prefix(*naming.unit, naming->scope) + plain));
+               (naming->scope != no_index && glob_match(pattern, scope_prefix(*naming.unit, naming->scope) + plain));
     }
     if (pattern.starts_with("_Z")) {
         Dwarf_Die die;
@@ -160,7 +160,8 @@ bool DwarfReader::keeps_parameters_in_frame(Dwarf_Die& die) {
     // Without parameters nothing depends on the prologue but locals; gcc writes its options into the producer, and
     // clang uses rbp as the frame base only in unoptimised code.
     Dwarf_Die unit;
-    const char* producer = dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
+    const char* producer =
+        dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
     if (producer && strncmp(producer, "GNU C", 5) == 0) {
         const char* level = strstr(producer, " -O");
         return !level || level[3] == '0';
@@ -322,6 +323,9 @@ const Type* DwarfReader::result_type(const FunctionInstance& function) {
     if (!function.has_debug_info || !unpack(function.die, &die))
         return nullptr;
     const Type* type = type_of(die);
+    // The assembler says DW_TAG_unspecified_type for its functions.
+    if (!strip(type) || strip(type)->kind == Type::Unknown)
+        return nullptr;
     complete_deep(type);
     return type;
 }

@@ -1,8 +1,8 @@
 // Inside of DwarfModule: one reader object whose methods are spread over the dwarf_*.cc files by topic.
 //
-// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (dwarf_scan.cc) that remembers only
-// functions, inlined copies, globals and type definitions. Names, types, ranges and locations are then read through
-// libdw for the few DIEs that matter. Everything is made on first use: opening a file reads headers only.
+// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (dwarf_scan.cc) that remembers
+// only functions, inlined copies, globals and type definitions. Names, types, ranges and locations are then read
+// through libdw for the few DIEs that matter. Everything is made on first use: opening a file reads headers only.
 #pragma once
 
 #include <deque>
@@ -41,8 +41,8 @@ struct ScopeEntry {
 // A DW_TAG_subprogram or DW_TAG_inlined_subroutine.
 struct FunctionEntry {
     Dwarf_Off offset = 0;
-    const char* name = nullptr;             // its own DW_AT_name
-    const unsigned char* origin = nullptr;  // value of DW_AT_abstract_origin or DW_AT_specification
+    const char* name = nullptr;            // its own DW_AT_name
+    const unsigned char* origin = nullptr; // value of DW_AT_abstract_origin or DW_AT_specification
     uint16_t origin_form = 0;
     bool inlined = false;
     bool has_code = false;
@@ -66,9 +66,9 @@ struct Span {
 };
 
 struct Unit {
-    Dwarf* dwarf = nullptr; // of `die`; a split unit's is not the module's
-    Dwarf_Die unit_die;     // has the line table and ranges (a skeleton, for split units)
-    Dwarf_Die die;          // has the children
+    Dwarf* dwarf = nullptr;       // of `die`; a split unit's is not the module's
+    Dwarf_Die unit_die;           // has the line table and ranges (a skeleton, for split units)
+    Dwarf_Die die;                // has the children
     Dwarf_Off begin = 0, end = 0; // of the header and behind the last DIE, in `dwarf`'s section
     int version = 0;
     int language = 0;
@@ -80,7 +80,7 @@ struct Unit {
     std::vector<NamedEntry> variables;    // outside functions
 
     bool spans_built = false;
-    std::vector<Span> spans; // sorted
+    std::vector<Span> spans;                       // sorted
     std::multimap<Address, uint32_t> copy_entries; // where inlined copies begin -> in `functions`
 };
 
@@ -164,8 +164,8 @@ class DwarfReader : private TypeSource {
     // The innermost function or inlined copy with code at `address`.
     FunctionRef function_at(Address address);
     FunctionRef function_at(Unit& unit, Address address);
-    // The function that a line table's row belongs to. Where optimised code of several functions shares an address, that
-    // is the one whose source the line is in.
+    // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
+    // that is the one whose source the line is in.
     FunctionRef function_of(Unit& unit, const LineRow& row);
     // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.
     FunctionRef enclosing_subprogram(FunctionRef function) const;
@@ -220,7 +220,7 @@ class DwarfReader : private TypeSource {
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
 
-    std::optional<ElfFile> main_; // always there once open() succeeded
+    std::optional<ElfFile> main_;  // always there once open() succeeded
     std::optional<ElfFile> debug_; // empty: the debug information is in main_, or missing
     std::string path_;
     std::string build_id_;

@@ -1,7 +1,8 @@
 // Statements: line tables by file, line and function, and the other way round.
 //
-// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2). Optimised code has many rows of
-// one line; each contiguous run of them, inside one function or inlined copy, is one place where the statement begins.
+// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2). Optimised code has many rows
+// of one line; each contiguous run of them, inside one function or inlined copy, is one place where the statement
+// begins.
 #include <algorithm>
 #include <cstring>
 #include <set>

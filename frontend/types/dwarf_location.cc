@@ -1,8 +1,8 @@
 // Location expressions to data: DWARF 5, section 2.5 and 2.6, evaluated as far as a compiler can.
 //
-// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the frame
-// base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's memory or
-// control flow ends in Unavailable with the reason in words.
+// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the
+// frame base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's
+// memory or control flow ends in Unavailable with the reason in words.
 #include <algorithm>
 #include <cstring>
 
@@ -63,6 +63,8 @@ class LocationTranslator {
                 reset();
                 continue;
             }
+            if (op.atom == DW_OP_nop || op.atom == DW_OP_GNU_uninit)
+                continue; // the latter follows a register whose variable has no value yet
             if (done_)
                 return unavailable("has a corrupt location");
             if (!step(attribute, op))
@@ -315,7 +317,7 @@ class LocationTranslator {
     Address address_;
     FunctionRef subprogram_;
     std::vector<LocationOp> ops_;
-    Location result_;  // set by an operation that ends a location
+    Location result_; // set by an operation that ends a location
     bool done_ = false;
     bool unsigned_64_ = false; // a value may be an unsigned 64-bit one: a signed division would be wrong
     int depth_ = 0;
@@ -558,7 +560,10 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
         Dwarf_Word bits = 0;
         bool plain = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
         if (location.kind == Location::Value && plain && type &&
-            (type->size > (form == DW_FORM_data1 ? 1u : form == DW_FORM_data2 ? 2u : 4u) || !type->is_signed) &&
+            (type->size > (form == DW_FORM_data1   ? 1u
+                           : form == DW_FORM_data2 ? 2u
+                                                   : 4u) ||
+             !type->is_signed) &&
             dwarf_formudata(&attribute, &bits) == 0)
             location.ops[0].operand = static_cast<int64_t>(bits);
         return location;
@@ -656,7 +661,8 @@ void classify(const Type* type, uint64_t offset, Classes& classes, int depth) {
         complete(type);
         for (const TypeMember& member : type->members) {
             if (member.bit_size != 0) // bitfields never make a record unaligned
-                classes.integer[std::min<uint64_t>((offset + member.byte_offset + member.bit_offset / 8) / 8, 1)] = true;
+                classes.integer[std::min<uint64_t>((offset + member.byte_offset + member.bit_offset / 8) / 8, 1)] =
+                    true;
             else
                 classify(member.type, offset + member.byte_offset, classes, depth + 1);
         }
@@ -683,7 +689,7 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
     const Type* type = strip(result_type(function));
     if (!function.has_debug_info)
         return unavailable("the function has no debug information, so its result's type is unknown");
-    if (!type || type->kind == Type::Void)
+    if (!type)
         return unavailable("the function returns nothing");
     if (type->kind == Type::Float)
         return unavailable(float_result);

@@ -42,10 +42,11 @@ struct FunctionInstance {
     int line = 0;             // DW_AT_decl_line
     bool inlined = false;     // an inlined copy
     bool external = false;
-    Address entry = 0;        // low pc, or the inlined copy's entry pc
-    Address body = 0;         // first address behind the prologue where parameters are right; == entry for optimised code and inlined copies
-    Address low = 0, high = 0; // covering range (min, max)
-    DieOffset die = 0;        // the subprogram or inlined_subroutine
+    Address entry = 0; // low pc, or the inlined copy's entry pc
+    Address body = 0;  // first address behind the prologue where parameters are right; == entry for optimised code and
+                       // inlined copies
+    Address low = 0, high = 0;  // covering range (min, max)
+    DieOffset die = 0;          // the subprogram or inlined_subroutine
     bool has_debug_info = true; // false: known from the symbol table only
 };
 
@@ -75,17 +76,17 @@ class DwarfModule {
     DwarfModule(const DwarfModule&) = delete;
     DwarfModule& operator=(const DwarfModule&) = delete;
 
-    const std::string& path() const;      // as opened, absolute
-    const std::string& build_id() const;  // lower-case hex, empty without
+    const std::string& path() const;     // as opened, absolute
+    const std::string& build_id() const; // lower-case hex, empty without
     bool has_debug_info() const;
-    bool position_independent() const;    // ET_DYN
+    bool position_independent() const; // ET_DYN
 
     // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
     // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
 
-    // Statements (is_stmt rows): for each matching line and function the lowest address of each contiguous run, so inlined
-    // and multi-address lines give several. For line_kind None: the functions' entries as statements.
+    // Statements (is_stmt rows): for each matching line and function the lowest address of each contiguous run, so
+    // inlined and multi-address lines give several. For line_kind None: the functions' entries as statements.
     std::vector<Statement> statements(const FunctionPattern& pattern);
 
     // The statement and function around an address; nullopt if no code is there.
@@ -95,14 +96,16 @@ class DwarfModule {
     std::vector<std::string> function_names();
     // Source files' paths; sorted, unique.
     std::vector<std::string> source_files();
-    // Lines of `file` (a pattern as in FunctionPattern::file) that have statements, sorted; for "nearest line" messages.
+    // Lines of `file` (a pattern as in FunctionPattern::file) that have statements, sorted; for "nearest line"
+    // messages.
     std::vector<int> statement_lines(std::string_view file);
 
-    // Variables visible at `address`, innermost scope first (an inner name hides an outer one): parameters and locals of
-    // the function (or inlined copy) around it, its enclosing blocks. With `globals`, also the compilation unit's.
+    // Variables visible at `address`, innermost scope first (an inner name hides an outer one): parameters and locals
+    // of the function (or inlined copy) around it, its enclosing blocks. With `globals`, also the compilation unit's.
     std::vector<Variable> variables_at(Address address, bool globals = false);
-    // The same for one function or inlined copy, when another one begins or goes on at that address (the first instruction
-    // of a function may belong to a copy inlined into it). What is visible: the innermost block of `function` there.
+    // The same for one function or inlined copy, when another one begins or goes on at that address (the first
+    // instruction of a function may belong to a copy inlined into it). What is visible: the innermost block of
+    // `function` there.
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals = false);
     // Parameters of that function instance in order.
     std::vector<Variable> parameters(const FunctionInstance& function);
@@ -115,8 +118,8 @@ class DwarfModule {
 
     // The function's result; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
-    // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer, or
-    // Unavailable (floating point registers cannot be read).
+    // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
+    // or Unavailable (floating point registers cannot be read).
     Location result_location(const FunctionInstance& function);
 
     // File offset of an executable address; nullopt if it is in no executable segment.

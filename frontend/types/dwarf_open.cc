@@ -1,8 +1,8 @@
 // Opening a module: ELF headers, symbols, and where its debug information is.
 //
 // Debug information is looked for inside the file, then by build-id in the system's debug folder, then by the name and
-// checksum in .gnu_debuglink, as GDB documents it ("Debugging Information in Separate Files"). A candidate counts only if
-// it is for the very same build. dwz's common file (.gnu_debugaltlink) is found by libdw itself.
+// checksum in .gnu_debuglink, as GDB documents it ("Debugging Information in Separate Files"). A candidate counts only
+// if it is for the very same build. dwz's common file (.gnu_debugaltlink) is found by libdw itself.
 #include <algorithm>
 #include <cstdlib>
 #include <unistd.h>
@@ -72,8 +72,8 @@ void DwarfReader::find_thread_local_bias() {
             block = header;
         } else if (header.p_type == PT_DYNAMIC) {
             // A position independent program says so; a shared library with an interpreter (libc) does not.
-            Elf_Data* data = elf_getdata_rawchunk(main_->elf(), static_cast<int64_t>(header.p_offset),
-                                                  header.p_filesz, ELF_T_DYN);
+            Elf_Data* data =
+                elf_getdata_rawchunk(main_->elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
             GElf_Dyn entry;
             for (int n = 0; data && gelf_getdyn(data, n, &entry) && entry.d_tag != DT_NULL; n++)
                 if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE))
@@ -121,8 +121,8 @@ std::optional<ElfFile> DwarfReader::find_debug_file() {
         return *std::move(file);
     };
     if (build_id_.size() > 2) {
-        std::string path = fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id_.substr(0, 2),
-                                       build_id_.substr(2));
+        std::string path =
+            fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id_.substr(0, 2), build_id_.substr(2));
         if (std::optional<ElfFile> file = accept(path, std::nullopt))
             return file;
     }
@@ -190,7 +190,9 @@ const std::string& DwarfModule::path() const { return impl_->path(); }
 const std::string& DwarfModule::build_id() const { return impl_->build_id(); }
 bool DwarfModule::has_debug_info() const { return impl_->has_debug_info(); }
 bool DwarfModule::position_independent() const { return impl_->position_independent(); }
-std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) { return impl_->functions(pattern); }
+std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
+    return impl_->functions(pattern);
+}
 std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) { return impl_->statements(pattern); }
 std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statement_at(address); }
 std::vector<std::string> DwarfModule::function_names() { return impl_->function_names(); }

@@ -29,8 +29,8 @@ struct Abbrev {
     uint16_t tag = 0;
     bool known = false;
     bool children = false;
-    bool wanted = false;  // a tag that the index keeps
-    int fixed_size = -1;  // bytes of all attributes together; -1: depends on the values
+    bool wanted = false; // a tag that the index keeps
+    int fixed_size = -1; // bytes of all attributes together; -1: depends on the values
     std::vector<AbbrevAttribute> attributes;
 };
 

@@ -194,7 +194,7 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     case DW_TAG_volatile_type:
     case DW_TAG_restrict_type:
     case DW_TAG_atomic_type:
-        type.kind = tag == DW_TAG_typedef           ? Type::Typedef
+        type.kind = tag == DW_TAG_typedef         ? Type::Typedef
                     : tag == DW_TAG_const_type    ? Type::Const
                     : tag == DW_TAG_volatile_type ? Type::Volatile
                     : tag == DW_TAG_restrict_type ? Type::Restrict
@@ -341,8 +341,8 @@ void DwarfReader::complete(Type& record) {
         }
     }
     add_members(die, record, 0);
-    // What a member is made of is looked at together with it: records inside, and the ones behind its pointers, may then
-    // be read without asking.
+    // What a member is made of is looked at together with it: records inside, and the ones behind its pointers, may
+    // then be read without asking.
     for (const TypeMember& member : record.members) {
         const Type* inner = strip(member.type);
         for (int depth = 0; inner && inner->kind == Type::Array && depth < max_die_depth; depth++)

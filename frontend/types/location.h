@@ -13,13 +13,35 @@ namespace sonde {
 // One operation of a small stack machine; all values are 64 bits.
 struct LocationOp {
     enum Code {
-        Register,   // push user register `operand` (DWARF number)
-        Constant,   // push operand
-        Deref,      // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
-        Add, Sub, Mul, Div, Mod, And, Or, Xor, Shl, Shr, Sar, // pop b, pop a, push a op b; Div is signed, Mod is not
-        Neg, Not, Abs,
-        Eq, Ne, Lt, Le, Gt, Ge, // signed, push 0 or 1
-        Dup, Drop, Swap, Over, Rot, Pick, // Pick: push a copy of the entry `operand` below the top (0: the top)
+        Register, // push user register `operand` (DWARF number)
+        Constant, // push operand
+        Deref,    // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
+        Add,
+        Sub,
+        Mul,
+        Div,
+        Mod,
+        And,
+        Or,
+        Xor,
+        Shl,
+        Shr,
+        Sar, // pop b, pop a, push a op b; Div is signed, Mod is not
+        Neg,
+        Not,
+        Abs,
+        Eq,
+        Ne,
+        Lt,
+        Le,
+        Gt,
+        Ge, // signed, push 0 or 1
+        Dup,
+        Drop,
+        Swap,
+        Over,
+        Rot,
+        Pick,       // Pick: push a copy of the entry `operand` below the top (0: the top)
         ThreadBase, // push the thread pointer (fs base)
     } code;
     int64_t operand = 0;

@@ -118,8 +118,8 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     case Type::Reference:
         return point("&");
     case Type::Array:
-        return spell(type->target,
-                     type->count ? fmt::format("{}[{}]", declarator, *type->count) : declarator + "[]", depth + 1);
+        return spell(type->target, type->count ? fmt::format("{}[{}]", declarator, *type->count) : declarator + "[]",
+                     depth + 1);
     case Type::Function: {
         std::string parameters;
         for (const TypeMember& member : type->members) {

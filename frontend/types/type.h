@@ -24,7 +24,8 @@ class TypeSource {
 };
 
 struct TypeMember {
-    std::string name; // empty: anonymous struct or union, whose members are reached through it; C++ bases: the base's name
+    std::string
+        name; // empty: anonymous struct or union, whose members are reached through it; C++ bases: the base's name
     const Type* type = nullptr;
     uint64_t byte_offset = 0; // of the storage unit to load
     uint32_t bit_offset = 0;  // bitfields: least significant bit within the unit of type->size bytes (little endian)
@@ -39,15 +40,31 @@ struct Enumerator {
 
 struct Type {
     enum Kind {
-        Void, Integer, Boolean, Character, Float, Enum, Pointer, Reference, Array, Struct, Union, Function,
-        Typedef, Const, Volatile, Restrict, Atomic, Unknown,
+        Void,
+        Integer,
+        Boolean,
+        Character,
+        Float,
+        Enum,
+        Pointer,
+        Reference,
+        Array,
+        Struct,
+        Union,
+        Function,
+        Typedef,
+        Const,
+        Volatile,
+        Restrict,
+        Atomic,
+        Unknown,
     } kind = Unknown;
 
-    std::string name;  // tag or typedef or base type name, without "struct "; empty when anonymous
-    uint64_t size = 0; // bytes; 0 if unknown or incomplete
-    bool is_signed = false;        // Integer, Character, Enum
-    const Type* target = nullptr;  // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
-    std::optional<uint64_t> count; // Array: number of elements of this dimension, if known
+    std::string name;             // tag or typedef or base type name, without "struct "; empty when anonymous
+    uint64_t size = 0;            // bytes; 0 if unknown or incomplete
+    bool is_signed = false;       // Integer, Character, Enum
+    const Type* target = nullptr; // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
+    std::optional<uint64_t> count;       // Array: number of elements of this dimension, if known
     std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
     std::vector<Enumerator> enumerators; // Enum
     bool incomplete = false;             // a declaration whose definition was not found
@@ -64,7 +81,8 @@ const Type* strip(const Type* type);
 // As C writes it and as listings print it: "int", "struct s*", "char[16]", "unsigned int", "enum color", "void*".
 std::string type_name(const Type* type);
 
-// The member with that name, looking into anonymous members and base classes; `byte_offset` is from the outer struct's start.
+// The member with that name, looking into anonymous members and base classes; `byte_offset` is from the outer struct's
+// start.
 std::optional<TypeMember> find_member(const Type* record, std::string_view name);
 
 // Names of all members that find_member() would find; for suggestions.

@@ -1,4 +1,5 @@
-// DwarfModule over programs built by both compilers at -O0 and -O2 with DWARF 4 and 5 (tests/triggers/dwarf_triggers.cmake).
+// DwarfModule over programs built by both compilers at -O0 and -O2 with DWARF 4 and 5
+// (tests/triggers/dwarf_triggers.cmake).
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -66,9 +67,10 @@ std::string describe(const std::vector<Variable>& variables) {
 }
 
 std::string describe(const Location& location) {
-    static const char* const names[] = {"reg", "const", "deref", "add", "sub", "mul", "div",  "mod",  "and",  "or",
-                                        "xor", "shl",   "shr",   "sar", "neg", "not", "abs",  "eq",   "ne",   "lt",
-                                        "le",  "gt",    "ge",    "dup", "drop", "swap", "over", "rot", "pick", "thread"};
+    static const char* const names[] = {"reg",  "const", "deref", "add", "sub",  "mul",   "div", "mod",
+                                        "and",  "or",    "xor",   "shl", "shr",  "sar",   "neg", "not",
+                                        "abs",  "eq",    "ne",    "lt",  "le",   "gt",    "ge",  "dup",
+                                        "drop", "swap",  "over",  "rot", "pick", "thread"};
     std::ostringstream text;
     switch (location.kind) {
     case Location::Unavailable:
@@ -97,7 +99,7 @@ std::string describe(const Location& location) {
     return text.str();
 }
 
-const char* const basic_variants[] = {"gcc-O0-4", "gcc-O0-5", "gcc-O2-4", "gcc-O2-5",
+const char* const basic_variants[] = {"gcc-O0-4",   "gcc-O0-5",   "gcc-O2-4",   "gcc-O2-5",
                                       "clang-O0-4", "clang-O0-5", "clang-O2-4", "clang-O2-5"};
 
 class EveryBuild : public testing::TestWithParam<const char*> {
@@ -315,8 +317,8 @@ TEST_P(EveryBuild, LocatesParameters) {
     }
 
     FunctionInstance vla = function(*module, "variable_length");
-    std::vector<Statement> statements = module->statements(
-        pattern("variable_length@dwarf_basic.c:" + std::to_string(line_of("vla"))));
+    std::vector<Statement> statements =
+        module->statements(pattern("variable_length@dwarf_basic.c:" + std::to_string(line_of("vla"))));
     ASSERT_FALSE(statements.empty());
     std::optional<Variable> array = variable(module->variables_in(vla, statements[0].address), "array");
     ASSERT_TRUE(array);
@@ -327,8 +329,8 @@ TEST_P(EveryBuild, FindsScopes) {
     auto module = basic();
     FunctionInstance walk = function(*module, "walk");
     EXPECT_FALSE(variable(module->variables_in(walk, walk.entry), "scoped"));
-    std::vector<Statement> inside = module->statements(
-        pattern("walk@dwarf_basic.c:" + std::to_string(line_of("scoped") + 1)));
+    std::vector<Statement> inside =
+        module->statements(pattern("walk@dwarf_basic.c:" + std::to_string(line_of("scoped") + 1)));
     ASSERT_FALSE(inside.empty());
     std::vector<Variable> variables = module->variables_at(inside[0].address);
     ASSERT_TRUE(variable(variables, "scoped")) << describe(variables);
