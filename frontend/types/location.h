@@ -16,6 +16,7 @@ struct LocationOp {
         Register, // push user register `operand` (DWARF number)
         Constant, // push operand
         Deref,    // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
+        // Pop b, pop a, push a op b. Div is signed, Mod is not.
         Add,
         Sub,
         Mul,
@@ -26,22 +27,25 @@ struct LocationOp {
         Xor,
         Shl,
         Shr,
-        Sar, // pop b, pop a, push a op b; Div is signed, Mod is not
+        Sar,
+        // Replace the top.
         Neg,
         Not,
         Abs,
+        // Pop b, pop a, compare them signed, push 0 or 1.
         Eq,
         Ne,
         Lt,
         Le,
         Gt,
-        Ge, // signed, push 0 or 1
+        Ge,
+        // As DWARF defines them. Pick: push a copy of the entry `operand` below the top (0 is the top).
         Dup,
         Drop,
         Swap,
         Over,
         Rot,
-        Pick,       // Pick: push a copy of the entry `operand` below the top (0: the top)
+        Pick,
         ThreadBase, // push the thread pointer (fs base)
     } code;
     int64_t operand = 0;
