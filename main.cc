@@ -42,24 +42,24 @@ namespace {
 constexpr int exit_failure = 1;
 
 struct Options {
-    std::string script;                // -e
+    std::string script; // -e
     bool has_script = false;
-    std::vector<std::string> extras;   // -E
-    std::string list_point;            // -l, -L
+    std::vector<std::string> extras; // -E
+    std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
     std::vector<std::string> positional; // FILE and script arguments
-    std::string command;               // -c
-    int64_t target_pid = 0;            // -x
-    std::string output;                // -o
-    double time_limit_s = 0;           // -T
-    std::vector<std::string> defines;  // -D
-    std::vector<std::string> globals;  // -G
-    std::vector<std::string> folders;  // -I
-    std::string module = "sonde";      // -m: name of the plan that -p4 writes
-    std::string dump;                  // --dump
-    std::string host_probes = "host";  // --host-probes
-    std::string attach;                // --attach
-    int last_pass = 5;                 // -p
+    std::string command;                 // -c
+    int64_t target_pid = 0;              // -x
+    std::string output;                  // -o
+    double time_limit_s = 0;             // -T
+    std::vector<std::string> defines;    // -D
+    std::vector<std::string> globals;    // -G
+    std::vector<std::string> folders;    // -I
+    std::string module = "sonde";        // -m: name of the plan that -p4 writes
+    std::string dump;                    // --dump
+    std::string host_probes = "host";    // --host-probes
+    std::string attach;                  // --attach
+    int last_pass = 5;                   // -p
     int verbose = 0;
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
     bool no_global_display = false;
@@ -79,10 +79,8 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
         uint64_t least, most;
     };
     constexpr Row rows[] = {
-        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},
-        {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
-        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},
-        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
+        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},         {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
+        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
         {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
     };
     Limits limits;
@@ -189,7 +187,8 @@ Result<void> open_library(Translation& t, const Options& options) {
     for (const std::string& folder : options.folders) {
         std::error_code error;
         std::vector<std::string> paths;
-        for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
+             at.increment(error))
             if (at->path().extension() == ".stp")
                 paths.push_back(at->path().string());
         if (error)
@@ -353,8 +352,8 @@ int run(const Options& options) {
         points += handler->points.size();
     if (options.dump == "hir" || options.last_pass == 2)
         fmt::print("{}", hir::dump(*program));
-    pass2.done(fmt::format("analyzed script: {} probe(s), {} function(s), {} global(s)", points, program->functions.size(),
-                           program->globals.size()));
+    pass2.done(fmt::format("analyzed script: {} probe(s), {} function(s), {} global(s)", points,
+                           program->functions.size(), program->globals.size()));
     if (options.last_pass == 2)
         return 0;
 
@@ -406,14 +405,16 @@ int parse_options_and_run(int argc, char** argv) {
     Options options;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF."};
     app.name("sonde");
-    app.usage("Usage: sonde [options] FILE [ARGS]\n       sonde [options] -e SCRIPT [ARGS]\n       sonde [options] -l|-L POINT");
+    app.usage("Usage: sonde [options] FILE [ARGS]\n       sonde [options] -e SCRIPT [ARGS]\n       sonde [options] "
+              "-l|-L POINT");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
     CLI::Option* script = app.add_option("-e", options.script, "Run this script text");
     app.add_option("-E", options.extras, "Add this script text to the script")->allow_extra_args(false);
     CLI::Option* list = app.add_option("-l", options.list_point, "List the probe points that match");
     CLI::Option* list_variables = app.add_option("-L", options.list_point, "List them with their variables");
-    app.add_option("-c", options.command, "Run this command with every probe armed, and end with it; target() is its pid");
+    app.add_option("-c", options.command,
+                   "Run this command with every probe armed, and end with it; target() is its pid");
     app.add_option("-x", options.target_pid, "Trace this process and its children; target() is its pid");
     app.add_option("-o", options.output, "Write the output to this file");
     app.add_option("-T", options.time_limit_s, "End after that many seconds");

@@ -11,14 +11,15 @@
 namespace sonde {
 
 struct CodegenOptions {
-    uint32_t max_string = 512;    // MAXSTRINGLEN, rounded up to a power of two
-    uint64_t max_action = 1000;   // MAXACTION
+    uint32_t max_string = 512;  // MAXSTRINGLEN, rounded up to a power of two
+    uint64_t max_action = 1000; // MAXACTION
     uint64_t max_errors = 0, max_skipped = 100;
     uint64_t ring_bytes = 16 << 20;
-    bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree
-    bool timing = false;          // -t
-    bool may_goto = true;         // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
-    std::string script;           // name for messages
+    bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
+    bool timing = false;        // -t
+    bool may_goto =
+        true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
+    std::string script; // name for messages
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.

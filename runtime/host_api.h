@@ -2,8 +2,8 @@
 //
 // A host handler is `void NAME(void* session, char* frame, char* data)`: session is opaque, frame has Probe::frame_size
 // zeroed bytes, data is the data area (SessionWords, then the scalars). Functions of the script take (session, frame
-// top...) likewise; see codegen/target_host.h. All functions here are C ABI and never throw. `status` results: 0 is fine,
-// otherwise 1 + the errors below; the caller raises the error at its site.
+// top...) likewise; see codegen/target_host.h. All functions here are C ABI and never throw. `status` results: 0 is
+// fine, otherwise 1 + the errors below; the caller raises the error at its site.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,22 @@ struct HostForeach {
 };
 
 extern "C" {
-// Output: `record` is a whole record, RecordHeader first. Print and Warn go to the output in order; control records act.
+// Output: `record` is a whole record, RecordHeader first. Print and Warn go to the output in order; control records
+// act.
 void sonde_host_emit(void* session, const void* record, uint64_t size);
 // Fills dst (max_string bytes) with the message of an error at `site` with that argument.
 void sonde_host_site_text(void* session, char* dst, uint32_t site, int64_t argument);
 
-// Arrays, in the kernel's maps or the host's memory alike. `value` excludes the insertion number: int64_t, char[max_string] or
-// a StatsBlock with buckets. Load: 1 if there, else 0 and value is all zero. Store creates (full: HostArrayFull, unless it wraps).
+// Arrays, in the kernel's maps or the host's memory alike. `value` excludes the insertion number: int64_t,
+// char[max_string] or a StatsBlock with buckets. Load: 1 if there, else 0 and value is all zero. Store creates (full:
+// HostArrayFull, unless it wraps).
 int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value);
 int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value);
 int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value);
 int64_t sonde_host_array_stat_add(void* session, uint32_t global, const void* key, int64_t value);
 void sonde_host_array_delete(void* session, uint32_t global, const void* key);
-void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key); // mask 0: all
+void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t slice_mask,
+                                   const void* slice_key); // mask 0: all
 int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key);
 // A foreach sees the array as it was at begin. `next`: 1 and fills key and value (value may be null), or 0 at the end.
 void* sonde_host_foreach_begin(void* session, const HostForeach* spec);

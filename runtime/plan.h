@@ -29,21 +29,22 @@ struct SessionWords {
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
-// Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an int64, a
-// string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string of max_string bytes
-// padded with NULs. Everything is 8-byte aligned, native byte order.
+// Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
+// int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string of
+// max_string bytes padded with NULs. Everything is 8-byte aligned, native byte order.
 struct StatsNeeds {
     bool variance = false;
     enum Histogram : uint8_t { None, Log, Linear } histogram = None;
     int64_t low = 0, high = 0, width = 0; // Linear
     int64_t variance_shift = 0;
 
-    // Log: 128, bucket 64 counts zeros. Linear: (high - low) / width + 3 with the underflow first and the overflow last.
+    // Log: 128, bucket 64 counts zeros. Linear: (high - low) / width + 3 with the underflow first and the overflow
+    // last.
     uint32_t buckets() const;
     bool operator==(const StatsNeeds&) const = default;
 };
-// Followed by buckets() times u64. All zero is the empty statistic, and every update is an atomic add or an atomic unsigned
-// maximum: `max_biased` is max + 2^63, `min_biased` is ~(min + 2^63). The sum of squares has 128 bits.
+// Followed by buckets() times u64. All zero is the empty statistic, and every update is an atomic add or an atomic
+// unsigned maximum: `max_biased` is max + 2^63, `min_biased` is ~(min + 2^63). The sum of squares has 128 bits.
 struct StatsBlock {
     uint64_t count;
     int64_t sum;
@@ -53,7 +54,8 @@ struct StatsBlock {
     uint64_t squares_high;
 };
 
-// ---- printf -----------------------------------------------------------------------------------------------------------
+// ---- printf
+// -----------------------------------------------------------------------------------------------------------
 
 struct Directive {
     enum Kind : uint8_t {
@@ -65,12 +67,12 @@ struct Directive {
         Memory,    // m, M: an address (Long) in the script; Bytes in the record
         Histogram, // print(@hist_log(x)): Stats
     } kind = Literal;
-    char conversion = 0; // d u x X o c s b m M
-    char flag = 0;       // one of 0 + - space #, or 0
+    char conversion = 0;                                 // d u x X o c s b m M
+    char flag = 0;                                       // one of 0 + - space #, or 0
     bool width_is_arg = false, precision_is_arg = false; // `*`: one Long argument before the value, width first
     int32_t width = -1, precision = -1;                  // -1: none
-    std::string text;    // Literal
-    StatsNeeds stats;    // Histogram
+    std::string text;                                    // Literal
+    StatsNeeds stats;                                    // Histogram
 };
 struct Format {
     std::vector<Directive> directives;
@@ -90,50 +92,53 @@ enum RecordType : uint32_t {
     Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
-    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and its NUL (may be empty)
+    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
+                    // its NUL (may be empty)
 };
 
-// A place in the script where a soft error can arise. `message` may contain one "%#x", which the record's argument fills; for
-// error("text") the record's text is the message.
+// A place in the script where a soft error can arise. `message` may contain one "%#x", which the record's argument
+// fills; for error("text") the record's text is the message.
 struct Site {
     std::string message; // "division by 0", "read fault at %#x"
     std::string near;    // "operator '/' at <input>:1:30"
 };
 
-// ---- globals ----------------------------------------------------------------------------------------------------------
+// ---- globals
+// ----------------------------------------------------------------------------------------------------------
 
 enum class Value : uint8_t { Long, String, Stats };
 
 struct Global {
     std::string name;
     Value type = Value::Long;
-    std::vector<Value> keys;  // empty: a scalar
+    std::vector<Value> keys; // empty: a scalar
     StatsNeeds stats;
-    uint64_t offset = 0;      // scalars: in the data area
-    bool in_kernel = false;   // arrays: lives in the BPF object's map `map`; else in the host's memory
-    std::string map;          // arrays in the kernel: the map's name
-    uint64_t capacity = 0;    // arrays: elements at most
-    bool wrap = false;        // arrays: evict the oldest insertion instead of an error
+    uint64_t offset = 0;                   // scalars: in the data area
+    bool in_kernel = false;                // arrays: lives in the BPF object's map `map`; else in the host's memory
+    std::string map;                       // arrays in the kernel: the map's name
+    uint64_t capacity = 0;                 // arrays: elements at most
+    bool wrap = false;                     // arrays: evict the oldest insertion instead of an error
     uint32_t key_size = 0, value_size = 0; // arrays: bytes; value_size with the insertion number
     int64_t initial_long = 0;
     std::string initial_string;
-    bool auto_print = false;  // print at the end of the session
+    bool auto_print = false; // print at the end of the session
     bool print_as_pointer = false;
 };
 
-// ---- probes -----------------------------------------------------------------------------------------------------------
+// ---- probes
+// -----------------------------------------------------------------------------------------------------------
 
 // One place where a handler is attached, with what pp() and its relatives say there.
 struct Point {
-    std::string pp;       // pp(): the resolved point, process("/bin/x").function("f@f.c:3").call
-    std::string pn;       // pn(): as the script has it
-    std::string function; // probefunc(), ppfunc()
-    std::string path;     // uprobes: the file
-    std::string build_id; // hex; empty if the file has none
-    uint64_t offset = 0;  // uprobes: file offset of the instruction
+    std::string pp;            // pp(): the resolved point, process("/bin/x").function("f@f.c:3").call
+    std::string pn;            // pn(): as the script has it
+    std::string function;      // probefunc(), ppfunc()
+    std::string path;          // uprobes: the file
+    std::string build_id;      // hex; empty if the file has none
+    uint64_t offset = 0;       // uprobes: file offset of the instruction
     uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)
     uint64_t ref_ctr_offset = 0;
-    uint32_t row = 0;     // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
+    uint32_t row = 0; // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
 };
 
 struct TimerSpec {
@@ -142,11 +147,11 @@ struct TimerSpec {
 };
 
 struct Probe {
-    std::string name;      // Handler::name
-    std::string place;     // "file.stp:3:1"
+    std::string name;  // Handler::name
+    std::string place; // "file.stp:3:1"
     ProbeKind kind = ProbeKind::Begin;
     bool in_kernel = false;
-    std::string symbol;    // host: function in host_object; kernel: program's name in bpf_object
+    std::string symbol;        // host: function in host_object; kernel: program's name in bpf_object
     std::string entry_program; // Uretprobe with entry values: the program for the function's entry; empty without
     std::string entry_map;     // its map
     bool sleepable = false;
@@ -156,37 +161,38 @@ struct Probe {
     std::vector<Point> points;
 };
 
-// ---- the whole ----------------------------------------------------------------------------------------------------------
+// ---- the whole
+// ----------------------------------------------------------------------------------------------------------
 
 struct Plan {
-    std::string script;                // name for messages
-    std::vector<uint8_t> bpf_object;   // ELF for libbpf; empty if there is no kernel handler
-    std::vector<uint8_t> host_object;  // ELF relocatable for this machine; empty if there is no host handler
+    std::string script;                        // name for messages
+    std::vector<uint8_t> bpf_object;           // ELF for libbpf; empty if there is no kernel handler
+    std::vector<uint8_t> host_object;          // ELF relocatable for this machine; empty if there is no host handler
     uint64_t data_size = sizeof(SessionWords); // bytes of the data area
-    uint32_t max_string = 512;         // MAXSTRINGLEN, with the NUL; a power of two
+    uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
     uint64_t ring_bytes = 16 << 20;
-    bool filter_target = false;        // kernel handlers run only for tasks in the BPF map `sonde_targets`
-    bool rows_in_kernel = false;       // BPF map `sonde_rows` wants the rows' texts
-    bool sites_in_kernel = false;      // BPF map `sonde_sites` wants the sites' messages
-    bool timing = false;               // -t: BPF map `sonde_timing`
+    bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
+    bool rows_in_kernel = false;  // BPF map `sonde_rows` wants the rows' texts
+    bool sites_in_kernel = false; // BPF map `sonde_sites` wants the sites' messages
+    bool timing = false;          // -t: BPF map `sonde_timing`
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
-    std::vector<Point> rows;           // all points of all probes
+    std::vector<Point> rows; // all points of all probes
     std::vector<Probe> probes;
-    std::vector<std::string> lines;    // script lines that BPF line info refers to are found by "file:line" in verifier logs
+    std::vector<std::string>
+        lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs
 };
 
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records
 //   sonde_control  ring buffer (256 KiB): Exit, Abort, RaiseError records
-//   sonde_frames   array, one element a frame slot: u64 busy flag, then the frame (strings and temporaries of one handler run)
-//   sonde_counts   array of ProbeCounts, one a probe
-//   sonde_rows     array of RowText, one a row        (if rows_in_kernel)
-//   sonde_sites    array of char[256], one a site     (if sites_in_kernel)
-//   sonde_targets  hash tgid (u32) -> u8              (if filter_target; programs sonde_follow_fork, sonde_follow_exit keep it)
-//   sonde_timing   array of ProbeTiming, one a probe  (if timing)
+//   sonde_frames   array, one element a frame slot: u64 busy flag, then the frame (strings and temporaries of one
+//   handler run) sonde_counts   array of ProbeCounts, one a probe sonde_rows     array of RowText, one a row        (if
+//   rows_in_kernel) sonde_sites    array of char[256], one a site     (if sites_in_kernel) sonde_targets  hash tgid
+//   (u32) -> u8              (if filter_target; programs sonde_follow_fork, sonde_follow_exit keep it) sonde_timing
+//   array of ProbeTiming, one a probe  (if timing)
 struct ProbeCounts {
     uint64_t skipped; // no frame slot was free
     uint64_t lost;    // no room in the ring buffer

@@ -11,15 +11,15 @@
 namespace sonde {
 
 struct SessionOptions {
-    std::string command;      // -c: run by the shell, started stopped, let go when every probe is armed
-    int64_t target_pid = 0;   // -x
-    std::string output;       // -o; empty: standard output
-    double time_limit_s = 0;  // -T; 0: none
+    std::string command;       // -c: run by the shell, started stopped, let go when every probe is armed
+    int64_t target_pid = 0;    // -x
+    std::string output;        // -o; empty: standard output
+    double time_limit_s = 0;   // -T; 0: none
     bool warnings_off = false; // -w
     bool suppress_auto_print = false;
     int verbose = 0;
-    bool timing = false;      // -t
-    std::string attach = "";  // "perf_event" forces the older mechanism; empty: newest that works
+    bool timing = false;     // -t
+    std::string attach = ""; // "perf_event" forces the older mechanism; empty: newest that works
     // Gives a verifier refusal its script line: "file:line" and the line's text are in the log through BTF line info.
 };
 

@@ -84,11 +84,11 @@ struct CallExpr : Expr {
 };
 
 struct PrintExpr : Expr {
-    bool to_string = false; // sprint, sprintln, sprintd, sprintdln, sprintf
-    bool newline = false;   // println, printdln
+    bool to_string = false;     // sprint, sprintln, sprintd, sprintdln, sprintf
+    bool newline = false;       // println, printdln
     bool has_format = false;    // printf, sprintf: `format` is the literal
     bool has_delimiter = false; // printd, printdln: `format` is the literal delimiter
-    std::string name;       // as written
+    std::string name;           // as written
     std::string format;
     Range format_range;
     std::vector<Expr*> args; // without format and delimiter
@@ -103,9 +103,28 @@ struct UnaryExpr : Expr {
 };
 
 enum class BinaryOp {
-    Mul, Div, Mod, Add, Sub, Concat, Shl, Shr, ShrLogical,
-    Lt, Le, Eq, Ne, Ge, Gt, Match, NotMatch,
-    BitAnd, BitXor, BitOr, And, Or,
+    Mul,
+    Div,
+    Mod,
+    Add,
+    Sub,
+    Concat,
+    Shl,
+    Shr,
+    ShrLogical,
+    Lt,
+    Le,
+    Eq,
+    Ne,
+    Ge,
+    Gt,
+    Match,
+    NotMatch,
+    BitAnd,
+    BitXor,
+    BitOr,
+    And,
+    Or,
 };
 struct BinaryExpr : Expr {
     BinaryOp op;
@@ -159,8 +178,8 @@ struct Component {
 
 struct TargetExpr : Expr {
     enum Base { Variable, Var, Cast } base = Variable;
-    std::string name;        // with its `$`: "$x", "$$vars", "$return"; for Var: the text inside @var(); for Cast: the type
-    std::string module;      // @var / @cast: third argument as written, may be empty
+    std::string name;   // with its `$`: "$x", "$$vars", "$return"; for Var: the text inside @var(); for Cast: the type
+    std::string module; // @var / @cast: third argument as written, may be empty
     Expr* operand = nullptr; // Cast: the pointer
     std::vector<Component> components;
     explicit TargetExpr(Range r) : Expr(ExprKind::Target, r) {}
@@ -210,7 +229,19 @@ struct MemberExpr : Expr {
 // ---- statements -------------------------------------------------------------------------------------------------
 
 enum class StmtKind {
-    Block, Expression, If, While, For, Foreach, Break, Continue, Next, Return, Delete, Try, Empty,
+    Block,
+    Expression,
+    If,
+    While,
+    For,
+    Foreach,
+    Break,
+    Continue,
+    Next,
+    Return,
+    Delete,
+    Try,
+    Empty,
 };
 
 struct Stmt {
@@ -253,9 +284,9 @@ struct ForeachStmt : Stmt {
     Range value_range;
     std::vector<std::string> keys;
     std::vector<Range> key_ranges;
-    Expr* collection = nullptr;       // Name, Index (slice), or Statistic (histogram buckets)
-    int sort_direction = 0;           // +1 ascending, -1 descending, 0 insertion order
-    int sort_column = 0;              // 0: the value; 1..9: key number; meaningless if sort_direction is 0
+    Expr* collection = nullptr;              // Name, Index (slice), or Statistic (histogram buckets)
+    int sort_direction = 0;                  // +1 ascending, -1 descending, 0 insertion order
+    int sort_column = 0;                     // 0: the value; 1..9: key number; meaningless if sort_direction is 0
     std::optional<Extractor> sort_extractor; // `a @sum -`
     Expr* limit = nullptr;
     Stmt* body = nullptr;
@@ -310,14 +341,16 @@ struct Parameter {
 
 struct Function {
     std::string name;
-    Range range;      // of the whole declaration
+    Range range; // of the whole declaration
     Range name_range;
     bool is_private = false;
     DeclaredType result = DeclaredType::None;
     std::vector<Parameter> params;
     std::optional<int64_t> priority;
-    BlockStmt* body = nullptr;  // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
-    std::string doc;            // the comment lines right above it
+    BlockStmt* body =
+        nullptr;          // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
+    std::string embedded; // the text of `%{ ... %}` as a body (privileged files only); body is then empty
+    std::string doc;      // the comment lines right above it
 };
 
 // One dotted component of a probe point: process("a").function("f").return
@@ -332,8 +365,8 @@ struct PointComponent {
 
 struct ProbePoint {
     std::vector<PointComponent> components;
-    bool optional = false;   // ?
-    bool sufficient = false; // !
+    bool optional = false;     // ?
+    bool sufficient = false;   // !
     Expr* condition = nullptr; // if (e)
     Range range;
 };

@@ -36,7 +36,7 @@ struct ProbeEnvironment {
 struct ResolvedPoint {
     plan::ProbeKind kind = plan::ProbeKind::Begin;
     bool in_kernel = false;
-    plan::Point point;       // pp, path, offset ... (pn and row are set by sema)
+    plan::Point point; // pp, path, offset ... (pn and row are set by sema)
     plan::TimerSpec timer;
     int64_t order = 0;
 
@@ -66,7 +66,8 @@ struct Binder {
     Diagnostics& diags;
     // Lowers an ordinary expression (an index, a cast's operand).
     std::function<hir::Expr*(const ast::Expr&)> lower;
-    // Registers an expression to be evaluated at the function's entry; gives the EntryRead. Null outside .return probes.
+    // Registers an expression to be evaluated at the function's entry; gives the EntryRead. Null outside .return
+    // probes.
     std::function<hir::Expr*(hir::Expr*)> at_entry;
     // Set while lowering the operand of @entry: names are evaluated at the entry.
     bool inside_entry = false;
@@ -76,8 +77,9 @@ struct Binder {
 // and for a trailing `$` or `$$`, else Long.
 hir::ValueType target_type(const ast::TargetExpr& expr);
 
-// `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m`, `@var("g")` at `point` as HIR. Reports and returns null on error: unknown
-// variable (nearest names, what is visible), unknown member, not a pointer, unavailable here (why, where it is),
+// `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m`, `@var("g")` at `point` as HIR. Reports and returns null on
+// error: unknown variable (nearest names, what is visible), unknown member, not a pointer, unavailable here (why, where
+// it is),
 // `$return` outside .return, no debug information.
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Errors also: in a register, a bitfield.

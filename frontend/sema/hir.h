@@ -1,8 +1,9 @@
 // HIR: the typed middle form between the syntax tree and LLVM.
 //
-// Everything is resolved: names are pointers to declarations, overloads are chosen, every expression has a type, `$x->y`
-// is arithmetic on registers and loads, probe points are addresses. The lowering (codegen/) needs nothing else and never
-// sees a probe kind or DWARF. Owned by an Arena; expressions may be shared (a DAG) where they have no side effects.
+// Everything is resolved: names are pointers to declarations, overloads are chosen, every expression has a type,
+// `$x->y` is arithmetic on registers and loads, probe points are addresses. The lowering (codegen/) needs nothing else
+// and never sees a probe kind or DWARF. Owned by an Arena; expressions may be shared (a DAG) where they have no side
+// effects.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +29,45 @@ struct Local {
 struct Global {
     std::string name;
     Range range;
-    uint32_t index = 0; // dense; plan::Global has the same index
+    uint32_t index = 0;                  // dense; plan::Global has the same index
     ValueType type = ValueType::Unknown; // of the scalar, or of an array's elements
     std::vector<ValueType> keys;         // empty: a scalar
     uint64_t capacity = 0;               // arrays
     bool wrap = false;
     int64_t initial_long = 0;
     std::string initial_string;
-    plan::StatsNeeds stats;              // what the script's extractors read; only for Stats
-    bool used_in_kernel = false;         // some kernel handler (or function called from one) touches it
+    plan::StatsNeeds stats;      // what the script's extractors read; only for Stats
+    bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;
-    bool auto_print = false;             // written and never read: printed at the end
+    bool auto_print = false; // written and never read: printed at the end
     bool is_array() const { return !keys.empty(); }
 };
 
 // ---- expressions ------------------------------------------------------------------------------------------------
 
 enum class ExprKind {
-    ConstLong, ConstString, LocalRef, GlobalRef, Element,
-    Unary, Binary, Logical, Concat, Ternary, Assign,
-    StatAdd, StatRead, HistBucket, Contains,
-    Call, Intrinsic, Print, Register, Load, EntryRead, Retype,
+    ConstLong,
+    ConstString,
+    LocalRef,
+    GlobalRef,
+    Element,
+    Unary,
+    Binary,
+    Logical,
+    Concat,
+    Ternary,
+    Assign,
+    StatAdd,
+    StatRead,
+    HistBucket,
+    Contains,
+    Call,
+    Intrinsic,
+    Print,
+    Register,
+    Load,
+    EntryRead,
+    Retype,
 };
 
 struct Expr {
@@ -93,10 +112,26 @@ struct Unary : Expr { // Long
     Unary(Range r, UnaryOp o, Expr* e) : Expr(ExprKind::Unary, ValueType::Long, r), op(o), operand(e) {}
 };
 
-// Div and Mod raise "division by 0"; x / -1 wraps. Shifts use the low six bits of the count. Comparisons give 0 or 1 and
-// take two longs or two strings (strcmp order). The Unsigned forms serve location expressions only.
+// Div and Mod raise "division by 0"; x / -1 wraps. Shifts use the low six bits of the count. Comparisons give 0 or 1
+// and take two longs or two strings (strcmp order). The Unsigned forms serve location expressions only.
 enum class BinaryOp {
-    Add, Sub, Mul, Div, Mod, Shl, Shr, ShrLogical, And, Or, Xor, Eq, Ne, Lt, Le, Gt, Ge,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Shl,
+    Shr,
+    ShrLogical,
+    And,
+    Or,
+    Xor,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
 };
 struct Binary : Expr { // Long
     BinaryOp op;
@@ -126,7 +161,8 @@ struct Ternary : Expr {
 };
 
 // `target` is LocalRef, GlobalRef or Element. `op` is nullopt for plain `=`; `concat` for `.=`.
-// `x++` is op Add, value 1, gives_old. Commutative updates of globals (Add, Sub, And, Or, Xor) are exact under concurrency.
+// `x++` is op Add, value 1, gives_old. Commutative updates of globals (Add, Sub, And, Or, Xor) are exact under
+// concurrency.
 struct Assign : Expr {
     Expr* target;
     Expr* value;
@@ -138,7 +174,7 @@ struct Assign : Expr {
 };
 
 struct StatAdd : Expr { // x <<< value; the expression's value is `value`
-    Expr* target; // GlobalRef or Element of type Stats
+    Expr* target;       // GlobalRef or Element of type Stats
     Expr* value;
     StatAdd(Range r, Expr* t, Expr* v) : Expr(ExprKind::StatAdd, ValueType::Long, r), target(t), value(v) {}
 };
@@ -177,7 +213,8 @@ struct Intrinsic : Expr {
 };
 
 // printf and its family. `format` says how the arguments become text; args match its argument directives in order
-// (`*` widths and precisions are Long arguments of their own). A histogram argument is a GlobalRef or Element of type Stats.
+// (`*` widths and precisions are Long arguments of their own). A histogram argument is a GlobalRef or Element of type
+// Stats.
 struct Print : Expr { // Void, or String when to_string
     plan::Format format;
     std::vector<Expr*> args;
@@ -187,8 +224,8 @@ struct Print : Expr { // Void, or String when to_string
           to_string(s) {}
 };
 
-// A user register at the probe, by DWARF number (x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15,
-// 16 rip), or the thread pointer. Kernel handlers with registers only.
+// A user register at the probe, by DWARF number (x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15
+// r8-r15, 16 rip), or the thread pointer. Kernel handlers with registers only.
 struct Register : Expr { // Long
     static constexpr int thread_pointer = -1;
     int number;
@@ -257,15 +294,15 @@ struct Loop : Stmt { // while and for: `init; while (condition) { body; step }`;
 };
 struct Foreach : Stmt {
     Global* array = nullptr;
-    std::vector<Local*> keys;     // one for each key of the array
-    Local* value = nullptr;       // `v = k in a`; null without, or when the elements are Stats
-    std::vector<Expr*> slice;     // empty: everything; else one for each key, null is `*`
-    int sort_direction = 0;       // +1, -1; 0 insertion order
-    int sort_column = 0;          // 0 value, 1.. key
+    std::vector<Local*> keys;               // one for each key of the array
+    Local* value = nullptr;                 // `v = k in a`; null without, or when the elements are Stats
+    std::vector<Expr*> slice;               // empty: everything; else one for each key, null is `*`
+    int sort_direction = 0;                 // +1, -1; 0 insertion order
+    int sort_column = 0;                    // 0 value, 1.. key
     StatValue sort_stat = StatValue::Count; // sorting Stats elements by value
-    Expr* limit = nullptr;        // evaluated once
+    Expr* limit = nullptr;                  // evaluated once
     // Histogram buckets: `foreach (b in @hist_log(x))`; keys[0] is the bucket number.
-    Expr* histogram = nullptr;    // GlobalRef or Element; then array is null
+    Expr* histogram = nullptr; // GlobalRef or Element; then array is null
     Stmt* body = nullptr;
     explicit Foreach(Range r) : Stmt(StmtKind::Foreach, r) {}
 };
@@ -300,10 +337,10 @@ struct Function {
     std::string name;
     Range range;
     std::vector<Local*> params;
-    std::vector<Local*> locals; // without the parameters; indices go on after them
+    std::vector<Local*> locals;            // without the parameters; indices go on after them
     ValueType result = ValueType::Unknown; // Void: returns nothing
     Block* body = nullptr;
-    bool recursive = false;     // calls itself, directly or through others
+    bool recursive = false; // calls itself, directly or through others
 };
 
 // One body for all probe points at which it means the same (points whose variables live in the same places share it).
@@ -314,7 +351,7 @@ struct Handler {
     bool in_kernel = false;
     std::vector<Local*> locals;
     Block* body = nullptr;
-    Expr* condition = nullptr; // probe p if (cond)
+    Expr* condition = nullptr;       // probe p if (cond)
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer

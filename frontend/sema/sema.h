@@ -1,4 +1,5 @@
-// From syntax trees to HIR: alias expansion, probe resolution, names, types to a fixed point, checks, sharing of bodies.
+// From syntax trees to HIR: alias expansion, probe resolution, names, types to a fixed point, checks, sharing of
+// bodies.
 #pragma once
 
 #include <string>
@@ -15,14 +16,16 @@
 namespace sonde {
 
 struct SemaOptions {
-    bool guru = false;           // -g
-    bool unoptimized = false;    // -u: keep what is unused
-    bool kernel_host_probes = false; // lower begin, end, error and timer handlers to BPF programs, run by test run (for comparing both places)
+    bool guru = false;               // -g
+    bool unoptimized = false;        // -u: keep what is unused
+    bool kernel_host_probes = false; // lower begin, end, error and timer handlers to BPF programs, run by test run (for
+                                     // comparing both places)
     uint64_t max_map_entries = 2048; // MAXMAPENTRIES
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
 };
 
-// The script's files (main script first, then -E extras) with whatever the library adds. Errors go to diags; null if there were any.
+// The script's files (main script first, then -E extras) with whatever the library adds. Errors go to diags; null if
+// there were any.
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                       const SemaOptions& options, Arena& arena, Diagnostics& diags);
 

@@ -25,8 +25,8 @@ class Library {
     // Adds a library text to the index; reads only top-level declarations' names.
     void add(FileId file);
 
-    // Every file that declares a function (a global, an alias whose name begins with that component) of that name, parsed.
-    // Empty: none does.
+    // Every file that declares a function (a global, an alias whose name begins with that component) of that name,
+    // parsed. Empty: none does.
     std::vector<const ast::File*> files_with_function(std::string_view name);
     std::vector<const ast::File*> files_with_global(std::string_view name);
     std::vector<const ast::File*> files_with_alias(std::string_view first_component);

@@ -1,0 +1,117 @@
+// printf formats, as the language reference (chapter on output functions) describes them.
+#include "frontend/parse/format.h"
+
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+using plan::Directive;
+
+void add_literal(std::vector<Directive>& out, std::string_view text) {
+    if (out.empty() || out.back().kind != Directive::Literal)
+        out.emplace_back();
+    out.back().text += text;
+}
+
+// Digits or `*`; at most seven digits, so that widths stay sane.
+bool read_number(std::string_view format, size_t& at, bool& is_arg, int32_t& value) {
+    if (at < format.size() && format[at] == '*') {
+        is_arg = true;
+        at++;
+        return true;
+    }
+    size_t begin = at;
+    int32_t number = 0;
+    while (at < format.size() && std::isdigit(static_cast<unsigned char>(format[at])) && at - begin < 7)
+        number = number * 10 + (format[at++] - '0');
+    if (at > begin)
+        value = number;
+    return at == format.size() || !std::isdigit(static_cast<unsigned char>(format[at]));
+}
+
+} // namespace
+
+Result<std::vector<plan::Directive>> parse_format(std::string_view format) {
+    std::vector<Directive> out;
+    size_t at = 0;
+    while (at < format.size()) {
+        size_t percent = format.find('%', at);
+        if (percent == std::string_view::npos) {
+            add_literal(out, format.substr(at));
+            break;
+        }
+        if (percent > at)
+            add_literal(out, format.substr(at, percent - at));
+        at = percent + 1;
+        if (at == format.size() || format[at] == '%') {
+            add_literal(out, "%");
+            at++;
+            continue;
+        }
+        Directive d;
+        if (std::string_view("0+- #").find(format[at]) != std::string_view::npos) {
+            d.flag = format[at++];
+            if (at < format.size() && std::string_view("0+- #").find(format[at]) != std::string_view::npos)
+                return Error(
+                    fmt::format("`{}`: a directive takes one flag only", format.substr(percent, at + 1 - percent)));
+        }
+        if (!read_number(format, at, d.width_is_arg, d.width))
+            return Error(fmt::format("`{}`: the width is too large", format.substr(percent, at - percent)));
+        if (at < format.size() && format[at] == '.') {
+            at++;
+            d.precision = 0;
+            if (!read_number(format, at, d.precision_is_arg, d.precision))
+                return Error(fmt::format("`{}`: the precision is too large", format.substr(percent, at - percent)));
+        }
+        while (at < format.size() && format[at] == 'l')
+            at++;
+        if (at == format.size())
+            return Error(fmt::format("`{}` ends without a conversion", format.substr(percent)));
+        d.conversion = format[at++];
+        switch (d.conversion) {
+        case 'i':
+            d.conversion = 'd';
+            [[fallthrough]];
+        case 'd':
+        case 'u':
+        case 'x':
+        case 'X':
+        case 'o':
+            d.kind = Directive::Integer;
+            break;
+        case 'p':
+            d.kind = Directive::Integer;
+            d.conversion = 'x';
+            d.flag = '#';
+            break;
+        case 'c':
+            d.kind = Directive::Char;
+            break;
+        case 's':
+            d.kind = Directive::String;
+            break;
+        case 'b':
+            d.kind = Directive::Binary;
+            if (!d.width_is_arg && d.width == -1)
+                d.width = 8;
+            if (!d.width_is_arg && d.width != 1 && d.width != 2 && d.width != 4 && d.width != 8)
+                return Error(
+                    fmt::format("`{}`: the width of `%b` is 1, 2, 4 or 8 bytes", format.substr(percent, at - percent)));
+            break;
+        case 'm':
+        case 'M':
+            d.kind = Directive::Memory;
+            break;
+        default:
+            return Error(fmt::format("`{}` is no directive; conversions are d i u x X o p c s b m M %",
+                                     format.substr(percent, at - percent)));
+        }
+        out.push_back(std::move(d));
+    }
+    return out;
+}
+
+} // namespace sonde
