@@ -1,0 +1,51 @@
+// The order of the analysis.
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+
+Analyzer::Analyzer(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
+                   const SemaOptions& options, Arena& arena, Diagnostics& diags)
+    : files_(files), library_(library), env_(env), options_(options), arena_(arena), diags_(diags) {
+    for (const ast::File* file : files_)
+        add_file(*file);
+}
+
+hir::Program* Analyzer::run() {
+    program_ = arena_.make<hir::Program>();
+    apply_overrides();
+    for (const ast::File* file : files_)
+        for (const ast::Probe* probe : file->probes)
+            build_probe(*probe, file->id);
+    build_pending_functions();
+    if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())
+        diags_.report(DiagId::NoMatch, {}, "the script has no probe that could run");
+    if (diags_.has_errors())
+        return nullptr;
+    // Beyond this point every name is resolved.
+    infer();
+    if (diags_.has_errors())
+        return nullptr;
+    // Beyond this point every expression has a type.
+    check_foreach();
+    analyze_usage();
+    order_functions();
+    return diags_.has_errors() ? nullptr : program_;
+}
+
+hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
+                      const SemaOptions& options, Arena& arena, Diagnostics& diags) {
+    return Analyzer(files, library, env, options, arena, diags).run();
+}
+
+std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
+                                           ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
+    std::vector<const ast::File*> no_files;
+    SemaOptions options;
+    Analyzer analyzer(no_files, library, env, options, arena, diags);
+    std::vector<ResolvedPoint> out;
+    for (Analyzer::Resolved& resolved : analyzer.resolve(points, 0))
+        out.push_back(std::move(resolved.point));
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,224 @@
+// HIR as text: for --dump=hir, and as the key by which points share a body (names of points are not part of a body).
+#include <fmt/format.h>
+
+#include "frontend/sema/hir.h"
+
+namespace sonde::hir {
+namespace {
+
+const char* word(ValueType type) {
+    static const char* const names[] = {"?", "long", "string", "stats", "void"};
+    return names[static_cast<int>(type)];
+}
+
+std::string text(const Expr& expr);
+
+std::string list(const std::vector<Expr*>& exprs) {
+    std::string out;
+    for (const Expr* expr : exprs)
+        out += (out.empty() ? "" : ", ") + (expr ? text(*expr) : "*");
+    return out;
+}
+
+std::string format_text(const plan::Format& format) {
+    std::string out;
+    for (const plan::Directive& d : format.directives) {
+        if (d.kind == plan::Directive::Literal) {
+            out += fmt::format("{:?}", d.text).substr(1);
+            out.pop_back();
+            continue;
+        }
+        out += "%";
+        if (d.flag)
+            out += d.flag;
+        out += d.width_is_arg ? "*" : d.width >= 0 ? std::to_string(d.width) : "";
+        if (d.precision_is_arg || d.precision >= 0)
+            out += "." + (d.precision_is_arg ? "*" : std::to_string(d.precision));
+        out += d.kind == plan::Directive::Histogram ? 'H' : d.conversion;
+    }
+    return out;
+}
+
+std::string text(const Expr& expr) {
+    static const char* const unary[] = {"-", "!", "~"};
+    static const char* const binary[] = {"+", "-", "*",  "/",  "%", "<<", ">>", ">>>", "&",
+                                         "|", "^", "==", "!=", "<", "<=", ">",  ">="};
+    static const char* const stats[] = {"count", "sum", "min", "max", "avg", "variance"};
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+        return std::to_string(as<ConstLong>(expr).value);
+    case ExprKind::ConstString:
+        return fmt::format("{:?}", as<ConstString>(expr).value);
+    case ExprKind::LocalRef:
+        return as<LocalRef>(expr).local->name;
+    case ExprKind::GlobalRef:
+        return "@" + as<GlobalRef>(expr).global->name;
+    case ExprKind::Element:
+        return fmt::format("@{}[{}]", as<Element>(expr).array->name, list(as<Element>(expr).keys));
+    case ExprKind::Unary:
+        return fmt::format("{}({})", unary[static_cast<int>(as<Unary>(expr).op)], text(*as<Unary>(expr).operand));
+    case ExprKind::Binary:
+        return fmt::format("({} {} {})", text(*as<Binary>(expr).left), binary[static_cast<int>(as<Binary>(expr).op)],
+                           text(*as<Binary>(expr).right));
+    case ExprKind::Logical:
+        return fmt::format("({} {} {})", text(*as<Logical>(expr).left), as<Logical>(expr).is_and ? "&&" : "||",
+                           text(*as<Logical>(expr).right));
+    case ExprKind::Concat:
+        return fmt::format("({} . {})", text(*as<Concat>(expr).left), text(*as<Concat>(expr).right));
+    case ExprKind::Ternary:
+        return fmt::format("({} ? {} : {})", text(*as<Ternary>(expr).condition), text(*as<Ternary>(expr).then_value),
+                           text(*as<Ternary>(expr).else_value));
+    case ExprKind::Assign: {
+        const auto& e = as<Assign>(expr);
+        std::string op = e.concat ? "." : e.op ? binary[static_cast<int>(*e.op)] : "";
+        return fmt::format("({} {}= {}{})", text(*e.target), op, text(*e.value), e.gives_old ? " old" : "");
+    }
+    case ExprKind::StatAdd:
+        return fmt::format("({} <<< {})", text(*as<StatAdd>(expr).target), text(*as<StatAdd>(expr).value));
+    case ExprKind::StatRead:
+        return fmt::format("{}({})", stats[static_cast<int>(as<StatRead>(expr).what)],
+                           text(*as<StatRead>(expr).source));
+    case ExprKind::HistBucket:
+        return fmt::format("hist({})[{}]", text(*as<HistBucket>(expr).source), text(*as<HistBucket>(expr).index));
+    case ExprKind::Contains:
+        return fmt::format("([{}] in @{})", list(as<Contains>(expr).keys), as<Contains>(expr).array->name);
+    case ExprKind::Call:
+        return fmt::format("{}({})", as<Call>(expr).callee->name, list(as<Call>(expr).args));
+    case ExprKind::Intrinsic:
+        return fmt::format("%{}({})", as<Intrinsic>(expr).name, list(as<Intrinsic>(expr).args));
+    case ExprKind::Print:
+        return fmt::format("{}(\"{}\", {})", as<Print>(expr).to_string ? "sprintf" : "printf",
+                           format_text(as<Print>(expr).format), list(as<Print>(expr).args));
+    case ExprKind::Register:
+        return fmt::format("reg{}", as<Register>(expr).number);
+    case ExprKind::Load: {
+        const auto& e = as<Load>(expr);
+        std::string bits = e.bit_size ? fmt::format(":{}+{}", e.bit_offset, e.bit_size) : "";
+        return fmt::format("{}{}{}[{}{}]", e.user ? "user" : "kernel", e.is_signed ? ".s" : ".u", e.size * 8,
+                           text(*e.address), bits);
+    }
+    case ExprKind::EntryRead:
+        return fmt::format("entry{}", as<EntryRead>(expr).index);
+    case ExprKind::Retype:
+        return fmt::format("{}{}({})", as<Retype>(expr).is_signed ? "s" : "u", as<Retype>(expr).size * 8,
+                           text(*as<Retype>(expr).operand));
+    }
+    return "";
+}
+
+class Writer {
+  public:
+    std::string out;
+
+    void line(const std::string& content) {
+        out += std::string(static_cast<size_t>(indent_) * 2, ' ') + content + "\n";
+    }
+
+    void nested(const std::string& head, const Stmt* body) {
+        line(head);
+        indent_++;
+        if (body)
+            statement(*body);
+        indent_--;
+    }
+
+    void statement(const Stmt& stmt) {
+        switch (stmt.kind) {
+        case StmtKind::Block:
+            for (const Stmt* s : as<Block>(stmt).body)
+                statement(*s);
+            break;
+        case StmtKind::Expression:
+            line(text(*as<ExprStmt>(stmt).expr));
+            break;
+        case StmtKind::If:
+            nested(fmt::format("if {}", text(*as<If>(stmt).condition)), as<If>(stmt).then_body);
+            if (as<If>(stmt).else_body)
+                nested("else", as<If>(stmt).else_body);
+            break;
+        case StmtKind::Loop: {
+            const auto& s = as<Loop>(stmt);
+            auto part = [](const Expr* e) { return e ? text(*e) : std::string(); };
+            nested(fmt::format("loop {}; {}; {}", part(s.init), part(s.condition), part(s.step)), s.body);
+            break;
+        }
+        case StmtKind::Foreach: {
+            const auto& s = as<Foreach>(stmt);
+            std::string keys;
+            for (const Local* key : s.keys)
+                keys += (keys.empty() ? "" : ", ") + key->name;
+            std::string over = s.histogram ? fmt::format("hist({})", text(*s.histogram)) : "@" + s.array->name;
+            if (!s.slice.empty())
+                over += "[" + list(s.slice) + "]";
+            nested(fmt::format("foreach {}[{}] in {} sort {} {} {}{}", s.value ? s.value->name + " = " : "", keys, over,
+                               s.sort_direction, s.sort_column, static_cast<int>(s.sort_stat),
+                               s.limit ? " limit " + text(*s.limit) : ""),
+                   s.body);
+            break;
+        }
+        case StmtKind::Break:
+            line("break");
+            break;
+        case StmtKind::Continue:
+            line("continue");
+            break;
+        case StmtKind::Next:
+            line("next");
+            break;
+        case StmtKind::Return:
+            line(as<Return>(stmt).value ? "return " + text(*as<Return>(stmt).value) : "return");
+            break;
+        case StmtKind::Delete:
+            line(fmt::format("delete @{}[{}]", as<Delete>(stmt).global->name, list(as<Delete>(stmt).keys)));
+            break;
+        case StmtKind::Try:
+            nested("try", as<Try>(stmt).body);
+            nested(as<Try>(stmt).message ? "catch " + as<Try>(stmt).message->name : "catch", as<Try>(stmt).handler);
+            break;
+        }
+    }
+
+  private:
+    int indent_ = 0;
+};
+
+} // namespace
+
+std::string dump_body(const Handler& handler) {
+    Writer writer;
+    if (handler.condition)
+        writer.line("when " + text(*handler.condition));
+    for (size_t i = 0; i < handler.entry_values.size(); i++)
+        writer.line(fmt::format("entry{} = {}", i, text(*handler.entry_values[i])));
+    writer.statement(*handler.body);
+    return writer.out;
+}
+
+std::string dump(const Program& program) {
+    Writer writer;
+    for (const Global* global : program.globals) {
+        std::string keys;
+        for (ValueType key : global->keys)
+            keys += (keys.empty() ? "" : ", ") + std::string(word(key));
+        writer.line(fmt::format("global {}{}: {}{}{}", global->name, keys.empty() ? "" : "[" + keys + "]",
+                                word(global->type), global->used_in_kernel ? " kernel" : "",
+                                global->used_in_host ? " host" : ""));
+    }
+    for (const Function* function : program.functions) {
+        std::string params;
+        for (const Local* param : function->params)
+            params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", param->name, word(param->type));
+        writer.nested(fmt::format("function {}({}): {}{}", function->name, params, word(function->result),
+                                  function->recursive ? " recursive" : ""),
+                      function->body);
+    }
+    for (const Handler* handler : program.handlers) {
+        writer.line(fmt::format("handler {} in the {}", handler->name, handler->in_kernel ? "kernel" : "host"));
+        for (const plan::Point& point : handler->points)
+            writer.line(fmt::format("  at {}", point.pp));
+        writer.out += dump_body(*handler);
+    }
+    return writer.out;
+}
+
+} // namespace sonde::hir

@@ -1,0 +1,251 @@
+// Walks over trees and HIR.
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+
+// ---- syntax trees: does a body's meaning depend on the probe point? -------------------------------------------------
+
+bool depends_on_point(const ast::Expr& expr) {
+    using namespace ast;
+    auto any = [](const std::vector<Expr*>& list) {
+        for (const Expr* e : list)
+            if (depends_on_point(*e))
+                return true;
+        return false;
+    };
+    switch (expr.kind) {
+    case ExprKind::Target:
+    case ExprKind::AddressOf:
+    case ExprKind::Defined:
+    case ExprKind::Entry:
+    case ExprKind::AtOperator:
+    case ExprKind::Member:
+        return true;
+    case ExprKind::Number:
+    case ExprKind::String:
+    case ExprKind::Name:
+    case ExprKind::Wildcard:
+        return false;
+    case ExprKind::Index:
+        return any(as<IndexExpr>(expr).keys);
+    case ExprKind::Call:
+        return any(as<CallExpr>(expr).args);
+    case ExprKind::Print:
+        return any(as<PrintExpr>(expr).args);
+    case ExprKind::In:
+        return any(as<InExpr>(expr).keys);
+    case ExprKind::Unary:
+        return depends_on_point(*as<UnaryExpr>(expr).operand);
+    case ExprKind::IncDec:
+        return depends_on_point(*as<IncDecExpr>(expr).target);
+    case ExprKind::Statistic:
+        return depends_on_point(*as<StatisticExpr>(expr).operand);
+    case ExprKind::Binary:
+        return depends_on_point(*as<BinaryExpr>(expr).left) || depends_on_point(*as<BinaryExpr>(expr).right);
+    case ExprKind::Assign:
+        return depends_on_point(*as<AssignExpr>(expr).target) || depends_on_point(*as<AssignExpr>(expr).value);
+    case ExprKind::HistIndex:
+        return depends_on_point(*as<HistIndexExpr>(expr).histogram) || depends_on_point(*as<HistIndexExpr>(expr).index);
+    case ExprKind::Ternary: {
+        const auto& e = as<TernaryExpr>(expr);
+        return depends_on_point(*e.condition) || depends_on_point(*e.then_value) || depends_on_point(*e.else_value);
+    }
+    }
+    return true;
+}
+
+bool depends_on_point(const ast::Stmt& stmt) {
+    using namespace ast;
+    auto maybe = [](const Expr* e) { return e && depends_on_point(*e); };
+    auto body = [](const Stmt* s) { return s && depends_on_point(*s); };
+    switch (stmt.kind) {
+    case StmtKind::Block:
+        for (const Stmt* s : as<BlockStmt>(stmt).body)
+            if (depends_on_point(*s))
+                return true;
+        return false;
+    case StmtKind::Expression:
+        return depends_on_point(*as<ExprStmt>(stmt).expr);
+    case StmtKind::If:
+        return maybe(as<IfStmt>(stmt).condition) || body(as<IfStmt>(stmt).then_body) ||
+               body(as<IfStmt>(stmt).else_body);
+    case StmtKind::While:
+        return maybe(as<WhileStmt>(stmt).condition) || body(as<WhileStmt>(stmt).body);
+    case StmtKind::For: {
+        const auto& s = as<ForStmt>(stmt);
+        return maybe(s.init) || maybe(s.condition) || maybe(s.step) || body(s.body);
+    }
+    case StmtKind::Foreach: {
+        const auto& s = as<ForeachStmt>(stmt);
+        return maybe(s.collection) || maybe(s.limit) || body(s.body);
+    }
+    case StmtKind::Return:
+        return maybe(as<ReturnStmt>(stmt).value);
+    case StmtKind::Delete:
+        return maybe(as<DeleteStmt>(stmt).target);
+    case StmtKind::Try:
+        return body(as<TryStmt>(stmt).body) || body(as<TryStmt>(stmt).handler);
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Next:
+    case StmtKind::Empty:
+        return false;
+    }
+    return true;
+}
+
+// ---- HIR --------------------------------------------------------------------------------------------------------
+
+void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Expr&)>& visit) {
+    using namespace hir;
+    visit(expr);
+    auto one = [&](const Expr* e) {
+        if (e)
+            for_each_expr(*e, visit);
+    };
+    auto all = [&](const std::vector<Expr*>& list) {
+        for (const Expr* e : list)
+            one(e);
+    };
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+    case ExprKind::ConstString:
+    case ExprKind::LocalRef:
+    case ExprKind::GlobalRef:
+    case ExprKind::Register:
+    case ExprKind::EntryRead:
+        break;
+    case ExprKind::Element:
+        all(as<Element>(expr).keys);
+        break;
+    case ExprKind::Unary:
+        one(as<Unary>(expr).operand);
+        break;
+    case ExprKind::Binary:
+        one(as<Binary>(expr).left);
+        one(as<Binary>(expr).right);
+        break;
+    case ExprKind::Logical:
+        one(as<Logical>(expr).left);
+        one(as<Logical>(expr).right);
+        break;
+    case ExprKind::Concat:
+        one(as<Concat>(expr).left);
+        one(as<Concat>(expr).right);
+        break;
+    case ExprKind::Ternary:
+        one(as<Ternary>(expr).condition);
+        one(as<Ternary>(expr).then_value);
+        one(as<Ternary>(expr).else_value);
+        break;
+    case ExprKind::Assign:
+        one(as<Assign>(expr).target);
+        one(as<Assign>(expr).value);
+        break;
+    case ExprKind::StatAdd:
+        one(as<StatAdd>(expr).target);
+        one(as<StatAdd>(expr).value);
+        break;
+    case ExprKind::StatRead:
+        one(as<StatRead>(expr).source);
+        break;
+    case ExprKind::HistBucket:
+        one(as<HistBucket>(expr).source);
+        one(as<HistBucket>(expr).index);
+        break;
+    case ExprKind::Contains:
+        all(as<Contains>(expr).keys);
+        break;
+    case ExprKind::Call:
+        all(as<Call>(expr).args);
+        break;
+    case ExprKind::Intrinsic:
+        all(as<Intrinsic>(expr).args);
+        break;
+    case ExprKind::Print:
+        all(as<Print>(expr).args);
+        break;
+    case ExprKind::Load:
+        one(as<Load>(expr).address);
+        break;
+    case ExprKind::Retype:
+        one(as<Retype>(expr).operand);
+        break;
+    }
+}
+
+void for_each_stmt(const hir::Stmt& stmt, const std::function<void(const hir::Stmt&)>& visit) {
+    using namespace hir;
+    visit(stmt);
+    auto one = [&](const Stmt* s) {
+        if (s)
+            for_each_stmt(*s, visit);
+    };
+    switch (stmt.kind) {
+    case StmtKind::Block:
+        for (const Stmt* s : as<Block>(stmt).body)
+            one(s);
+        break;
+    case StmtKind::If:
+        one(as<If>(stmt).then_body);
+        one(as<If>(stmt).else_body);
+        break;
+    case StmtKind::Loop:
+        one(as<Loop>(stmt).body);
+        break;
+    case StmtKind::Foreach:
+        one(as<Foreach>(stmt).body);
+        break;
+    case StmtKind::Try:
+        one(as<Try>(stmt).body);
+        one(as<Try>(stmt).handler);
+        break;
+    case StmtKind::Expression:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Next:
+    case StmtKind::Return:
+    case StmtKind::Delete:
+        break;
+    }
+}
+
+void for_each_expr(const hir::Stmt& stmt, const std::function<void(const hir::Expr&)>& visit) {
+    using namespace hir;
+    for_each_stmt(stmt, [&](const Stmt& s) {
+        auto one = [&](const Expr* e) {
+            if (e)
+                for_each_expr(*e, visit);
+        };
+        switch (s.kind) {
+        case StmtKind::Expression:
+            one(as<ExprStmt>(s).expr);
+            break;
+        case StmtKind::If:
+            one(as<If>(s).condition);
+            break;
+        case StmtKind::Loop:
+            one(as<Loop>(s).init);
+            one(as<Loop>(s).condition);
+            one(as<Loop>(s).step);
+            break;
+        case StmtKind::Foreach:
+            one(as<Foreach>(s).limit);
+            one(as<Foreach>(s).histogram);
+            for (const Expr* e : as<Foreach>(s).slice)
+                one(e);
+            break;
+        case StmtKind::Return:
+            one(as<Return>(s).value);
+            break;
+        case StmtKind::Delete:
+            for (const Expr* e : as<Delete>(s).keys)
+                one(e);
+            break;
+        default:
+            break;
+        }
+    });
+}
+
+} // namespace sonde
