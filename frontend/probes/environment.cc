@@ -1,0 +1,16 @@
+// The modules that a translation has opened.
+#include "frontend/probes/probe.h"
+
+namespace sonde {
+
+Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
+    auto found = modules_.find(path);
+    if (found != modules_.end())
+        return found->second.get();
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path);
+    if (!opened)
+        return std::move(opened).error();
+    return modules_.emplace(path, *std::move(opened)).first->second.get();
+}
+
+} // namespace sonde

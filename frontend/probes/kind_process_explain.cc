@@ -1,0 +1,154 @@
+// Why a pattern matched nothing: the function, the file or the line that was meant.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+namespace {
+
+const char* debug_info_advice = "compile it with -g, or install its debug information (the -dbgsym package)";
+
+// "`trace.c`", and how many files at most a message lists.
+constexpr size_t max_suggestions = 3;
+
+std::string place_of(DwarfModule& module) { return fmt::format("in `{}`", module.path()); }
+
+DiagBuilder report(Resolving& resolving, const ProcessPattern& pattern, DiagId id, const std::string& message) {
+    return resolving.diags.report(id, pattern.component->arg_range, message);
+}
+
+void add_names(DiagBuilder builder, const std::string& wanted, const std::vector<std::string>& candidates) {
+    std::vector<std::string> near = nearest_names(wanted, candidates, max_suggestions);
+    if (near.empty())
+        return;
+    std::string text = "did you mean ";
+    for (size_t i = 0; i < near.size(); i++)
+        text += fmt::format("{}`{}`", i == 0 ? "" : i + 1 == near.size() ? " or " : ", ", near[i]);
+    builder.help(text + "?");
+}
+
+// True and a report if a pattern with a file cannot be answered because the module has no line table.
+bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    if (module.has_debug_info() || (pattern.parsed.file.empty() && !pattern.is_statement))
+        return false;
+    report(resolving, pattern, DiagId::NoDebugInfo,
+           fmt::format("`{}` has no debug information, so source files and lines are unknown", module.path()))
+        .help(debug_info_advice);
+    return true;
+}
+
+// True and a report if no source file of the module matches the pattern's.
+bool lacks_file(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    const std::string& file = pattern.parsed.file;
+    if (file.empty())
+        return false;
+    std::vector<std::string> names;
+    for (const std::string& path : module.source_files()) {
+        std::string_view end = path;
+        // At a `/` border, as FunctionPattern::file says.
+        for (;;) {
+            if (glob_match(file, end))
+                return false;
+            size_t slash = end.find('/', 1);
+            if (slash == std::string_view::npos)
+                break;
+            end = end.substr(slash + 1);
+        }
+        names.push_back(std::filesystem::path(path).filename());
+    }
+    DiagBuilder builder =
+        report(resolving, pattern, DiagId::NoMatch, fmt::format("no source file `{}` {}", file, place_of(module)));
+    add_names(builder, std::filesystem::path(file).filename(), names);
+    return true;
+}
+
+// True and a report if no function of the module has the pattern's name.
+bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    FunctionPattern only_name;
+    only_name.function = pattern.parsed.function;
+    std::vector<FunctionInstance> elsewhere = module.functions(only_name);
+    if (!elsewhere.empty())
+        return false;
+    DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
+                                 fmt::format("no function `{}` {}", pattern.parsed.function, place_of(module)));
+    add_names(builder, pattern.parsed.function, module.function_names());
+    if (!module.has_debug_info())
+        builder.note({}, "the program has no debug information, so only its symbols are known").help(debug_info_advice);
+    return true;
+}
+
+void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    report(
+        resolving, pattern, DiagId::NoMatch,
+        fmt::format("no function is at {:#x} {}", static_cast<uint64_t>(pattern.component->number), place_of(module)))
+        .help("addresses are the program's own, as `nm` prints them");
+}
+
+} // namespace
+
+void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {
+    if (any) {
+        const std::string& name =
+            pattern.component->arg == ast::PointComponent::String ? pattern.component->text : pattern.component->name;
+        if (pattern.suffix == "inline")
+            report(resolving, pattern, DiagId::NoMatch, fmt::format("`{}` is nowhere inlined", name))
+                .help("write `.call`, or no suffix");
+        else if (pattern.suffix == "exported")
+            report(resolving, pattern, DiagId::NoMatch, fmt::format("`{}` is not exported", name))
+                .help("write `.call`, or no suffix");
+        else
+            report(resolving, pattern, DiagId::NoMatch,
+                   fmt::format("`{}` is inlined everywhere, so it has no `.{}`", name, pattern.suffix))
+                .help("write `.inline`, or no suffix");
+        return;
+    }
+    if (pattern.component->arg == ast::PointComponent::Number)
+        return explain_address(resolving, module, pattern);
+    if (lacks_debug_info(resolving, module, pattern) || lacks_file(resolving, module, pattern) ||
+        lacks_function(resolving, module, pattern))
+        return;
+    DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
+                                 fmt::format("no function matches `{}` {}", pattern.component->text, place_of(module)));
+    FunctionPattern only_name;
+    only_name.function = pattern.parsed.function;
+    for (const FunctionInstance& one : module.functions(only_name))
+        if (!one.file.empty()) {
+            builder.note({}, fmt::format("`{}` is at {}:{}", one.name, one.file, one.line));
+            break;
+        }
+}
+
+void explain_no_statement(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    if (pattern.component->arg == ast::PointComponent::Number)
+        return explain_address(resolving, module, pattern);
+    if (lacks_debug_info(resolving, module, pattern) || lacks_file(resolving, module, pattern) ||
+        lacks_function(resolving, module, pattern))
+        return;
+    FunctionPattern elsewhere = pattern.parsed;
+    elsewhere.function = "*";
+    std::vector<Statement> others =
+        pattern.parsed.function == "*" ? std::vector<Statement>() : module.statements(elsewhere);
+    if (!others.empty()) {
+        report(resolving, pattern, DiagId::NoMatch,
+               fmt::format("line {} is not in `{}`", others[0].line, pattern.parsed.function))
+            .help(fmt::format("it belongs to `{}`", others[0].function.name));
+        return;
+    }
+    DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
+                                 fmt::format("no code at `{}` {}", pattern.component->text, place_of(module)));
+    if (pattern.parsed.line_kind != FunctionPattern::Absolute || pattern.parsed.file.empty())
+        return;
+    std::vector<int> lines = module.statement_lines(pattern.parsed.file);
+    auto after = std::lower_bound(lines.begin(), lines.end(), pattern.parsed.line);
+    if (after != lines.begin() && after != lines.end())
+        builder.help(fmt::format("the nearest lines with code are {} and {}", *std::prev(after), *after));
+    else if (!lines.empty())
+        builder.help(fmt::format("the nearest line with code is {}", after == lines.end() ? lines.back() : *after));
+}
+
+} // namespace sonde

@@ -1,0 +1,133 @@
+// From a probe point's first component to its kind, and the messages that all kinds share.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/suggest.h"
+#include "frontend/probes/kinds.h"
+
+namespace sonde {
+namespace {
+
+struct Kind {
+    const char* name;
+    std::vector<ResolvedPoint> (*resolve)(Resolving&);
+};
+
+const Kind kinds[] = {
+#define PROBE_KIND(name, function) {#name, function},
+#include "frontend/probes/probe_kinds.def"
+#undef PROBE_KIND
+};
+
+std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
+    const ast::PointComponent& first = resolving.components()[0];
+    for (const Kind& kind : kinds)
+        if (first.name == kind.name)
+            return kind.resolve(resolving);
+    resolving.diags.report(DiagId::UnknownProbePoint, first.range, fmt::format("unknown probe point `{}`", first.name))
+        .suggest(nearest_name(first.name, probe_kind_names()));
+    return {};
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags) {
+    if (point.components.empty())
+        return {};
+    Resolving resolving{point, env, diags};
+    if (!point.optional)
+        return dispatch(resolving);
+    Diagnostics::Suppress quiet(diags);
+    std::vector<ResolvedPoint> points = dispatch(resolving);
+    return quiet.errors() == 0 ? points : std::vector<ResolvedPoint>();
+}
+
+bool is_probe_kind(const std::string& first_component) {
+    return std::any_of(std::begin(kinds), std::end(kinds),
+                       [&](const Kind& kind) { return first_component == kind.name; });
+}
+
+std::vector<std::string> probe_kind_names() {
+    std::vector<std::string> names;
+    for (const Kind& kind : kinds)
+        names.push_back(kind.name);
+    return names;
+}
+
+// ---- for the kinds --------------------------------------------------------------------------------------------------
+
+std::string point_text(const ast::ProbePoint& point, size_t end) {
+    ast::ProbePoint plain;
+    plain.components.assign(point.components.begin(),
+                            point.components.begin() + static_cast<ptrdiff_t>(std::min(end, point.components.size())));
+    return ast::to_source(plain);
+}
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            out += '\\';
+        out += c;
+    }
+    return out + '"';
+}
+
+void report_component(Resolving& resolving, size_t index, const std::vector<std::string>& allowed,
+                      const std::vector<std::string>& later) {
+    std::string before = point_text(resolving.point, index);
+    std::string choices;
+    if (!allowed.empty())
+        choices = fmt::format("`{}` can be followed by `.{}`", before, fmt::join(allowed, "`, `."));
+    const ast::PointComponent* wrong = resolving.at(index);
+    if (!wrong) {
+        DiagBuilder report = resolving.diags.report(DiagId::UnknownProbePoint, resolving.components()[index - 1].range,
+                                                    fmt::format("`{}` is not a whole probe point", before));
+        if (!choices.empty())
+            report.help(choices);
+        return;
+    }
+    if (std::find(later.begin(), later.end(), wrong->name) != later.end()) {
+        DiagBuilder report = resolving.diags.report(
+            DiagId::Unsupported, wrong->range, fmt::format("`.{}` behind `{}` is not supported", wrong->name, before));
+        if (!choices.empty())
+            report.help(choices);
+        return;
+    }
+    DiagBuilder report =
+        resolving.diags.report(DiagId::UnknownProbePoint, wrong->range,
+                               allowed.empty() ? fmt::format("nothing can follow `{}`", before)
+                                               : fmt::format("unknown `.{}` behind `{}`", wrong->name, before));
+    std::string nearest = nearest_name(wrong->name, allowed);
+    report.suggest(nearest);
+    if (nearest.empty() && !choices.empty())
+        report.help(choices);
+}
+
+bool expect_argument(Resolving& resolving, const ast::PointComponent& component, ast::PointComponent::Arg wanted) {
+    if (component.arg == wanted)
+        return true;
+    const char* what = wanted == ast::PointComponent::None     ? "takes no argument"
+                       : wanted == ast::PointComponent::Number ? "needs a number"
+                                                               : "needs a string";
+    const char* form = wanted == ast::PointComponent::None     ? ""
+                       : wanted == ast::PointComponent::Number ? "(N)"
+                                                               : "(\"...\")";
+    resolving.diags
+        .report(DiagId::UnknownProbePoint,
+                component.arg == ast::PointComponent::None ? component.range : component.arg_range,
+                fmt::format("`{}` {}", component.name, what))
+        .help(fmt::format("write `{}{}`", component.name, form));
+    return false;
+}
+
+bool expect_end(Resolving& resolving, size_t index, const std::vector<std::string>& allowed) {
+    if (!resolving.at(index))
+        return true;
+    report_component(resolving, index, allowed);
+    return false;
+}
+
+} // namespace sonde
