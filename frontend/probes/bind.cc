@@ -1,0 +1,259 @@
+// `$x`, `$return` and `@var("x")`: from a name to the place where its value is, and the entry points for sema.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/probes/bind_impl.h"
+
+namespace sonde {
+namespace {
+
+const char* debug_info_advice = "compile it with -g, or install its debug information (the -dbgsym package)";
+
+bool is_summary(const ast::TargetExpr& expr) {
+    return expr.base == ast::TargetExpr::Variable && expr.name.starts_with("$$");
+}
+
+} // namespace
+
+hir::ValueType target_type(const ast::TargetExpr& expr) {
+    if (is_summary(expr))
+        return hir::ValueType::String;
+    for (const ast::Component& component : expr.components)
+        if (component.kind == ast::Component::PrettyOne || component.kind == ast::Component::PrettyDeep)
+            return hir::ValueType::String;
+    return hir::ValueType::Long;
+}
+
+hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+    return TargetBinder(expr, point, binder).value();
+}
+
+hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+    return TargetBinder(expr, point, binder).address();
+}
+
+std::nullptr_t TargetBinder::fail(DiagId id, Range range, const std::string& message, const std::string& help) {
+    DiagBuilder report = binder_.diags.report(id, range, message);
+    if (!help.empty())
+        report.help(help);
+    return nullptr;
+}
+
+std::string TargetBinder::text(size_t end) const {
+    ast::TargetExpr part = expr_;
+    part.components.resize(std::min(end, part.components.size()));
+    while (!part.components.empty() && (part.components.back().kind == ast::Component::PrettyOne ||
+                                        part.components.back().kind == ast::Component::PrettyDeep))
+        part.components.pop_back();
+    return ast::to_source(part);
+}
+
+Range TargetBinder::base_range() const {
+    Range range = expr_.range;
+    if (!expr_.components.empty() && expr_.components[0].range.begin > range.begin)
+        range.end = std::min(range.end, expr_.components[0].range.begin);
+    if (expr_.base == ast::TargetExpr::Variable)
+        range.end = std::min(range.end, range.begin + static_cast<uint32_t>(expr_.name.size()));
+    return range;
+}
+
+hir::Expr* TargetBinder::value() {
+    if (is_summary(expr_))
+        return all_variables();
+    if (pretty_depth() > 0)
+        return pretty();
+    std::optional<Place> place = base();
+    if (place)
+        place = walk(*std::move(place), expr_.components.size());
+    return place ? to_long(*place, expr_.range) : nullptr;
+}
+
+hir::Expr* TargetBinder::address() {
+    if (target_type(expr_) == hir::ValueType::String)
+        return fail(DiagId::TypeMismatch, expr_.range,
+                    fmt::format("`{}` is text, which has no address", ast::to_source(expr_)));
+    std::optional<Place> place = base();
+    if (place)
+        place = walk(*std::move(place), expr_.components.size());
+    if (place)
+        place = without_references(*std::move(place), expr_.range);
+    if (!place)
+        return nullptr;
+    if (place->bit_size != 0)
+        return fail(DiagId::TypeMismatch, expr_.range, fmt::format("`{}` is a bitfield, which has no address", text()));
+    if (hir::Expr* address = address_of(*place))
+        return address;
+    return fail(DiagId::VariableUnavailable, expr_.range,
+                fmt::format("`{}` is not in memory here, so it has no address", text()));
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+bool TargetBinder::has_variables() {
+    std::string name = ast::to_source(expr_);
+    if (!point_.module) {
+        fail(DiagId::WrongContext, expr_.range, fmt::format("`{}` needs a probe point in a program", name),
+             "as `process(\"PATH\").function(\"NAME\")`");
+        return false;
+    }
+    if (!point_.module->has_debug_info()) {
+        fail(DiagId::NoDebugInfo, expr_.range,
+             fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()),
+             debug_info_advice);
+        return false;
+    }
+    if (!point_.function.has_debug_info) {
+        fail(DiagId::NoDebugInfo, expr_.range,
+             fmt::format("`{}` needs debug information, and `{}` in `{}` has none", name, point_.function.name,
+                         point_.module->path()),
+             debug_info_advice);
+        return false;
+    }
+    return true;
+}
+
+std::vector<Variable> TargetBinder::visible(bool globals) {
+    return point_.module->variables_in(point_.function, evaluation_address(), globals);
+}
+
+std::optional<Place> TargetBinder::base() {
+    if (expr_.base == ast::TargetExpr::Cast) {
+        fail(DiagId::Unsupported, base_range(), fmt::format("`@cast` to `{}` is not supported", expr_.name),
+             "start from a `$variable` of that type, or read memory with user_int() and its relatives");
+        return std::nullopt;
+    }
+    if (!has_variables())
+        return std::nullopt;
+    if (expr_.base == ast::TargetExpr::Var)
+        return global();
+    if (expr_.name == "$return")
+        return result();
+    return variable(expr_.name.substr(1));
+}
+
+std::optional<Place> TargetBinder::variable(const std::string& name) {
+    std::vector<Variable> variables = visible(true);
+    for (const Variable& candidate : variables)
+        if (candidate.name == name)
+            return place_of(candidate, point_.function);
+
+    std::vector<std::string> near, all;
+    std::string list;
+    for (const Variable& candidate : variables) {
+        (candidate.is_global ? all : near).push_back(candidate.name);
+        if (!candidate.is_global)
+            list += (list.empty() ? "$" : " $") + candidate.name;
+    }
+    if (point_.is_return) {
+        near.push_back("return");
+        list += list.empty() ? "$return" : " $return";
+    }
+    std::string nearest = nearest_name(name, near);
+    if (nearest.empty())
+        nearest = nearest_name(name, all);
+    DiagBuilder report =
+        binder_.diags.report(DiagId::UnknownVariable, base_range(),
+                             fmt::format("no variable `{}` is visible in `{}`", expr_.name, point_.function.name));
+    if (!nearest.empty())
+        report.suggest("$" + nearest);
+    report.help(list.empty() ? "no variables are visible there" : fmt::format("visible there: `{}`", list));
+    return std::nullopt;
+}
+
+std::optional<Place> TargetBinder::result() {
+    auto refuse = [&](DiagId id, const std::string& message) {
+        fail(id, base_range(), message);
+        return std::nullopt;
+    };
+    if (!point_.is_return)
+        return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+    if (binder_.inside_entry)
+        return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+    const Type* type = point_.module->result_type(point_.function);
+    if (!type)
+        return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", point_.function.name));
+    std::string why;
+    std::optional<Place> place = place_at(point_.module->result_location(point_.function), type, why);
+    if (!place)
+        return refuse(DiagId::VariableUnavailable, fmt::format("`$return` is not available: {}", why));
+    return place;
+}
+
+// @var("name") and @var("name@file.c").
+std::optional<Place> TargetBinder::global() {
+    if (!expr_.module.empty() && expr_.module != point_.module->path()) {
+        fail(DiagId::Unsupported, base_range(),
+             fmt::format("`@var` in `{}`, which is not the probed program, is not supported", expr_.module));
+        return std::nullopt;
+    }
+    size_t at = expr_.name.find('@');
+    std::string name = expr_.name.substr(0, at);
+    FunctionInstance scope = point_.function;
+    Address address = evaluation_address();
+    if (at != std::string::npos) {
+        // A unit's globals are seen from any of its functions.
+        FunctionPattern pattern;
+        pattern.file = expr_.name.substr(at + 1);
+        std::vector<FunctionInstance> functions = point_.module->functions(pattern);
+        std::erase_if(functions, [](const FunctionInstance& one) { return one.inlined; });
+        if (functions.empty()) {
+            fail(DiagId::UnknownVariable, base_range(),
+                 fmt::format("no source file `{}` in `{}`", pattern.file, point_.module->path()));
+            return std::nullopt;
+        }
+        scope = functions[0];
+        address = scope.entry;
+    }
+    std::vector<std::string> names;
+    for (const Variable& candidate : point_.module->variables_in(scope, address, true)) {
+        if (!candidate.is_global)
+            continue;
+        if (candidate.name == name)
+            return place_of(candidate, scope);
+        names.push_back(candidate.name);
+    }
+    DiagBuilder report =
+        binder_.diags.report(DiagId::UnknownVariable, base_range(),
+                             fmt::format("no global variable `{}` in the source of `{}`", name, scope.name));
+    report.suggest(nearest_name(name, names));
+    if (at == std::string::npos)
+        report.help(fmt::format("name the file that defines it: `@var(\"{}@FILE.c\")`", name));
+    return std::nullopt;
+}
+
+std::optional<Place> TargetBinder::place_of(const Variable& variable, const FunctionInstance& function) {
+    DwarfModule& module = *point_.module;
+    bool entry = point_.is_return && !binder_.inside_entry;
+    Address address = function.die == point_.function.die ? evaluation_address() : function.entry;
+    if (entry && !binder_.at_entry) {
+        fail(DiagId::WrongContext, base_range(),
+             fmt::format("`{}` is known at the function's entry only, and not here", text(0)));
+        return std::nullopt;
+    }
+    std::string why;
+    std::optional<Place> place = place_at(module.locate(variable, address), variable.type, why);
+    if (place) {
+        place->at_entry = entry && !variable.is_global;
+        return place;
+    }
+    if (std::optional<Address> linked = module.global_address(variable)) {
+        // The program counter says where the module was loaded. Behind a return it is in the caller, so the address is
+        // taken at the entry.
+        constexpr int rip = 16;
+        Place at;
+        at.type = variable.type;
+        if (module.position_independent())
+            at.address =
+                saved(plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - evaluation_address())),
+                      entry);
+        else
+            at.address = number(static_cast<int64_t>(*linked));
+        return at;
+    }
+    fail(DiagId::VariableUnavailable, base_range(), fmt::format("`{}` is not available here: {}", text(0), why));
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,115 @@
+// How `$x->y` becomes HIR: a Place is where a value is, and components walk from place to place. Private to bind*.cc.
+#pragma once
+
+#include "frontend/probes/probe.h"
+
+namespace sonde {
+
+// Some bytes of a value that is not (all) in memory.
+struct PlacePart {
+    uint64_t offset = 0; // in the whole value
+    uint64_t size = 0;
+    enum Kind { Memory, Value, Missing } kind = Missing;
+    hir::Expr* expr = nullptr; // Memory: the address; Value: the bytes, lowest first
+    std::string why;           // Missing
+};
+
+// Where a value of `type` is.
+struct Place {
+    const Type* type = nullptr;
+    hir::Expr* address = nullptr; // in memory; else `parts`
+    std::vector<PlacePart> parts; // not in memory: the whole variable
+    uint64_t offset = 0;          // of this value in `parts`
+    uint32_t bit_offset = 0;      // a bitfield's lowest bit in the unit of the type's size
+    uint32_t bit_size = 0;        // 0: no bitfield
+    bool at_entry = false;        // expressions hold at the function's entry: what is loaded must be saved there
+};
+
+// Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
+class TargetBinder {
+  public:
+    TargetBinder(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder)
+        : expr_(expr), point_(point), binder_(binder) {}
+
+    hir::Expr* value();
+    hir::Expr* address();
+
+  private:
+    // bind.cc: what stands before the components
+    bool has_variables();
+    std::vector<Variable> visible(bool globals);
+    std::optional<Place> base();
+    std::optional<Place> variable(const std::string& name);
+    std::optional<Place> result();
+    std::optional<Place> global();
+    std::optional<Place> place_of(const Variable& variable, const FunctionInstance& function);
+    Range base_range() const;
+    Address evaluation_address() const { return point_.is_return ? point_.entry_address : point_.address; }
+    // The expression up to (without) component `end`, as written.
+    std::string text(size_t end = SIZE_MAX) const;
+    std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
+
+    // bind_location.cc: reading
+    hir::Expr* evaluate(const std::vector<LocationOp>& ops);
+    // `why` gets the reason when there is no place.
+    std::optional<Place> place_at(const Location& location, const Type* type, std::string& why);
+    void add_parts(const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts);
+    hir::Expr* read_parts(const Place& place, uint64_t size, Range range);
+    // A scalar's value.
+    hir::Expr* load(const Place& place, Range range);
+    hir::Expr* saved(hir::Expr* expr, bool at_entry);
+    hir::Expr* plus(hir::Expr* expr, int64_t offset);
+    hir::Expr* binary(hir::BinaryOp op, hir::Expr* left, hir::Expr* right);
+    hir::Expr* number(int64_t value);
+    std::vector<PlacePart>::const_iterator part_at(const Place& place, uint64_t offset) const;
+
+    // bind_members.cc: components
+    std::optional<Place> walk(Place place, size_t end);
+    std::optional<Place> member(Place place, size_t index);
+    std::optional<Place> element(Place place, size_t index);
+    // What a pointer (or array of one dimension less) leads to.
+    std::optional<Place> pointed_to(const Place& place, Range range);
+    std::optional<Place> without_references(Place place, Range range);
+    // The value of the whole expression as a long.
+    hir::Expr* to_long(const Place& place, Range range);
+    // The place's own address; null without a report if it has none.
+    hir::Expr* address_of(const Place& place);
+
+    // bind_vars.cc: strings
+    struct Text { // a sprintf in the making
+        plan::Format format;
+        std::vector<hir::Expr*> args;
+        void literal(const std::string& text);
+        bool full() const { return args.size() >= 64; }
+    };
+    hir::Expr* all_variables();
+    void add_variable(Text& text, const std::string& name, const std::function<std::optional<Place>()>& find);
+    hir::Expr* finish(Text text);
+    // bind_pretty.cc
+    hir::Expr* pretty();
+    void add_pretty(Text& text, const Place& place, bool deep, int depth);
+    void add_record(Text& text, const Place& place, bool deep, int depth);
+    void add_array(Text& text, const Place& place, bool deep, int depth);
+    void add_string(Text& text, hir::Expr* address, int64_t limit);
+    void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
+    // 0: no trailing `$`; 1: `$`; 2: `$$`
+    int pretty_depth() const;
+
+    template <typename T, typename... Args> T* make(Args&&... args) {
+        return binder_.arena.make<T>(std::forward<Args>(args)...);
+    }
+
+    const ast::TargetExpr& expr_;
+    const ResolvedPoint& point_;
+    Binder& binder_;
+};
+
+// In bytes; 0 if unknown.
+uint64_t size_of(const Type* type);
+// char, signed or not, of one byte.
+bool is_char(const Type* type);
+bool is_record(const Type* type);
+// The member at `place.offset` etc. of the record in `place`.
+Place member_place(const Place& record, const TypeMember& member);
+
+} // namespace sonde

@@ -1,0 +1,140 @@
+// `$x$` and `$x$$`: a value as text, `{.a=1, .b={...}, .c="..."}`; one level deep or all.
+#include "frontend/probes/bind_impl.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t max_elements = 32;
+constexpr int max_depth = 16;
+constexpr int64_t max_string = 512;
+
+} // namespace
+
+int TargetBinder::pretty_depth() const {
+    if (expr_.components.empty())
+        return 0;
+    switch (expr_.components.back().kind) {
+    case ast::Component::PrettyOne:
+        return 1;
+    case ast::Component::PrettyDeep:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+hir::Expr* TargetBinder::pretty() {
+    std::optional<Place> place = base();
+    if (place)
+        place = walk(*std::move(place), expr_.components.size() - 1);
+    if (!place)
+        return nullptr;
+    Text text;
+    add_pretty(text, *place, pretty_depth() == 2, 0);
+    return finish(std::move(text));
+}
+
+void TargetBinder::add_string(Text& text, hir::Expr* address, int64_t limit) {
+    plan::Directive directive;
+    directive.kind = plan::Directive::String;
+    directive.conversion = 's';
+    text.format.directives.push_back(directive);
+    text.args.push_back(make<hir::Intrinsic>(expr_.range, "__user_string_quoted", hir::ValueType::String,
+                                             std::vector<hir::Expr*>{address, number(limit)}));
+}
+
+void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int depth) {
+    if (text.full() || depth > max_depth)
+        return text.literal("...");
+    // A member that cannot be read is a `?` among the others.
+    Diagnostics::Suppress quiet(binder_.diags);
+    std::optional<Place> place = without_references(original, expr_.range);
+    const Type* type = place ? strip(place->type) : nullptr;
+    if (!type)
+        return text.literal("?");
+    bool open = depth == 0 || deep;
+    switch (type->kind) {
+    case Type::Struct:
+    case Type::Union:
+        return open ? add_record(text, *place, deep, depth) : text.literal("{...}");
+    case Type::Array:
+        if (is_char(type->target) && place->address)
+            return add_string(text, address_of(*place), type->count ? static_cast<int64_t>(*type->count) : max_string);
+        return open ? add_array(text, *place, deep, depth) : text.literal("[...]");
+    case Type::Function:
+        if (hir::Expr* address = address_of(*place))
+            return add_integer(text, address, 'x', '#');
+        return text.literal("?");
+    case Type::Integer:
+    case Type::Boolean:
+    case Type::Character:
+    case Type::Enum:
+    case Type::Pointer:
+        break;
+    default:
+        return text.literal("?");
+    }
+    hir::Expr* value = load(*place, expr_.range);
+    if (!value)
+        return text.literal("?");
+    if (type->kind != Type::Pointer)
+        return add_integer(text, value, type->is_signed ? 'd' : 'u', 0);
+    if (is_char(type->target))
+        return add_string(text, value, max_string);
+    if (depth == 0 && is_record(type->target)) {
+        Place target;
+        target.type = type->target;
+        target.address = value;
+        if (!complete(strip(target.type))->members.empty())
+            return add_record(text, target, deep, depth);
+    }
+    add_integer(text, value, 'x', '#');
+}
+
+void TargetBinder::add_record(Text& text, const Place& place, bool deep, int depth) {
+    const Type* record = strip(place.type);
+    complete(record);
+    text.literal("{");
+    bool first = true;
+    for (const TypeMember& member : record->members) {
+        if (!first)
+            text.literal(", ");
+        first = false;
+        if (text.full()) {
+            text.literal("...");
+            break;
+        }
+        if (!member.name.empty())
+            text.literal("." + member.name + "=");
+        Place part = member_place(place, member);
+        if (part.address)
+            part.address = plus(part.address, static_cast<int64_t>(member.byte_offset));
+        add_pretty(text, part, deep, depth + 1);
+    }
+    text.literal("}");
+}
+
+void TargetBinder::add_array(Text& text, const Place& place, bool deep, int depth) {
+    const Type* array = strip(place.type);
+    uint64_t size = size_of(array->target);
+    uint64_t count = array->count.value_or(0);
+    text.literal("[");
+    for (uint64_t i = 0; i < count; i++) {
+        if (i != 0)
+            text.literal(", ");
+        if (i == max_elements || text.full() || size == 0) {
+            text.literal("...");
+            break;
+        }
+        Place element = place;
+        element.type = array->target;
+        if (element.address)
+            element.address = plus(element.address, static_cast<int64_t>(i * size));
+        else
+            element.offset += i * size;
+        add_pretty(text, element, deep, depth + 1);
+    }
+    text.literal("]");
+}
+
+} // namespace sonde

@@ -1,0 +1,83 @@
+// `$$vars`, `$$parms`, `$$locals` and `$$return`: all of them as one text, `a=0x1 b=?`.
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/probes/bind_impl.h"
+
+namespace sonde {
+
+void TargetBinder::Text::literal(const std::string& text) {
+    if (format.directives.empty() || format.directives.back().kind != plan::Directive::Literal)
+        format.directives.emplace_back();
+    format.directives.back().text += text;
+}
+
+void TargetBinder::add_integer(Text& text, hir::Expr* value, char conversion, char flag) {
+    plan::Directive directive;
+    directive.kind = plan::Directive::Integer;
+    directive.conversion = conversion;
+    directive.flag = flag;
+    text.format.directives.push_back(directive);
+    text.args.push_back(value);
+}
+
+hir::Expr* TargetBinder::finish(Text text) {
+    if (text.format.directives.empty())
+        return make<hir::ConstString>(expr_.range, "");
+    if (text.args.empty() && text.format.directives.size() == 1)
+        return make<hir::ConstString>(expr_.range, text.format.directives[0].text);
+    return make<hir::Print>(expr_.range, std::move(text.format), std::move(text.args), true);
+}
+
+void TargetBinder::add_variable(Text& text, const std::string& name,
+                                const std::function<std::optional<Place>()>& find) {
+    text.literal((text.format.directives.empty() ? "" : " ") + name + "=");
+    if (text.full())
+        return text.literal("...");
+    // What cannot be read is a `?` among the others.
+    Diagnostics::Suppress quiet(binder_.diags);
+    std::optional<Place> place = find();
+    if (!place)
+        return text.literal("?");
+    if (int depth = pretty_depth())
+        return add_pretty(text, *place, depth == 2, 0);
+    std::optional<Place> target = without_references(*place, expr_.range);
+    if (target && is_record(target->type))
+        return text.literal("{...}");
+    hir::Expr* value = target ? to_long(*target, expr_.range) : nullptr;
+    if (!value)
+        return text.literal("?");
+    add_integer(text, value, 'x', '#');
+}
+
+hir::Expr* TargetBinder::all_variables() {
+    static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return"};
+    for (const ast::Component& component : expr_.components)
+        if (component.kind == ast::Component::Member || component.kind == ast::Component::Index)
+            return fail(DiagId::TypeMismatch, component.range,
+                        fmt::format("`{}` is text, which has no members", expr_.name));
+    bool vars = expr_.name == "$$vars";
+    bool parameters = vars || expr_.name == "$$parms";
+    bool locals = vars || expr_.name == "$$locals";
+    if (!parameters && !locals && expr_.name != "$$return") {
+        binder_.diags.report(DiagId::UnknownVariable, base_range(), fmt::format("unknown variable `{}`", expr_.name))
+            .suggest(nearest_name(expr_.name, names));
+        return nullptr;
+    }
+    if (!has_variables())
+        return nullptr;
+    Text text;
+    if (!parameters && !locals) {
+        if (point_.is_return && point_.module->result_type(point_.function))
+            add_variable(text, "return", [this] { return result(); });
+        return finish(std::move(text));
+    }
+    std::vector<Variable> variables = visible(false);
+    for (bool wanted : {true, false})
+        for (const Variable& variable : variables)
+            if (variable.is_parameter == wanted && (wanted ? parameters : locals))
+                add_variable(text, variable.name, [&] { return place_of(variable, point_.function); });
+    return finish(std::move(text));
+}
+
+} // namespace sonde

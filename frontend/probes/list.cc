@@ -1,0 +1,28 @@
+// -l and -L: one line a probe point.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "frontend/probes/probe.h"
+
+namespace sonde {
+
+std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {
+    std::set<std::string> lines;
+    for (const ResolvedPoint& point : points) {
+        std::string line = point.point.pp;
+        if (with_variables && point.module && point.function.has_debug_info) {
+            Address address = point.is_return ? point.entry_address : point.address;
+            if (point.is_return)
+                if (const Type* type = point.module->result_type(point.function))
+                    line += fmt::format(" $return:{}", type_name(type));
+            for (const Variable& variable : point.module->variables_in(point.function, address))
+                if (point.module->locate(variable, address).kind != Location::Unavailable)
+                    line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+        }
+        lines.insert(std::move(line));
+    }
+    return {lines.begin(), lines.end()};
+}
+
+} // namespace sonde
