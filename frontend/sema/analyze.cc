@@ -10,6 +10,13 @@ Analyzer::Analyzer(const std::vector<const ast::File*>& files, Library& library,
         add_file(*file);
 }
 
+DiagBuilder Analyzer::report_once(DiagId id, Range range, std::string message) {
+    // A trial's reports are dropped, and must not silence the real one.
+    if (trying_ == 0 && !reported_.emplace(id, range.file, range.begin, range.end).second)
+        return DiagBuilder(nullptr);
+    return diags_.report(id, range, std::move(message));
+}
+
 hir::Program* Analyzer::run() {
     program_ = arena_.make<hir::Program>();
     apply_overrides();
@@ -17,8 +24,9 @@ hir::Program* Analyzer::run() {
         for (const ast::Probe* probe : file->probes)
             build_probe(*probe, file->id);
     build_pending_functions();
+    drop_uncalled_functions();
     if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())
-        diags_.report(DiagId::NoMatch, {}, "the script has no probe that could run");
+        diags_.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags_.has_errors())
         return nullptr;
     // Beyond this point every name is resolved.
@@ -27,7 +35,9 @@ hir::Program* Analyzer::run() {
         return nullptr;
     // Beyond this point every expression has a type.
     check_foreach();
+    check_side_effects();
     analyze_usage();
+    finish_histograms();
     order_functions();
     return diags_.has_errors() ? nullptr : program_;
 }

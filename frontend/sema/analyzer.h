@@ -1,13 +1,15 @@
-// The analysis' shared state. One Analyzer per translation; its functions are spread by topic over expand.cc (aliases),
-// build.cc (expressions), build_stmt.cc (statements, functions, handlers), infer.cc (types), usage.cc (who touches
-// what) and check.cc.
+// The analysis' shared state. One Analyzer per translation; its functions are spread by topic: names.cc (declarations),
+// expand.cc (aliases), share.cc (handlers and who shares one), build*.cc (trees to HIR), infer.cc (types), check.cc and
+// usage.cc (what needs types and all bodies).
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -15,21 +17,20 @@
 
 namespace sonde {
 
-// A probe point behind all aliases, with the pieces of body that the aliases add.
-struct ExpandedPoint {
-    ast::ProbePoint point; // without conditions
-    const ast::ProbePoint* written = nullptr;
+// What the aliases on the way to a probe point add to the handler.
+struct Expansion {
     struct Piece {
         const ast::BlockStmt* block;
         FileId file; // where its names are looked up
     };
-    std::vector<Piece> prologues; // in order of execution
-    std::vector<Piece> epilogues; // in order of execution
     struct Condition {
         const ast::Expr* expr;
         FileId file;
     };
+    std::vector<Piece> prologues; // in order of execution
+    std::vector<Piece> epilogues; // in order of execution
     std::vector<Condition> conditions;
+    std::string pn; // the point as written
 };
 
 class Analyzer {
@@ -39,13 +40,11 @@ class Analyzer {
 
     hir::Program* run();
 
-    // Expands one point as written; reports unknown names and alias loops.
-    std::vector<ExpandedPoint> expand(const ast::ProbePoint& point, FileId file);
-    // Resolves a comma list with the meaning of `?` and `!`.
     struct Resolved {
-        ExpandedPoint expanded;
+        const Expansion* expansion; // shared by all points that one alias-free point resolves to
         ResolvedPoint point;
     };
+    // Resolves a comma list through all aliases, with the meaning of `?` and `!`.
     std::vector<Resolved> resolve(const std::vector<ast::ProbePoint*>& points, FileId file);
 
   private:
@@ -55,37 +54,60 @@ class Analyzer {
     struct FunctionEntry {
         const ast::Function* ast = nullptr;
         FileId file = 0;
-        hir::Function* hir = nullptr;
+        hir::Function* hir = nullptr; // null until called
     };
     struct GlobalEntry {
         const ast::Global* ast = nullptr;
         FileId file = 0;
         hir::Global* hir = nullptr;
     };
+    // Whether a global is an array, and the place that says so.
+    struct Shape {
+        enum Kind { Open, Scalar, Array } kind = Open;
+        Range range;
+    };
+
+    // One message per id and place: bodies are built once per probe point, and types are inferred in rounds.
+    DiagBuilder report_once(DiagId id, Range range, std::string message);
 
     // ---- names (names.cc)
     void add_file(const ast::File& file);
+    void add_global(const ast::Global& global, FileId file);
     // The function to call, or null after a report. Library files are pulled in as needed.
     FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
     hir::Global* find_global(const std::string& name, FileId from);
-    std::vector<std::string> all_function_names() const;
+    std::vector<std::string> function_names() const;
+    std::vector<std::string> global_names() const;
     void apply_overrides();
+    // Fixes what the global is, or says that it is the other one already; false then.
+    bool use_as(hir::Global& global, Shape::Kind kind, Range range);
 
     // ---- expansion (expand.cc)
-    void expand_into(const ast::ProbePoint& point, FileId file, ExpandedPoint base, std::vector<std::string>& chain,
-                     std::vector<ExpandedPoint>& out);
+    struct AliasUse; // a point on its way through aliases
+    void resolve_point_into(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out);
+    bool resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix, std::vector<Resolved>& out);
+    void pull_in_aliases(const std::string& first_component);
+    void report_unknown_point(const ast::ProbePoint& point);
+    void check_condition(const ast::Expr& expr, FileId file);
 
-    // ---- bodies (build_stmt.cc)
+    // ---- handlers (share.cc)
     void build_probe(const ast::Probe& probe, FileId file);
-    hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved, bool keep);
+    hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved);
+    void keep_handler(hir::Handler& handler);
+
+    // ---- functions (build_function.cc)
     hir::Function* instantiate(FunctionEntry& entry);
     void build_pending_functions();
+    // Looks at user functions that nobody calls, for errors in their names; says that they are unused; drops them.
+    void drop_uncalled_functions();
 
     // ---- after all bodies are built
-    void infer();           // infer.cc
-    void analyze_usage();   // usage.cc
-    void check_foreach();   // check.cc
-    void order_functions(); // usage.cc
+    void infer();              // infer.cc
+    void check_foreach();      // check.cc
+    void check_side_effects(); // check.cc
+    void analyze_usage();      // usage.cc
+    void finish_histograms();  // usage.cc
+    void order_functions();    // usage.cc
 
     const std::vector<const ast::File*>& files_;
     Library& library_;
@@ -101,21 +123,36 @@ class Analyzer {
     std::deque<FunctionEntry> function_entries_;
     std::deque<GlobalEntry> global_entries_;
     std::vector<std::pair<const ast::Alias*, FileId>> aliases_;
+    std::deque<Expansion> expansions_;
     std::deque<FunctionEntry*> pending_;
-    std::vector<hir::Handler*> never_handlers_; // type-checked, not run
-    // Which locals were assigned somewhere, and where each slot's type was fixed (Local*, Global*, Function* -> place).
-    std::set<const hir::Local*> assigned_;
-    std::set<const hir::Local*> read_;
-    std::unordered_map<const void*, Range> fixed_at_;
+    std::vector<hir::Handler*> never_handlers_;  // checked, not run
+    std::map<const hir::Handler*, Range> heads_; // their first points, as the narrow place of a whole handler
+    std::set<const hir::Global*> overridden_;    // -G
+
+    // What building notes for the passes behind it.
+    std::set<const hir::Local*> assigned_, read_;
+    std::set<const hir::Local*> bound_; // by foreach, catch or a call: assigned, and not to be called unused
+    std::map<const hir::Global*, Shape> shapes_;
+    std::unordered_map<const void*, Range> fixed_at_; // where a slot (Local*, Global*, Function*, key) got its type
+    std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives_; // their declarations
+    std::set<const hir::Assign*> resets_;              // `delete local`: the value follows the type
+    std::map<const hir::Foreach*, Range> stat_sorted_; // `a @sum -`: the elements have to be statistics
+    std::vector<hir::Print*> histogram_prints_;
+    std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
+    int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
+
+// ---- walks (walk.cc)
 
 // True if the tree mentions something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
 bool depends_on_point(const ast::Stmt& stmt);
 bool depends_on_point(const ast::Expr& expr);
+// Itself and every expression below, parents first (as the forms for HIR in hir.h).
+void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
+// Everything that runs for a handler: condition, entry values and body.
+void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
 
-// Calls `visit` for every expression in it, itself first, and for statements in them.
-void for_each_expr(const hir::Stmt& stmt, const std::function<void(const hir::Expr&)>& visit);
-void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Expr&)>& visit);
-void for_each_stmt(const hir::Stmt& stmt, const std::function<void(const hir::Stmt&)>& visit);
+// The global behind a GlobalRef or Element, else null.
+hir::Global* global_of(const hir::Expr& expr);
 
 } // namespace sonde

@@ -1,4 +1,6 @@
 // Checks that need types and all bodies.
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include "frontend/sema/analyzer.h"
@@ -7,29 +9,64 @@ namespace sonde {
 
 namespace {
 
-// Calls `found(range)` for every place in the body that changes `array`, also in the functions it calls.
+// Where a body changes an array: in itself, or through the function that it calls there.
+struct Change {
+    Range range;
+    Range inside; // in the called function; invalid for a change of the body's own
+};
+
 void find_changes(const hir::Stmt& body, const hir::Global& array, std::set<const hir::Function*>& seen,
-                  const std::function<void(Range)>& found) {
+                  std::vector<Change>& out) {
     using namespace hir;
-    auto element_of = [&](const Expr& target) {
-        return target.kind == ExprKind::Element && as<Element>(target).array == &array;
-    };
     for_each_stmt(body, [&](const Stmt& stmt) {
         if (stmt.kind == StmtKind::Delete && as<Delete>(stmt).global == &array)
-            found(stmt.range);
+            out.push_back({stmt.range, {}});
     });
     for_each_expr(body, [&](const Expr& expr) {
-        if (expr.kind == ExprKind::Assign && element_of(*as<Assign>(expr).target))
-            found(expr.range);
-        else if (expr.kind == ExprKind::StatAdd && element_of(*as<StatAdd>(expr).target))
-            found(expr.range);
-        else if (expr.kind == ExprKind::Call && seen.insert(as<Call>(expr).callee).second) {
-            bool inner = false;
-            find_changes(*as<Call>(expr).callee->body, array, seen, [&](Range) { inner = true; });
-            if (inner)
-                found(expr.range);
+        const Expr* target = expr.kind == ExprKind::Assign    ? as<Assign>(expr).target
+                             : expr.kind == ExprKind::StatAdd ? as<StatAdd>(expr).target
+                                                              : nullptr;
+        if (target && global_of(*target) == &array)
+            out.push_back({expr.range, {}});
+        if (expr.kind != ExprKind::Call || !seen.insert(as<Call>(expr).callee).second)
+            return;
+        std::vector<Change> inner;
+        find_changes(*as<Call>(expr).callee->body, array, seen, inner);
+        if (!inner.empty())
+            out.push_back({expr.range, inner[0].inside.valid() ? inner[0].inside : inner[0].range});
+    });
+}
+
+// Whether running it can be noticed: by output, by a global, by what only a primitive does.
+bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
+    using namespace hir;
+    bool effect = false;
+    for_each_stmt(body, [&](const Stmt& stmt) { effect = effect || stmt.kind == StmtKind::Delete; });
+    for_each_expr(body, [&](const Expr& expr) {
+        if (effect)
+            return;
+        switch (expr.kind) {
+        case ExprKind::Assign:
+            effect = global_of(*as<Assign>(expr).target) != nullptr;
+            break;
+        case ExprKind::StatAdd:
+            effect = true;
+            break;
+        case ExprKind::Print:
+            effect = !as<Print>(expr).to_string;
+            break;
+        case ExprKind::Intrinsic:
+            effect = expr.type == ValueType::Void;
+            break;
+        case ExprKind::Call:
+            if (seen.insert(as<Call>(expr).callee).second)
+                effect = has_effect(*as<Call>(expr).callee->body, seen);
+            break;
+        default:
+            break;
         }
     });
+    return effect;
 }
 
 } // namespace
@@ -41,12 +78,21 @@ void Analyzer::check_foreach() {
                 return;
             const auto& loop = hir::as<hir::Foreach>(stmt);
             std::set<const hir::Function*> seen;
-            find_changes(*loop.body, *loop.array, seen, [&](Range range) {
-                diags_
-                    .report(DiagId::ModifiedInForeach, range,
-                            fmt::format("array `{}` is changed inside a loop over it", loop.array->name))
-                    .note(loop.range, "the loop");
-            });
+            std::vector<Change> changes;
+            find_changes(*loop.body, *loop.array, seen, changes);
+            Range head = loop.range;
+            if (loop.body->range.file == head.file && loop.body->range.begin > head.begin)
+                head.end = loop.body->range.begin;
+            while (head.end > head.begin && std::isspace(diags_.sources().text(head).back()))
+                head.end--;
+            for (const Change& change : changes) {
+                DiagBuilder report =
+                    report_once(DiagId::ModifiedInForeach, change.range,
+                                fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
+                if (change.inside.valid())
+                    report.note(change.inside, "the function changes it here");
+                report.note(head, "the loop").help("gather the keys first, and change the array behind the loop");
+            }
         });
     };
     for (const hir::Function* function : program_->functions)
@@ -54,6 +100,16 @@ void Analyzer::check_foreach() {
     for (const auto* handlers : {&program_->handlers, &never_handlers_})
         for (const hir::Handler* handler : *handlers)
             check(*handler->body);
+}
+
+void Analyzer::check_side_effects() {
+    if (options_.unoptimized)
+        return;
+    for (const hir::Handler* handler : program_->handlers) {
+        std::set<const hir::Function*> seen;
+        if (!has_effect(*handler->body, seen))
+            report_once(DiagId::SideEffectFree, heads_[handler], "this probe's handler does nothing");
+    }
 }
 
 } // namespace sonde

@@ -1,4 +1,8 @@
 // Aliases: from the probe point as written to the points of probe kinds, with prologues, epilogues and conditions.
+//
+// `probe a = b {p}` makes `probe a {body}` mean `probe b {p body}`, so an inner alias' prologue runs before an outer
+// one's and its epilogue after. What a use has behind the alias' name is appended to the points that the alias stands
+// for.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,133 +13,216 @@
 
 namespace sonde {
 
+struct Analyzer::AliasUse {
+    FileId file = 0; // where the point stands
+    Expansion expansion;
+    std::vector<std::string> chain; // the aliases on the way, outermost first
+};
+
 namespace {
 
-bool has_wildcard_component(const ast::ProbePoint& point) {
-    return std::any_of(point.components.begin(), point.components.end(),
-                       [](const ast::PointComponent& c) { return c.name.find('*') != std::string::npos; });
+bool is_pattern(const ast::PointComponent& component) { return component.name.find('*') != std::string::npos; }
+
+bool same_argument(const ast::PointComponent& a, const ast::PointComponent& b) {
+    return a.arg == b.arg && (a.arg != ast::PointComponent::Number || a.number == b.number) &&
+           (a.arg != ast::PointComponent::String || a.text == b.text);
 }
 
-// How many components of `use` the alias name takes: all of the name's, matching by name; 0 if it does not match.
+std::string dotted(const ast::ProbePoint& point) {
+    std::string out;
+    for (const ast::PointComponent& component : point.components)
+        out += (out.empty() ? "" : ".") + component.name;
+    return out;
+}
+
+// How many components of `use` the alias' name takes; 0 if it does not match.
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
+    for (const ast::PointComponent& component : use.components)
+        if (component.name.find("**") != std::string::npos) // crosses components, so it takes them all
+            return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
     if (name.components.size() > use.components.size())
         return 0;
     for (size_t i = 0; i < name.components.size(); i++) {
         const ast::PointComponent &wanted = name.components[i], &have = use.components[i];
-        if (!glob_match(have.name, wanted.name))
-            return 0;
-        if (wanted.arg != have.arg || (wanted.arg == ast::PointComponent::Number && wanted.number != have.number) ||
-            (wanted.arg == ast::PointComponent::String && wanted.text != have.text))
+        bool fits = is_pattern(have) ? glob_match(have.name, wanted.name) : have.name == wanted.name;
+        if (!fits || !same_argument(wanted, have))
             return 0;
     }
     return name.components.size();
 }
 
-std::string first_name(const ast::ProbePoint& point) { return point.components[0].name; }
+ast::ProbePoint without_marks(ast::ProbePoint point) {
+    point.optional = point.sufficient = false;
+    point.condition = nullptr;
+    return point;
+}
 
 } // namespace
 
-void Analyzer::expand_into(const ast::ProbePoint& point, FileId file, ExpandedPoint base,
-                           std::vector<std::string>& chain, std::vector<ExpandedPoint>& out) {
-    if (point.condition)
-        base.conditions.push_back({point.condition, file});
-    std::string first = first_name(point);
-    // Pull in the library files that could define it.
-    if (first.find('*') == std::string::npos) {
-        for (const ast::File* library_file : library_.files_with_alias(first))
-            add_file(*library_file);
-    } else {
-        for (const std::string& name : library_.alias_names())
-            if (glob_match(first, name))
-                for (const ast::File* library_file : library_.files_with_alias(name))
-                    add_file(*library_file);
+void Analyzer::pull_in_aliases(const std::string& first_component) {
+    for (const std::string& name : library_.alias_names())
+        if (name == first_component || glob_match(first_component, name))
+            for (const ast::File* file : library_.files_with_alias(name))
+                add_file(*file);
+}
+
+void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
+    const ast::PointComponent& first = point.components[0];
+    std::vector<std::string> names = probe_kind_names();
+    std::vector<std::string> library = library_.alias_names();
+    names.insert(names.end(), library.begin(), library.end());
+    bool prefix_known = false;
+    for (const auto& [alias, file] : aliases_)
+        for (const ast::ProbePoint* name : alias->names) {
+            names.push_back(name->components[0].name);
+            prefix_known = prefix_known || name->components[0].name == first.name;
+        }
+    if (prefix_known) {
+        // The first component is right, so one behind it is not.
+        std::string written = dotted(point);
+        std::vector<std::string> whole;
+        for (const auto& [alias, file] : aliases_)
+            for (const ast::ProbePoint* name : alias->names)
+                whole.push_back(dotted(*name));
+        report_once(DiagId::UnknownProbePoint, point.range, fmt::format("unknown probe point `{}`", written))
+            .suggest(nearest_name(written, whole));
+        return;
     }
+    report_once(DiagId::UnknownProbePoint, first.range,
+                is_pattern(first) ? fmt::format("no probe point matches `{}`", first.name)
+                                  : fmt::format("unknown probe point `{}`", first.name))
+        .suggest(nearest_name(first.name, names));
+}
+
+bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
+                             std::vector<Resolved>& out) {
     bool found = false;
-    bool wildcard = has_wildcard_component(point);
-    // add_file may be called while we look: iterate by index.
-    for (size_t i = 0; i < aliases_.size(); i++) {
+    // A target can pull in files, which adds aliases: by index, and those are not looked at here.
+    size_t count = aliases_.size();
+    for (size_t i = 0; i < count; i++) {
         auto [alias, alias_file] = aliases_[i];
         for (const ast::ProbePoint* name : alias->names) {
             size_t taken = match_alias(*name, point);
-            if (taken == 0 || (wildcard && taken != point.components.size()))
+            if (taken == 0 || (taken < point.components.size()) != with_suffix)
                 continue;
             found = true;
-            std::string title = ast::to_source(*name);
-            if (std::find(chain.begin(), chain.end(), title) != chain.end()) {
+            AliasUse inner = use;
+            std::string title = dotted(*name);
+            inner.chain.push_back(title);
+            if (std::find(use.chain.begin(), use.chain.end(), title) != use.chain.end()) {
                 std::string loop;
-                for (const std::string& step : chain)
-                    loop += step + " = ";
-                diags_.report(DiagId::UnknownProbePoint, point.range,
-                              fmt::format("probe alias `{}` is defined by itself: {}{}", title, loop, title));
-                return;
+                for (const std::string& step : inner.chain)
+                    loop += (loop.empty() ? "" : " = ") + step;
+                report_once(DiagId::UnknownProbePoint, point.range,
+                            fmt::format("probe alias `{}` stands for itself: {}", title, loop))
+                    .note(name->range, "defined here");
+                return true;
             }
-            chain.push_back(title);
+            inner.file = alias_file;
+            Expansion& expansion = inner.expansion;
+            // pn() shows which alias a pattern has found.
+            if (use.chain.empty() && std::any_of(point.components.begin(), point.components.end(), is_pattern))
+                expansion.pn = ast::to_source(without_marks(*name));
+            if (alias->prologue)
+                expansion.prologues.insert(expansion.prologues.begin(), {alias->prologue, alias_file});
+            if (alias->epilogue)
+                expansion.epilogues.push_back({alias->epilogue, alias_file});
             for (const ast::ProbePoint* target : alias->points) {
-                ExpandedPoint inner = base;
-                // Inner aliases' prologues run before outer ones', and their epilogues after.
-                if (alias->prologue)
-                    inner.prologues.insert(inner.prologues.begin(), {alias->prologue, alias_file});
-                if (alias->epilogue)
-                    inner.epilogues.push_back({alias->epilogue, alias_file});
                 ast::ProbePoint next = *target;
                 next.components.insert(next.components.end(), point.components.begin() + static_cast<ptrdiff_t>(taken),
                                        point.components.end());
-                next.optional = next.optional || point.optional;
-                next.sufficient = next.sufficient || point.sufficient;
-                expand_into(next, alias_file, std::move(inner), chain, out);
+                next.optional = next.optional || next.sufficient || point.optional;
+                size_t before = out.size();
+                resolve_point_into(next, inner, out);
+                if (target->sufficient && out.size() > before)
+                    break;
             }
-            chain.pop_back();
         }
     }
+    return found;
+}
+
+void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
+    AliasUse use = outer;
+    if (point.condition) {
+        check_condition(*point.condition, use.file);
+        use.expansion.conditions.push_back({point.condition, use.file});
+    }
+    const std::string& first = point.components[0].name;
+    pull_in_aliases(first);
+    // A pattern takes what it matches as a whole if there is such a thing.
+    bool pattern = std::any_of(point.components.begin(), point.components.end(), is_pattern);
+    bool found = resolve_alias(point, use, false, out);
+    if (!pattern || !found)
+        found = resolve_alias(point, use, true, out) || found;
     if (found)
         return;
     if (!is_probe_kind(first)) {
-        if (point.optional || point.sufficient)
-            return;
-        std::vector<std::string> names = probe_kind_names();
-        std::vector<std::string> aliases = library_.alias_names();
-        names.insert(names.end(), aliases.begin(), aliases.end());
-        for (const auto& [alias, alias_file] : aliases_)
-            for (const ast::ProbePoint* name : alias->names)
-                names.push_back(name->components[0].name);
-        diags_
-            .report(DiagId::UnknownProbePoint, point.components[0].range,
-                    fmt::format("unknown probe point `{}`", first))
-            .suggest(nearest_name(first, names));
+        if (!point.optional)
+            report_unknown_point(point);
         return;
     }
-    base.point = point;
-    base.point.condition = nullptr;
-    out.push_back(std::move(base));
-}
-
-std::vector<ExpandedPoint> Analyzer::expand(const ast::ProbePoint& point, FileId file) {
-    std::vector<ExpandedPoint> out;
-    std::vector<std::string> chain;
-    ExpandedPoint base;
-    base.written = &point;
-    expand_into(point, file, std::move(base), chain, out);
-    return out;
+    expansions_.push_back(std::move(use.expansion));
+    const Expansion* expansion = &expansions_.back();
+    ast::ProbePoint bare = without_marks(point);
+    bare.optional = point.optional;
+    for (ResolvedPoint& resolved : resolve_point(bare, env_, diags_)) {
+        resolved.point.pn = expansion->pn;
+        out.push_back({expansion, std::move(resolved)});
+    }
 }
 
 std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
+        AliasUse use;
+        use.file = file;
+        use.expansion.pn = ast::to_source(without_marks(*written));
+        ast::ProbePoint point = *written;
+        // `!` is optional too.
+        point.optional = point.optional || point.sufficient;
         size_t before = out.size();
-        for (ExpandedPoint& expanded : expand(*written, file)) {
-            // `!` is optional too; resolve_point knows only `?`.
-            ast::ProbePoint point = expanded.point;
-            point.optional = point.optional || point.sufficient;
-            std::vector<ResolvedPoint> resolved = resolve_point(point, env_, diags_);
-            for (ResolvedPoint& one : resolved) {
-                one.point.pn = ast::to_source(*written);
-                out.push_back({expanded, std::move(one)});
-            }
-        }
+        resolve_point_into(point, use, out);
         if (written->sufficient && out.size() > before)
             break;
     }
     return out;
+}
+
+// `probe p if (c)`: c reads globals and changes nothing, so that it can be evaluated at any time.
+void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
+    for_each_expr(condition, [&](const ast::Expr& expr) {
+        using ast::ExprKind;
+        switch (expr.kind) {
+        case ExprKind::Name: {
+            const std::string& name = ast::as<ast::NameExpr>(expr).name;
+            if (!find_global(name, file))
+                report_once(DiagId::WrongContext, expr.range,
+                            fmt::format("a probe's condition reads only globals, and `{}` is none", name))
+                    .suggest(nearest_name(name, global_names()));
+            break;
+        }
+        case ExprKind::Assign:
+        case ExprKind::IncDec:
+            report_once(DiagId::WrongContext, expr.range, "a probe's condition may not change anything");
+            break;
+        case ExprKind::Call:
+        case ExprKind::Print:
+            report_once(DiagId::WrongContext, expr.range, "a probe's condition may not call functions")
+                .help("use `if (...) next` in the handler");
+            break;
+        case ExprKind::Target:
+        case ExprKind::AddressOf:
+        case ExprKind::Entry:
+        case ExprKind::Member:
+            report_once(DiagId::WrongContext, expr.range,
+                        fmt::format("a probe's condition reads only globals, not `{}`", ast::to_source(expr)))
+                .help("use `if (...) next` in the handler");
+            break;
+        default:
+            break;
+        }
+    });
 }
 
 } // namespace sonde

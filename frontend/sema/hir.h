@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -367,5 +368,15 @@ struct Program {
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.
 std::string dump(const Program& program);
 std::string dump_body(const Handler& handler);
+std::string dump_expr(const Expr& expr);
 
 } // namespace sonde::hir
+
+namespace sonde {
+
+// Calls `visit` for every expression in it, itself first, and for statements in them.
+void for_each_expr(const hir::Stmt& stmt, const std::function<void(const hir::Expr&)>& visit);
+void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Expr&)>& visit);
+void for_each_stmt(const hir::Stmt& stmt, const std::function<void(const hir::Stmt&)>& visit);
+
+} // namespace sonde

@@ -24,8 +24,10 @@ std::string format_text(const plan::Format& format) {
     std::string out;
     for (const plan::Directive& d : format.directives) {
         if (d.kind == plan::Directive::Literal) {
-            out += fmt::format("{:?}", d.text).substr(1);
-            out.pop_back();
+            // As the script would have it: `%` doubled, the rest escaped, without the quotes.
+            std::string escaped = fmt::format("{:?}", d.text);
+            for (char c : escaped.substr(1, escaped.size() - 2))
+                out += c == '%' ? "%%" : std::string(1, c);
             continue;
         }
         out += "%";
@@ -34,7 +36,11 @@ std::string format_text(const plan::Format& format) {
         out += d.width_is_arg ? "*" : d.width >= 0 ? std::to_string(d.width) : "";
         if (d.precision_is_arg || d.precision >= 0)
             out += "." + (d.precision_is_arg ? "*" : std::to_string(d.precision));
-        out += d.kind == plan::Directive::Histogram ? 'H' : d.conversion;
+        if (d.kind == plan::Directive::Histogram)
+            out += fmt::format("H({}:{}:{}:{})", static_cast<int>(d.stats.histogram), d.stats.low, d.stats.high,
+                               d.stats.width);
+        else
+            out += d.conversion ? d.conversion : '?'; // open until types are known
     }
     return out;
 }
@@ -178,45 +184,93 @@ class Writer {
         }
     }
 
+    void indented(const Stmt& stmt) {
+        indent_++;
+        statement(stmt);
+        indent_--;
+    }
+
+    void body(const Handler& handler) {
+        indent_++;
+        if (handler.condition)
+            line("when " + text(*handler.condition));
+        for (size_t i = 0; i < handler.entry_values.size(); i++)
+            line(fmt::format("entry{} = {}", i, text(*handler.entry_values[i])));
+        statement(*handler.body);
+        indent_--;
+    }
+
   private:
     int indent_ = 0;
 };
 
 } // namespace
 
+std::string dump_expr(const Expr& expr) { return text(expr); }
+
 std::string dump_body(const Handler& handler) {
     Writer writer;
-    if (handler.condition)
-        writer.line("when " + text(*handler.condition));
-    for (size_t i = 0; i < handler.entry_values.size(); i++)
-        writer.line(fmt::format("entry{} = {}", i, text(*handler.entry_values[i])));
-    writer.statement(*handler.body);
+    writer.body(handler);
     return writer.out;
 }
 
+namespace {
+
+std::string variables(const std::vector<Local*>& locals) {
+    std::string out;
+    for (const Local* local : locals)
+        out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", local->name, word(local->type));
+    return out;
+}
+
+std::string head(const Global& global) {
+    std::string keys;
+    for (ValueType key : global.keys)
+        keys += (keys.empty() ? "" : ", ") + std::string(word(key));
+    std::string out =
+        fmt::format("global {}{}: {}", global.name, keys.empty() ? "" : "[" + keys + "]", word(global.type));
+    if (global.is_array())
+        out += fmt::format(" capacity {}{}", global.capacity, global.wrap ? " wrap" : "");
+    if (global.initial_long)
+        out += fmt::format(" = {}", global.initial_long);
+    if (!global.initial_string.empty())
+        out += fmt::format(" = {:?}", global.initial_string);
+    if (global.stats.variance)
+        out += fmt::format(" variance({})", global.stats.variance_shift);
+    if (global.stats.histogram == plan::StatsNeeds::Log)
+        out += " hist_log";
+    if (global.stats.histogram == plan::StatsNeeds::Linear)
+        out += fmt::format(" hist_linear({}, {}, {})", global.stats.low, global.stats.high, global.stats.width);
+    out += global.used_in_kernel ? " kernel" : "";
+    out += global.used_in_host ? " host" : "";
+    return out + (global.auto_print ? " auto-print" : "");
+}
+
+} // namespace
+
 std::string dump(const Program& program) {
     Writer writer;
-    for (const Global* global : program.globals) {
-        std::string keys;
-        for (ValueType key : global->keys)
-            keys += (keys.empty() ? "" : ", ") + std::string(word(key));
-        writer.line(fmt::format("global {}{}: {}{}{}", global->name, keys.empty() ? "" : "[" + keys + "]",
-                                word(global->type), global->used_in_kernel ? " kernel" : "",
-                                global->used_in_host ? " host" : ""));
-    }
+    for (const Global* global : program.globals)
+        writer.line(head(*global));
     for (const Function* function : program.functions) {
-        std::string params;
-        for (const Local* param : function->params)
-            params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", param->name, word(param->type));
-        writer.nested(fmt::format("function {}({}): {}{}", function->name, params, word(function->result),
-                                  function->recursive ? " recursive" : ""),
-                      function->body);
+        writer.line(fmt::format("function {}({}): {}{}", function->name, variables(function->params),
+                                word(function->result), function->recursive ? " recursive" : ""));
+        if (!function->locals.empty())
+            writer.line("  locals " + variables(function->locals));
+        writer.indented(*function->body);
     }
     for (const Handler* handler : program.handlers) {
-        writer.line(fmt::format("handler {} in the {}", handler->name, handler->in_kernel ? "kernel" : "host"));
+        static const char* const kinds[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
+        std::string detail = handler->order ? fmt::format(" order {}", handler->order) : "";
+        if (handler->kind == plan::ProbeKind::Timer)
+            detail = fmt::format(" every {} ns +- {}", handler->timer.interval_ns, handler->timer.random_ns);
+        writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, kinds[static_cast<int>(handler->kind)],
+                                detail, handler->in_kernel ? "kernel" : "host"));
         for (const plan::Point& point : handler->points)
-            writer.line(fmt::format("  at {}", point.pp));
-        writer.out += dump_body(*handler);
+            writer.line("  at " + point.pp);
+        if (!handler->locals.empty())
+            writer.line("  locals " + variables(handler->locals));
+        writer.body(*handler);
     }
     return writer.out;
 }

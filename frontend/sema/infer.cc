@@ -1,5 +1,7 @@
-// Type inference to a fixed point. Every declaration has one slot (long, string, statistic); expressions push what they
-// know into slots and pull from them, until nothing changes. A contradiction names both places.
+// Type inference to a fixed point.
+//
+// Every declaration has one slot (long, string, statistic); expressions push what they know into slots and pull from
+// them, until nothing changes. The place that fixed a slot is kept, so that a contradiction can show both sides.
 #include <fmt/format.h>
 
 #include "frontend/sema/analyzer.h"
@@ -23,6 +25,14 @@ const char* type_word(ValueType type) {
         break;
     }
     return "of unknown type";
+}
+
+// The place of the whole expression: an operator's own range is the operator.
+Range place(const hir::Expr& expr) {
+    if (expr.kind != hir::ExprKind::Binary)
+        return expr.range;
+    const auto& binary = hir::as<hir::Binary>(expr);
+    return Range::join(place(*binary.left), place(*binary.right));
 }
 } // namespace
 
@@ -60,27 +70,11 @@ class Inference {
         handler_ = nullptr;
     }
 
-    // What is still open: unused things are numbers, used ones are an error.
+    // What is still open: what nobody reads is a number, the rest an error.
     void settle() {
-        auto locals = [&](const std::vector<hir::Local*>& list) {
-            for (hir::Local* local : list) {
-                bool library = a_.diags_.sources().is_tapset(local->range.file);
-                if (!a_.assigned_.count(local) && !library)
-                    a_.diags_.report(DiagId::NeverAssigned, local->range,
-                                     fmt::format("local variable `{}` is never assigned", local->name));
-                else if (!a_.read_.count(local) && !library)
-                    a_.diags_.report(DiagId::UnusedVariable, local->range,
-                                     fmt::format("local variable `{}` is never read", local->name));
-                if (local->type != ValueType::Unknown)
-                    continue;
-                if (a_.assigned_.count(local) && a_.read_.count(local))
-                    unresolved(local->range, local->name);
-                local->type = ValueType::Long;
-            }
-        };
         for (hir::Function* function : a_.program_->functions) {
-            locals(function->params);
-            locals(function->locals);
+            settle(function->params);
+            settle(function->locals);
             if (function->result == ValueType::Unknown) {
                 unresolved(function->range, function->name);
                 function->result = ValueType::Long;
@@ -88,26 +82,56 @@ class Inference {
         }
         for (const auto* handlers : {&a_.program_->handlers, &a_.never_handlers_})
             for (hir::Handler* handler : *handlers)
-                locals(handler->locals);
-        for (const Analyzer::GlobalEntry& entry : a_.global_entries_) {
-            if (entry.hir->type == ValueType::Unknown && used_.count(entry.hir))
-                unresolved_global(*entry.hir);
-            if (entry.hir->type == ValueType::Unknown)
-                entry.hir->type = ValueType::Long;
-            for (ValueType& key : entry.hir->keys)
-                if (key == ValueType::Unknown)
-                    key = ValueType::Long;
+                settle(handler->locals);
+        for (const Analyzer::GlobalEntry& entry : a_.global_entries_)
+            settle(*entry.hir);
+        for (const hir::Assign* reset : a_.resets_)
+            if (reset->target->type == ValueType::String)
+                const_cast<hir::Assign*>(reset)->value = a_.arena_.make<hir::ConstString>(reset->range, "");
+    }
+
+    void settle(const std::vector<hir::Local*>& locals) {
+        for (hir::Local* local : locals) {
+            bool read = a_.read_.count(local) > 0;
+            if (!a_.assigned_.count(local)) {
+                DiagBuilder report = a_.report_once(DiagId::NeverAssigned, local->range,
+                                                    fmt::format("local variable `{}` is never assigned", local->name));
+                if (a_.functions_.count(local->name) || !a_.library_.files_with_function(local->name).empty())
+                    report.help(fmt::format("`{}()` calls the function", local->name));
+            } else if (!read && !a_.bound_.count(local) && !a_.options_.unoptimized) {
+                a_.report_once(DiagId::UnusedVariable, local->range,
+                               fmt::format("local variable `{}` is never read", local->name));
+            }
+            if (local->type != ValueType::Unknown)
+                continue;
+            if (read)
+                unresolved(local->range, local->name);
+            local->type = ValueType::Long;
         }
     }
 
-    void unresolved_global(const hir::Global& global) {
-        if (assigned_globals_.count(&global))
-            unresolved(global.range, global.name);
+    void settle(hir::Global& global) {
+        bool numeric = global.type != ValueType::String;
+        if (global.type == ValueType::Unknown) {
+            if (used_.count(&global))
+                unresolved(global.range, global.name);
+            global.type = ValueType::Long;
+        }
+        if (numeric)
+            global.initial_string.clear(); // -G sets both
+        else
+            global.initial_long = 0;
+        for (ValueType& key : global.keys) {
+            if (key == ValueType::Unknown && used_.count(&global))
+                unresolved(global.range, fmt::format("a key of {}", global.name));
+            if (key == ValueType::Unknown)
+                key = ValueType::Long;
+        }
     }
 
     void unresolved(Range range, const std::string& name) {
-        a_.diags_.report(DiagId::UnresolvedType, range,
-                         fmt::format("nothing says whether `{}` is a number or a string", name));
+        a_.report_once(DiagId::UnresolvedType, range,
+                       fmt::format("nothing says whether `{}` is a number or a string", name));
     }
 
     // Brings `slot` and `type` together; `owner` keys the place where the slot was fixed.
@@ -121,46 +145,77 @@ class Inference {
             return slot;
         }
         DiagId id = slot == ValueType::Stats || type == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch;
-        if (reported_.insert({owner, range.begin}).second) {
-            auto report = a_.diags_.report(
-                id, range, fmt::format("`{}` is {}, and is used as {} here", name, type_word(slot), type_word(type)));
-            if (auto fixed = a_.fixed_at_.find(owner); fixed != a_.fixed_at_.end())
-                report.note(fixed->second, fmt::format("`{}` is {} because of this", name, type_word(slot)));
-            if (slot == ValueType::Stats)
-                report.help(fmt::format("read it with @count({}), @sum({}), @avg({}) ...", name, name, name));
-        }
+        DiagBuilder report = a_.report_once(
+            id, range, fmt::format("`{}` is {}, and is used as {} here", name, type_word(slot), type_word(type)));
+        note_fixed(report, owner, name, slot);
+        if (slot == ValueType::Stats)
+            report.help(fmt::format("read it with @count({}), @sum({}), @avg({}) ...", name, name, name));
         return slot;
     }
+
+    void note_fixed(DiagBuilder& report, const void* owner, const std::string& name, ValueType type) {
+        if (auto fixed = a_.fixed_at_.find(owner); fixed != a_.fixed_at_.end())
+            report.note(fixed->second, fmt::format("`{}` is {} because of this", name, type_word(type)));
+    }
+
+    static bool is_value(ValueType type) { return type == ValueType::Long || type == ValueType::String; }
 
     void want(hir::Expr& expr, ValueType type) {
         ValueType have = infer(expr, type);
         if (have == ValueType::Unknown || have == type)
             return;
-        if (!reported_.insert({&expr, expr.range.begin}).second)
+        // A variable has said so itself, with the place that fixed it.
+        if (have != ValueType::Void && owner_of(expr))
             return;
         if (have == ValueType::Void)
-            a_.diags_.report(DiagId::TypeMismatch, expr.range, "this function returns no value");
+            no_value(expr);
         else
-            a_.diags_.report(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, expr.range,
-                             fmt::format("expected {}, got {}", type_word(type), type_word(have)));
+            a_.report_once(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, place(expr),
+                           fmt::format("expected {}, got {}", type_word(type), type_word(have)));
+    }
+
+    void no_value(const hir::Expr& expr) {
+        std::string what = "this";
+        Range declared;
+        if (expr.kind == hir::ExprKind::Call) {
+            what = fmt::format("`{}`", hir::as<hir::Call>(expr).callee->name);
+            declared = hir::as<hir::Call>(expr).callee->range;
+        } else if (expr.kind == hir::ExprKind::Intrinsic) {
+            what = fmt::format("`{}`", hir::as<hir::Intrinsic>(expr).name);
+        }
+        DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(expr), what + " gives no value");
+        if (declared.valid())
+            report.note(declared, "declared here");
+    }
+
+    // A number or a string, no matter which; says what it is instead. Unknown while that is open.
+    ValueType want_value(hir::Expr& expr, ValueType hint) {
+        ValueType type = infer(expr, is_value(hint) ? hint : ValueType::Unknown);
+        if (type == ValueType::Void)
+            no_value(expr);
+        else if (type == ValueType::Stats)
+            a_.report_once(DiagId::BadStatistic, place(expr), "a statistic is no value of its own")
+                .help("read it with @count, @sum, @min, @max or @avg");
+        else
+            return type;
+        return ValueType::Unknown;
     }
 
     // The two must have one type, a number or a string.
     ValueType same(hir::Expr& left, hir::Expr& right, ValueType expected) {
-        ValueType type = infer(left, expected);
-        ValueType other = infer(right, type == ValueType::Unknown ? expected : type);
-        if (type == ValueType::Unknown && other != ValueType::Unknown)
-            type = infer(left, other);
-        bool clash = type != ValueType::Unknown && other != ValueType::Unknown && type != other;
-        if (clash && reported_.insert({&right, right.range.begin}).second)
-            a_.diags_
-                .report(type == ValueType::Stats || other == ValueType::Stats ? DiagId::BadStatistic
-                                                                              : DiagId::TypeMismatch,
-                        right.range, fmt::format("expected {}, got {}", type_word(type), type_word(other)))
-                .note(left.range, fmt::format("because this is {}", type_word(type)));
-        if (type == ValueType::Stats && reported_.insert({&left, left.range.begin}).second)
-            a_.diags_.report(DiagId::BadStatistic, left.range,
-                             "a statistic is read through @count, @sum, @avg and their relatives");
+        ValueType type = want_value(left, expected);
+        ValueType other = want_value(right, ValueType::Unknown);
+        if (type == ValueType::Unknown)
+            return other == ValueType::Unknown ? other : want_value(left, other);
+        if (other == ValueType::Unknown)
+            other = want_value(right, type);
+        if (other != ValueType::Unknown && other != type) {
+            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(right),
+                                                fmt::format("expected {}, got {}", type_word(type), type_word(other)));
+            report.note(place(left), fmt::format("because this is {}", type_word(type)));
+            if (const void* owner = owner_of(right))
+                note_fixed(report, owner, name_of(right), other);
+        }
         return type;
     }
 
@@ -171,23 +226,17 @@ class Inference {
 
     ValueType global_slot(hir::Global& global, ValueType expected, Range range) {
         used_.insert(&global);
-        return expected == ValueType::Unknown || expected == ValueType::Void
-                   ? global.type
-                   : unify(global.type, &global, expected, range, global.name);
+        return expected == ValueType::Unknown ? global.type : unify(global.type, &global, expected, range, global.name);
     }
 
     void keys(hir::Global& array, const std::vector<hir::Expr*>& list) {
         for (size_t i = 0; i < list.size() && i < array.keys.size(); i++) {
             if (!list[i])
                 continue;
-            ValueType type = infer(*list[i], array.keys[i]);
-            if (type == ValueType::Void)
-                want(*list[i], ValueType::Long);
-            else if (type == ValueType::Stats)
-                want(*list[i], ValueType::Long);
-            else
-                unify(array.keys[i], &array.keys[i], type, list[i]->range,
-                      fmt::format("key {} of {}", i + 1, array.name));
+            ValueType type = want_value(*list[i], ValueType::Unknown);
+            if (type == ValueType::Unknown)
+                type = want_value(*list[i], array.keys[i]);
+            unify(array.keys[i], &array.keys[i], type, place(*list[i]), fmt::format("key {} of {}", i + 1, array.name));
         }
     }
 
@@ -201,20 +250,12 @@ class Inference {
             return ValueType::String;
         case ExprKind::LocalRef: {
             Local& local = *as_mutable<LocalRef>(expr).local;
-            if (expected == ValueType::Unknown || expected == ValueType::Void)
+            if (expected == ValueType::Unknown)
                 return local.type;
-            if (expected == ValueType::Stats) {
-                a_.diags_.report(DiagId::BadStatistic, expr.range,
-                                 fmt::format("`{}` is a local variable, and statistics are global", local.name));
-                return local.type;
-            }
             return unify(local.type, &local, expected, expr.range, local.name);
         }
         case ExprKind::GlobalRef: {
             Global& global = *as_mutable<GlobalRef>(expr).global;
-            if (global.is_array() && reported_.insert({&expr, expr.range.begin}).second)
-                a_.diags_.report(DiagId::TypeMismatch, expr.range, fmt::format("`{}` is an array", global.name))
-                    .note(a_.fixed_at_[&global.keys], "used as an array here");
             return global_slot(global, expected, expr.range);
         }
         case ExprKind::Element: {
@@ -228,8 +269,7 @@ class Inference {
         case ExprKind::Binary: {
             auto& binary = as_mutable<Binary>(expr);
             if (binary.op >= BinaryOp::Eq) {
-                if (same(*binary.left, *binary.right, ValueType::Unknown) == ValueType::Void)
-                    want(*binary.left, ValueType::Long);
+                same(*binary.left, *binary.right, ValueType::Unknown);
             } else {
                 want(*binary.left, ValueType::Long);
                 want(*binary.right, ValueType::Long);
@@ -246,15 +286,18 @@ class Inference {
             return ValueType::String;
         case ExprKind::Ternary:
             want(*as_mutable<Ternary>(expr).condition, ValueType::Long);
-            return same(*as_mutable<Ternary>(expr).then_value, *as_mutable<Ternary>(expr).else_value,
-                        expected == ValueType::Stats ? ValueType::Unknown : expected);
+            return same(*as_mutable<Ternary>(expr).then_value, *as_mutable<Ternary>(expr).else_value, expected);
         case ExprKind::Assign:
             return assign(as_mutable<Assign>(expr), expected);
         case ExprKind::StatAdd: {
             auto& add = as_mutable<StatAdd>(expr);
             infer(*add.target, ValueType::Stats);
-            note_assigned(*add.target);
-            want(*add.value, ValueType::Long);
+            ValueType type = infer(*add.value, ValueType::Unknown);
+            if (type == ValueType::String)
+                a_.report_once(DiagId::BadStatistic, place(*add.value),
+                               "a statistic takes numbers, and this is a string");
+            else
+                want(*add.value, ValueType::Long);
             return ValueType::Long;
         }
         case ExprKind::StatRead:
@@ -266,38 +309,11 @@ class Inference {
             return ValueType::Long;
         case ExprKind::Contains:
             keys(*as_mutable<Contains>(expr).array, as_mutable<Contains>(expr).keys);
-            used_.insert(as_mutable<Contains>(expr).array);
             return ValueType::Long;
-        case ExprKind::Call: {
-            auto& call = as_mutable<Call>(expr);
-            for (size_t i = 0; i < call.args.size(); i++) {
-                Local& param = *call.callee->params[i];
-                ValueType type = infer(*call.args[i], param.type);
-                if (type == ValueType::Stats || type == ValueType::Void)
-                    want(*call.args[i], ValueType::Long);
-                else
-                    unify(param.type, &param, type, call.args[i]->range, param.name);
-            }
-            if (call.callee->result == ValueType::Unknown &&
-                (expected == ValueType::Long || expected == ValueType::String))
-                unify(call.callee->result, call.callee, expected, expr.range, call.callee->name + "()");
-            return call.callee->result;
-        }
-        case ExprKind::Intrinsic: {
-            auto& call = as_mutable<Intrinsic>(expr);
-            auto found = a_.functions_.find(call.name);
-            const ast::Function* declared = nullptr;
-            if (found != a_.functions_.end())
-                for (const Analyzer::FunctionEntry* entry : found->second)
-                    if (!entry->ast->body && entry->ast->params.size() == call.args.size())
-                        declared = entry->ast;
-            for (size_t i = 0; i < call.args.size(); i++) {
-                bool text = declared ? declared->params[i].type == ast::DeclaredType::String
-                                     : call.args[i]->type == ValueType::String;
-                want(*call.args[i], text ? ValueType::String : ValueType::Long);
-            }
-            return call.type;
-        }
+        case ExprKind::Call:
+            return call(as_mutable<Call>(expr), expected);
+        case ExprKind::Intrinsic:
+            return primitive(as_mutable<Intrinsic>(expr));
         case ExprKind::Print:
             return print(as_mutable<Print>(expr));
         case ExprKind::Load:
@@ -307,70 +323,107 @@ class Inference {
             want(*as_mutable<Retype>(expr).operand, ValueType::Long);
             return ValueType::Long;
         case ExprKind::EntryRead:
-            return handler_ ? infer(*handler_->entry_values[as<EntryRead>(expr).index], ValueType::Unknown) : expr.type;
+            return infer(*handler_->entry_values[as<EntryRead>(expr).index], expected);
         }
         UNREACHABLE("expression kind");
     }
 
-    void note_assigned(const hir::Expr& target) {
-        if (target.kind == hir::ExprKind::GlobalRef)
-            assigned_globals_.insert(hir::as<hir::GlobalRef>(target).global);
-        else if (target.kind == hir::ExprKind::Element)
-            assigned_globals_.insert(hir::as<hir::Element>(target).array);
+    ValueType call(hir::Call& call, ValueType expected) {
+        hir::Function& callee = *call.callee;
+        for (size_t i = 0; i < call.args.size(); i++) {
+            hir::Local& param = *callee.params[i];
+            ValueType type = want_value(*call.args[i], ValueType::Unknown);
+            if (type == ValueType::Unknown)
+                type = want_value(*call.args[i], param.type);
+            if (type == ValueType::Unknown || param.type == ValueType::Unknown || type == param.type) {
+                unify(param.type, &param, type, place(*call.args[i]), param.name);
+                continue;
+            }
+            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
+                                                fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
+                                                            callee.name, type_word(param.type), type_word(type)));
+            note_fixed(report, &param, param.name, param.type);
+        }
+        if (callee.result == ValueType::Unknown && is_value(expected))
+            unify(callee.result, &callee, expected, call.range, callee.name);
+        return callee.result;
+    }
+
+    ValueType primitive(hir::Intrinsic& call) {
+        const ast::Function& declared = *a_.primitives_.at(&call);
+        for (size_t i = 0; i < call.args.size(); i++) {
+            ValueType wanted =
+                declared.params[i].type == ast::DeclaredType::String ? ValueType::String : ValueType::Long;
+            ValueType type = want_value(*call.args[i], ValueType::Unknown);
+            if (type == ValueType::Unknown)
+                type = want_value(*call.args[i], wanted);
+            if (type == ValueType::Unknown || type == wanted)
+                continue;
+            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
+                                                fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
+                                                            call.name, type_word(wanted), type_word(type)));
+            if (const void* owner = owner_of(*call.args[i]))
+                note_fixed(report, owner, name_of(*call.args[i]), type);
+        }
+        return call.type;
     }
 
     ValueType assign(hir::Assign& expr, ValueType expected) {
-        note_assigned(*expr.target);
         if (expr.op || expr.concat) {
             ValueType type = expr.concat ? ValueType::String : ValueType::Long;
             infer(*expr.target, type);
             want(*expr.value, type);
             return type;
         }
-        ValueType hint = expected == ValueType::Void || expected == ValueType::Stats ? ValueType::Unknown : expected;
-        ValueType target = infer(*expr.target, hint);
+        ValueType target = infer(*expr.target, ValueType::Unknown);
+        if (a_.resets_.count(&expr))
+            return target;
         if (target == ValueType::Stats) {
-            if (reported_.insert({&expr, expr.range.begin}).second)
-                a_.diags_.report(DiagId::BadStatistic, expr.target->range,
-                                 "a statistic takes values with `<<<`, not with `=`");
+            DiagBuilder report = a_.report_once(
+                DiagId::BadStatistic, expr.range,
+                fmt::format("`{}` is a statistic, and takes values with `<<<`, not `=`", name_of(*expr.target)));
+            note_fixed(report, owner_of(*expr.target), name_of(*expr.target), target);
             return ValueType::Long;
         }
-        ValueType value = infer(*expr.value, target == ValueType::Unknown ? hint : target);
-        if (value == ValueType::Void || value == ValueType::Stats) {
-            want(*expr.value, ValueType::Long);
-            return ValueType::Long;
-        }
+        ValueType value = want_value(*expr.value, ValueType::Unknown);
+        if (value == ValueType::Unknown)
+            value = want_value(*expr.value, target == ValueType::Unknown ? expected : target);
+        if (value == ValueType::Unknown)
+            return target;
         // The contradiction is the value's: it is what does not fit into the variable.
-        if (value != ValueType::Unknown && target != ValueType::Unknown && value != target) {
-            const void* owner = owner_of(*expr.target);
-            if (reported_.insert({owner, expr.range.begin}).second) {
-                auto report = a_.diags_.report(DiagId::TypeMismatch, expr.range,
-                                               fmt::format("cannot assign {} to `{}`, which is {}", type_word(value),
-                                                           name_of(*expr.target), type_word(target)));
-                if (auto fixed = a_.fixed_at_.find(owner); fixed != a_.fixed_at_.end())
-                    report.note(fixed->second,
-                                fmt::format("`{}` is {} because of this", name_of(*expr.target), type_word(target)));
-            }
+        if (target != ValueType::Unknown && value != target) {
+            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*expr.value),
+                                                fmt::format("cannot assign {} to `{}`, which is {}", type_word(value),
+                                                            name_of(*expr.target), type_word(target)));
+            note_fixed(report, owner_of(*expr.target), name_of(*expr.target), target);
             return target;
         }
-        if (target == ValueType::Unknown && value != ValueType::Unknown)
-            target = infer(*expr.target, value);
-        return target;
+        return target == ValueType::Unknown ? slot_from(*expr.target, value, expr.range) : target;
     }
 
-    static const void* owner_of(const hir::Expr& target) {
-        if (target.kind == hir::ExprKind::LocalRef)
-            return hir::as<hir::LocalRef>(target).local;
-        if (target.kind == hir::ExprKind::GlobalRef)
-            return hir::as<hir::GlobalRef>(target).global;
-        return hir::as<hir::Element>(target).array;
+    // Fixes a target's type because of the whole assignment at `range`.
+    ValueType slot_from(hir::Expr& target, ValueType type, Range range) {
+        if (target.kind == hir::ExprKind::LocalRef) {
+            hir::Local& local = *hir::as_mutable<hir::LocalRef>(target).local;
+            unify(local.type, &local, type, range, local.name);
+        } else {
+            hir::Global& global = *global_of(target);
+            unify(global.type, &global, type, range, global.name);
+        }
+        return target.type = type;
     }
-    static const std::string& name_of(const hir::Expr& target) {
-        if (target.kind == hir::ExprKind::LocalRef)
-            return hir::as<hir::LocalRef>(target).local->name;
-        if (target.kind == hir::ExprKind::GlobalRef)
-            return hir::as<hir::GlobalRef>(target).global->name;
-        return hir::as<hir::Element>(target).array->name;
+
+    // The declaration whose slot the expression shows; null if it is no variable.
+    static const void* owner_of(const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::LocalRef)
+            return hir::as<hir::LocalRef>(expr).local;
+        return global_of(expr);
+    }
+    static std::string name_of(const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::LocalRef)
+            return hir::as<hir::LocalRef>(expr).local->name;
+        const hir::Global* global = global_of(expr);
+        return global ? global->name : "";
     }
 
     ValueType print(hir::Print& print) {
@@ -387,14 +440,12 @@ class Inference {
             hir::Expr& arg = *print.args[next++];
             if (d.kind == Directive::Histogram) {
                 infer(arg, ValueType::Stats);
-            } else if (d.conversion == 'v') {
-                ValueType type = infer(arg, ValueType::Unknown);
-                if (type == ValueType::String)
-                    d.kind = Directive::String, d.conversion = 's';
-                else if (type == ValueType::Long)
-                    d.kind = Directive::Integer, d.conversion = 'd';
-                else if (type != ValueType::Unknown)
-                    want(arg, ValueType::Long);
+            } else if (d.conversion == 0) { // print(x): by x
+                ValueType type = want_value(arg, ValueType::Unknown);
+                if (type == ValueType::Unknown)
+                    continue;
+                d.kind = type == ValueType::String ? Directive::String : Directive::Integer;
+                d.conversion = type == ValueType::String ? 's' : 'd';
             } else if (d.kind == Directive::String) {
                 argument(arg, ValueType::String, d);
             } else {
@@ -405,19 +456,18 @@ class Inference {
     }
 
     void argument(hir::Expr& arg, ValueType type, const plan::Directive& d) {
-        ValueType have = infer(arg, ValueType::Unknown);
+        ValueType have = want_value(arg, ValueType::Unknown);
         if (have == ValueType::Unknown)
-            have = infer(arg, type);
-        if (have == type || have == ValueType::Unknown || have == ValueType::Void || have == ValueType::Stats) {
-            want(arg, type);
+            have = want_value(arg, type);
+        if (have == type || have == ValueType::Unknown)
             return;
-        }
-        if (!reported_.insert({&arg, arg.range.begin}).second)
-            return;
-        a_.diags_
-            .report(DiagId::TypeMismatch, arg.range,
-                    fmt::format("`%{}` takes {}, and this is {}", d.conversion, type_word(type), type_word(have)))
-            .help(type == ValueType::Long ? "write `%s` for a string" : "write `%d` for a number");
+        std::string written(a_.diags_.sources().text(place(arg)));
+        DiagBuilder report = a_.report_once(
+            DiagId::TypeMismatch, place(arg),
+            fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
+        if (const void* owner = owner_of(arg))
+            note_fixed(report, owner, name_of(arg), have);
+        report.help(have == ValueType::String ? "`%s` prints a string" : "`%d` prints a number");
     }
 
     void statement(hir::Stmt& stmt) {
@@ -430,7 +480,7 @@ class Inference {
         case StmtKind::Expression: {
             Expr& expr = *as_mutable<ExprStmt>(stmt).expr;
             if (infer(expr, ValueType::Unknown) == ValueType::Stats)
-                want(expr, ValueType::Long);
+                want_value(expr, ValueType::Unknown);
             break;
         }
         case StmtKind::If: {
@@ -453,33 +503,9 @@ class Inference {
                 statement(*s.body);
             break;
         }
-        case StmtKind::Foreach: {
-            auto& s = as_mutable<Foreach>(stmt);
-            if (s.limit)
-                want(*s.limit, ValueType::Long);
-            if (s.histogram) {
-                infer(*s.histogram, ValueType::Stats);
-                unify(s.keys[0]->type, s.keys[0], ValueType::Long, s.keys[0]->range, s.keys[0]->name);
-            } else {
-                used_.insert(s.array);
-                keys(*s.array, s.slice);
-                for (size_t i = 0; i < s.keys.size(); i++) {
-                    unify(s.keys[i]->type, s.keys[i], s.array->keys[i], s.keys[i]->range, s.keys[i]->name);
-                    unify(s.array->keys[i], &s.array->keys[i], s.keys[i]->type, s.keys[i]->range, s.array->name);
-                }
-                if (s.value && s.array->type == ValueType::Stats) {
-                    if (reported_.insert({s.value, s.range.begin}).second)
-                        a_.diags_
-                            .report(DiagId::Unsupported, s.range,
-                                    fmt::format("`{}` cannot hold a statistic", s.value->name))
-                            .help("walk over the keys and use @count(array[key])");
-                } else if (s.value) {
-                    unify(s.value->type, s.value, s.array->type, s.value->range, s.value->name);
-                }
-            }
-            statement(*s.body);
+        case StmtKind::Foreach:
+            walk_over(as_mutable<Foreach>(stmt));
             break;
-        }
         case StmtKind::Return:
             returns(as_mutable<Return>(stmt));
             break;
@@ -505,23 +531,64 @@ class Inference {
         }
     }
 
-    void returns(hir::Return& stmt) {
-        if (!stmt.value || !function_)
+    void walk_over(hir::Foreach& s) {
+        if (s.limit)
+            want(*s.limit, ValueType::Long);
+        if (s.histogram) {
+            infer(*s.histogram, ValueType::Stats);
+            unify(s.keys[0]->type, s.keys[0], ValueType::Long, s.keys[0]->range, s.keys[0]->name);
+            statement(*s.body);
             return;
-        ValueType result = function_->result == ValueType::Void ? ValueType::Unknown : function_->result;
-        ValueType type = infer(*stmt.value, result);
-        if (type == ValueType::Void || type == ValueType::Stats)
-            want(*stmt.value, ValueType::Long);
-        else
-            unify(function_->result, function_, type, stmt.value->range, function_->name + "()");
+        }
+        hir::Global& array = *s.array;
+        used_.insert(&array);
+        keys(array, s.slice);
+        for (size_t i = 0; i < s.keys.size(); i++) {
+            hir::Local& key = *s.keys[i];
+            unify(key.type, &key, array.keys[i], key.range, key.name);
+            unify(array.keys[i], &array.keys[i], key.type, key.range, fmt::format("key {} of {}", i + 1, array.name));
+        }
+        if (auto sorted = a_.stat_sorted_.find(&s); sorted != a_.stat_sorted_.end())
+            unify(array.type, &array, ValueType::Stats, sorted->second, array.name);
+        if (s.value && array.type == ValueType::Stats)
+            a_.report_once(DiagId::Unsupported, s.value->range,
+                           fmt::format("`{}` cannot hold a statistic", s.value->name))
+                .help(fmt::format("walk over the keys, and read @count({}[...])", array.name));
+        else if (s.value)
+            unify(s.value->type, s.value, array.type, s.value->range, s.value->name);
+        statement(*s.body);
+    }
+
+    void returns(hir::Return& stmt) {
+        if (!function_ || function_->result == ValueType::Void)
+            return;
+        if (!stmt.value) { // `return` in a function that gives a value elsewhere: 0 or ""
+            if (function_->result == ValueType::Long)
+                stmt.value = a_.arena_.make<hir::ConstLong>(stmt.range, 0);
+            else if (function_->result == ValueType::String)
+                stmt.value = a_.arena_.make<hir::ConstString>(stmt.range, "");
+            return;
+        }
+        ValueType type = want_value(*stmt.value, ValueType::Unknown);
+        if (type == ValueType::Unknown)
+            type = want_value(*stmt.value, function_->result);
+        if (type == ValueType::Unknown)
+            return;
+        if (function_->result != ValueType::Unknown && function_->result != type) {
+            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*stmt.value),
+                                                fmt::format("`{}` returns {}, and this is {}", function_->name,
+                                                            type_word(function_->result), type_word(type)));
+            note_fixed(report, function_, function_->name, function_->result);
+            return;
+        }
+        unify(function_->result, function_, type, place(*stmt.value), function_->name);
     }
 
     Analyzer& a_;
     hir::Function* function_ = nullptr;
     hir::Handler* handler_ = nullptr;
     bool changed_ = false;
-    std::set<std::pair<const void*, uint32_t>> reported_; // each contradiction is said once
-    std::set<const hir::Global*> used_, assigned_globals_;
+    std::set<const hir::Global*> used_; // whose type matters
 };
 
 void Analyzer::infer() { Inference(*this).run(); }

@@ -1,4 +1,8 @@
 // Names: functions, globals, files, and the library behind them.
+//
+// Globals and functions of all files share one namespace; private ones are seen in their own file only. Library files
+// come in when one of their names is asked for.
+#include <cerrno>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -8,43 +12,48 @@
 
 namespace sonde {
 
+void Analyzer::add_global(const ast::Global& global, FileId file) {
+    std::vector<GlobalEntry*>& same = globals_[global.name];
+    for (const GlobalEntry* other : same) {
+        if (other->file != file && (global.is_private || other->ast->is_private))
+            continue;
+        report_once(DiagId::Redefinition, global.range, fmt::format("global `{}` is declared twice", global.name))
+            .note(other->ast->range, "first here");
+        return;
+    }
+    auto* hir = arena_.make<hir::Global>();
+    hir->name = global.name;
+    hir->range = global.range;
+    hir->wrap = global.wrap;
+    hir->capacity = global.capacity ? static_cast<uint64_t>(*global.capacity) : 0;
+    if (global.initializer) {
+        const ast::Expr& value = *global.initializer;
+        hir->type = hir::ValueType::Long;
+        if (value.kind == ast::ExprKind::Number) {
+            hir->initial_long = ast::as<ast::NumberExpr>(value).value;
+        } else if (value.kind == ast::ExprKind::Unary) { // a negative number
+            const ast::Expr& operand = *ast::as<ast::UnaryExpr>(value).operand;
+            if (operand.kind == ast::ExprKind::Number)
+                hir->initial_long =
+                    static_cast<int64_t>(0 - static_cast<uint64_t>(ast::as<ast::NumberExpr>(operand).value));
+        } else if (value.kind == ast::ExprKind::String) {
+            hir->initial_string = ast::as<ast::StringExpr>(value).value;
+            hir->type = hir::ValueType::String;
+        }
+        fixed_at_[hir] = value.range;
+        shapes_[hir] = {Shape::Scalar, value.range};
+    } else if (global.capacity) {
+        shapes_[hir] = {Shape::Array, global.range};
+    }
+    global_entries_.push_back({&global, file, hir});
+    same.push_back(&global_entries_.back());
+}
+
 void Analyzer::add_file(const ast::File& file) {
     if (!added_files_.insert(&file).second)
         return;
-    bool library = diags_.sources().is_tapset(file.id);
-    for (const ast::Global* global : file.globals) {
-        std::vector<GlobalEntry*>& same = globals_[global->name];
-        bool clash = false;
-        for (const GlobalEntry* other : same) {
-            bool visible = other->file == file.id || (!global->is_private && !other->ast->is_private);
-            if (visible && !clash) {
-                clash = true;
-                diags_
-                    .report(DiagId::Redefinition, global->range,
-                            fmt::format("global `{}` is declared twice", global->name))
-                    .note(other->ast->range, "first here");
-            }
-        }
-        if (clash)
-            continue;
-        auto* hir = arena_.make<hir::Global>();
-        hir->name = global->name;
-        hir->range = global->range;
-        hir->wrap = global->wrap;
-        hir->capacity = global->capacity ? static_cast<uint64_t>(*global->capacity) : 0;
-        if (global->initializer && global->initializer->kind == ast::ExprKind::Number) {
-            hir->initial_long = ast::as<ast::NumberExpr>(*global->initializer).value;
-            hir->type = hir::ValueType::Long;
-        } else if (global->initializer) {
-            hir->initial_string = ast::as<ast::StringExpr>(*global->initializer).value;
-            hir->type = hir::ValueType::String;
-        }
-        if (global->initializer)
-            fixed_at_[hir] = global->initializer->range;
-        hir->auto_print = !library;
-        global_entries_.push_back({global, file.id, hir});
-        same.push_back(&global_entries_.back());
-    }
+    for (const ast::Global* global : file.globals)
+        add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
         function_entries_.push_back({function, file.id, nullptr});
         functions_[function->name].push_back(&function_entries_.back());
@@ -53,53 +62,63 @@ void Analyzer::add_file(const ast::File& file) {
         aliases_.emplace_back(alias, file.id);
 }
 
-std::vector<std::string> Analyzer::all_function_names() const {
-    std::vector<std::string> names = library_.function_names();
-    for (const auto& [name, entries] : functions_)
-        if (!name.starts_with("__"))
-            names.push_back(name);
+std::vector<std::string> Analyzer::function_names() const {
+    std::vector<std::string> names;
+    // The script's own come first: of equally near names the first is suggested.
+    for (const FunctionEntry& entry : function_entries_)
+        if (!entry.ast->name.starts_with("__"))
+            names.push_back(entry.ast->name);
+    std::vector<std::string> library = library_.function_names();
+    names.insert(names.end(), library.begin(), library.end());
+    return names;
+}
+
+std::vector<std::string> Analyzer::global_names() const {
+    std::vector<std::string> names;
+    for (const GlobalEntry& entry : global_entries_)
+        if (!entry.ast->name.starts_with("__"))
+            names.push_back(entry.ast->name);
     return names;
 }
 
 Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
-    auto visible = [&](std::vector<FunctionEntry*>& out) {
-        auto found = functions_.find(name);
-        if (found == functions_.end())
-            return;
-        for (FunctionEntry* entry : found->second)
-            if (!entry->ast->is_private || entry->file == from)
-                out.push_back(entry);
-    };
-    std::vector<FunctionEntry*> candidates;
-    visible(candidates);
-    bool fits = false;
-    for (const FunctionEntry* entry : candidates)
-        fits = fits || entry->ast->params.size() == arity;
-    if (!fits) {
-        for (const ast::File* file : library_.files_with_function(name))
-            add_file(*file);
-        candidates.clear();
-        visible(candidates);
-    }
-    if (candidates.empty()) {
-        diags_.report(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name))
-            .suggest(nearest_name(name, all_function_names()));
-        return nullptr;
-    }
-    FunctionEntry* best = nullptr;
+    // Of those that fit, the lowest priority number wins: the script's 0 before the library's 1, then the first.
     auto priority = [&](const FunctionEntry& entry) {
         return entry.ast->priority.value_or(diags_.sources().is_tapset(entry.file) ? 1 : 0);
     };
-    for (FunctionEntry* entry : candidates)
-        if (entry->ast->params.size() == arity && (!best || priority(*entry) < priority(*best)))
-            best = entry;
+    auto look = [&]() {
+        FunctionEntry* best = nullptr;
+        for (FunctionEntry* entry : functions_[name])
+            if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from) &&
+                (!best || priority(*entry) < priority(*best)))
+                best = entry;
+        return best;
+    };
+    FunctionEntry* best = look();
+    if (!best) {
+        for (const ast::File* file : library_.files_with_function(name))
+            add_file(*file);
+        best = look();
+    }
     if (best)
         return best;
-    size_t wanted = candidates[0]->ast->params.size();
-    diags_
-        .report(DiagId::Arity, range,
-                fmt::format("`{}` takes {} argument{}, not {}", name, wanted, wanted == 1 ? "" : "s", arity))
-        .note(candidates[0]->ast->name_range, "declared here");
+    std::vector<const FunctionEntry*> others; // of other arity
+    for (const FunctionEntry* entry : functions_[name])
+        if (!entry->ast->is_private || entry->file == from)
+            others.push_back(entry);
+    if (others.empty()) {
+        report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name))
+            .suggest(nearest_name(name, function_names()));
+        return nullptr;
+    }
+    std::string counts;
+    for (const FunctionEntry* other : others)
+        counts += fmt::format("{}{}", counts.empty() ? "" : " or ", other->ast->params.size());
+    DiagBuilder report =
+        report_once(DiagId::Arity, range,
+                    fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
+    for (const FunctionEntry* other : others)
+        report.note(other->ast->name_range, "declared here");
     return nullptr;
 }
 
@@ -126,32 +145,47 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from) {
     return entry ? entry->hir : nullptr;
 }
 
-// -G name=value.
+bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
+    Shape& shape = shapes_[&global];
+    if (shape.kind == Shape::Open)
+        shape = {kind, range};
+    if (shape.kind == kind)
+        return true;
+    bool array = shape.kind == Shape::Array;
+    report_once(DiagId::TypeMismatch, range,
+                fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
+                            array ? "one value" : "an array"))
+        .note(shape.range, array ? "an array because of this" : "one value because of this");
+    return false;
+}
+
+// -G name=value. A number's text fits a string variable too, so only other texts fix the type.
 void Analyzer::apply_overrides() {
     for (const auto& [name, value] : options_.global_overrides) {
         hir::Global* global = find_global(name, files_.empty() ? 0 : files_[0]->id);
         if (!global) {
-            std::vector<std::string> names;
-            for (const auto& [other, entries] : globals_)
-                names.push_back(other);
             diags_
                 .report(DiagId::UnknownVariable, {},
                         fmt::format("-G {}={}: there is no global `{}`", name, value, name))
-                .suggest(nearest_name(name, names));
+                .suggest(nearest_name(name, global_names()));
             continue;
         }
+        if (!use_as(*global, Shape::Scalar, global->range))
+            continue;
         char* end = nullptr;
+        errno = 0;
         long long number = std::strtoll(value.c_str(), &end, 0);
-        bool numeric = !value.empty() && !*end;
-        if (global->type == hir::ValueType::Unknown) {
-            global->type = numeric ? hir::ValueType::Long : hir::ValueType::String;
+        bool numeric = !value.empty() && !*end && errno == 0;
+        if (global->type == hir::ValueType::Unknown && !numeric) {
+            global->type = hir::ValueType::String;
             fixed_at_[global] = global->range;
         }
         if (global->type == hir::ValueType::Long && !numeric)
             diags_.report(DiagId::TypeMismatch, global->range,
-                          fmt::format("-G {}={}: `{}` is a number", name, value, name));
+                          fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
         global->initial_long = numeric ? number : 0;
         global->initial_string = value;
+        overridden_.insert(global);
     }
 }
 

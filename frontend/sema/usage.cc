@@ -12,111 +12,84 @@ namespace {
 struct Touches {
     std::set<hir::Global*> globals, read, written;
     std::set<hir::Function*> callees;
+
+    void add(const Touches& other) {
+        globals.insert(other.globals.begin(), other.globals.end());
+        read.insert(other.read.begin(), other.read.end());
+        written.insert(other.written.begin(), other.written.end());
+    }
 };
 
-hir::Global* global_of(const hir::Expr& expr) {
-    if (expr.kind == hir::ExprKind::GlobalRef)
-        return hir::as<hir::GlobalRef>(expr).global;
-    if (expr.kind == hir::ExprKind::Element)
-        return hir::as<hir::Element>(expr).array;
-    return nullptr;
-}
+// Collects over expressions, parents first: an assignment marks its target before the target itself is seen.
+class Collector {
+  public:
+    Touches out;
 
-// Everything in a body. `targets` are the expressions that are written, not read.
-void collect_expr(const hir::Expr& expr, Touches& out, std::set<const hir::Expr*>& targets) {
-    using namespace hir;
-    for_each_expr(expr, [&](const Expr& e) {
-        switch (e.kind) {
+    void body(const hir::Stmt& body) {
+        for_each_stmt(body, [&](const hir::Stmt& stmt) { statement(stmt); });
+        for_each_expr(body, [&](const hir::Expr& expr) { expression(expr); });
+    }
+
+    void expression(const hir::Expr& expr) {
+        using namespace hir;
+        switch (expr.kind) {
         case ExprKind::Assign: {
-            const auto& assign = as<Assign>(e);
+            const auto& assign = as<Assign>(expr);
             if (Global* global = global_of(*assign.target)) {
                 out.written.insert(global);
+                // `x++` as a statement does not read x.
                 if (assign.value_unused || (!assign.op && !assign.concat))
-                    targets.insert(assign.target);
+                    targets_.insert(assign.target);
             }
             break;
         }
         case ExprKind::StatAdd:
-            out.written.insert(global_of(*as<StatAdd>(e).target));
-            targets.insert(as<StatAdd>(e).target);
+            out.written.insert(global_of(*as<StatAdd>(expr).target));
+            targets_.insert(as<StatAdd>(expr).target);
             break;
         case ExprKind::Call:
-            out.callees.insert(as<Call>(e).callee);
+            out.callees.insert(as<Call>(expr).callee);
             break;
         case ExprKind::Contains:
-            out.globals.insert(as<Contains>(e).array);
-            out.read.insert(as<Contains>(e).array);
+            out.globals.insert(as<Contains>(expr).array);
+            out.read.insert(as<Contains>(expr).array);
             break;
-        case ExprKind::StatRead: {
-            const auto& read = as<StatRead>(e);
-            if (read.what == StatValue::Variance)
-                global_of(*read.source)->stats.variance = true;
+        case ExprKind::StatRead:
+            if (as<StatRead>(expr).what == StatValue::Variance)
+                global_of(*as<StatRead>(expr).source)->stats.variance = true;
             break;
-        }
         default:
             break;
         }
-        if (Global* global = global_of(e)) {
+        if (Global* global = global_of(expr)) {
             out.globals.insert(global);
-            if (!targets.count(&e))
+            if (!targets_.count(&expr))
                 out.read.insert(global);
         }
-    });
-}
+    }
 
-Touches collect(const hir::Stmt& body) {
-    Touches out;
-    std::set<const hir::Expr*> targets;
-    for_each_stmt(body, [&](const hir::Stmt& stmt) {
-        if (stmt.kind == hir::StmtKind::Foreach) {
-            const auto& loop = hir::as<hir::Foreach>(stmt);
-            if (loop.array) {
-                out.globals.insert(loop.array);
-                out.read.insert(loop.array);
-                if (loop.sort_stat == hir::StatValue::Variance)
-                    loop.array->stats.variance = true;
-            }
-        } else if (stmt.kind == hir::StmtKind::Delete) {
+  private:
+    void statement(const hir::Stmt& stmt) {
+        if (stmt.kind == hir::StmtKind::Delete) {
             out.globals.insert(hir::as<hir::Delete>(stmt).global);
+        } else if (stmt.kind == hir::StmtKind::Foreach) {
+            const auto& loop = hir::as<hir::Foreach>(stmt);
+            if (!loop.array)
+                return;
+            out.globals.insert(loop.array);
+            out.read.insert(loop.array);
+            if (loop.sort_stat == hir::StatValue::Variance)
+                loop.array->stats.variance = true;
         }
-    });
-    // Parents come before their parts, so an assignment marks its target before the target itself is seen.
-    using namespace hir;
-    for_each_stmt(body, [&](const Stmt& stmt) {
-        auto one = [&](const Expr* e) {
-            if (e)
-                collect_expr(*e, out, targets);
-        };
-        switch (stmt.kind) {
-        case StmtKind::Expression:
-            one(as<ExprStmt>(stmt).expr);
-            break;
-        case StmtKind::If:
-            one(as<If>(stmt).condition);
-            break;
-        case StmtKind::Loop:
-            one(as<Loop>(stmt).init);
-            one(as<Loop>(stmt).condition);
-            one(as<Loop>(stmt).step);
-            break;
-        case StmtKind::Foreach:
-            one(as<Foreach>(stmt).limit);
-            one(as<Foreach>(stmt).histogram);
-            for (const Expr* e : as<Foreach>(stmt).slice)
-                one(e);
-            break;
-        case StmtKind::Return:
-            one(as<Return>(stmt).value);
-            break;
-        case StmtKind::Delete:
-            for (const Expr* e : as<Delete>(stmt).keys)
-                one(e);
-            break;
-        default:
-            break;
-        }
-    });
-    return out;
+    }
+
+    std::set<const hir::Expr*> targets_; // written, not read
+};
+
+Touches touches_of(const hir::Stmt& body) {
+    Collector collector;
+    collector.body(body);
+    return std::move(collector.out);
 }
 
 } // namespace
@@ -124,78 +97,105 @@ Touches collect(const hir::Stmt& body) {
 void Analyzer::analyze_usage() {
     std::map<hir::Function*, Touches> functions;
     for (hir::Function* function : program_->functions)
-        functions[function] = collect(*function->body);
-    std::set<hir::Global*> used, read, written;
-    for (const auto* handlers : {&program_->handlers, &never_handlers_}) {
-        for (hir::Handler* handler : *handlers) {
-            Touches all = collect(*handler->body);
-            std::set<const hir::Expr*> targets;
-            if (handler->condition)
-                collect_expr(*handler->condition, all, targets);
-            for (hir::Expr* value : handler->entry_values)
-                collect_expr(*value, all, targets);
-            std::vector<hir::Function*> todo(all.callees.begin(), all.callees.end());
-            while (!todo.empty()) {
-                hir::Function* function = todo.back();
-                todo.pop_back();
-                const Touches& inner = functions[function];
-                all.globals.insert(inner.globals.begin(), inner.globals.end());
-                all.read.insert(inner.read.begin(), inner.read.end());
-                all.written.insert(inner.written.begin(), inner.written.end());
-                for (hir::Function* callee : inner.callees)
-                    if (all.callees.insert(callee).second)
-                        todo.push_back(callee);
-            }
-            for (hir::Global* global : all.globals)
-                (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
-            used.insert(all.globals.begin(), all.globals.end());
-            read.insert(all.read.begin(), all.read.end());
-            written.insert(all.written.begin(), all.written.end());
+        functions[function] = touches_of(*function->body);
+    // Of everything that a handler runs, functions included.
+    auto touches_of_handler = [&](const hir::Handler& handler) {
+        Collector collector;
+        for_each_expr(handler, [&](const hir::Expr& expr) { collector.expression(expr); });
+        collector.body(*handler.body);
+        Touches all = std::move(collector.out);
+        std::vector<hir::Function*> todo(all.callees.begin(), all.callees.end());
+        while (!todo.empty()) {
+            const Touches& inner = functions[todo.back()];
+            todo.pop_back();
+            all.add(inner);
+            for (hir::Function* callee : inner.callees)
+                if (all.callees.insert(callee).second)
+                    todo.push_back(callee);
         }
+        return all;
+    };
+    Touches running, never;
+    for (const hir::Handler* handler : program_->handlers) {
+        Touches all = touches_of_handler(*handler);
+        for (hir::Global* global : all.globals)
+            (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
+        running.add(all);
     }
+    for (const hir::Handler* handler : never_handlers_)
+        never.add(touches_of_handler(*handler));
     for (GlobalEntry& entry : global_entries_) {
         hir::Global* global = entry.hir;
         bool library = diags_.sources().is_tapset(entry.file);
-        if (!library && !used.count(global))
-            diags_.report(DiagId::UnusedVariable, global->range,
-                          fmt::format("global `{}` is never used", global->name));
-        else if (!library && !written.count(global) && !entry.ast->initializer && global->type != hir::ValueType::Stats)
-            diags_.report(DiagId::NeverAssigned, global->range,
-                          fmt::format("global `{}` is never assigned", global->name));
-        if (global->wrap && !global->is_array())
-            diags_.report(DiagId::BadDeclaration, global->range,
-                          fmt::format("`{}` is no array, so nothing can be evicted from it", global->name));
-        global->auto_print = !library && written.count(global) && !read.count(global);
-        if (global->capacity == 0)
-            global->capacity = options_.max_map_entries;
-        if (!used.count(global) && !options_.unoptimized)
+        bool initialized = entry.ast->initializer || overridden_.count(global);
+        bool written = running.written.count(global) || never.written.count(global);
+        if (!library && !running.globals.count(global) && !never.globals.count(global)) {
+            if (!options_.unoptimized)
+                report_once(DiagId::UnusedVariable, global->range,
+                            fmt::format("global `{}` is never used", global->name));
+        } else if (!library && !written && !initialized) {
+            report_once(DiagId::NeverAssigned, global->range,
+                        fmt::format("global `{}` is never assigned", global->name));
+        }
+        if (global->wrap && !global->is_array() && shapes_[global].kind != Shape::Array)
+            report_once(DiagId::BadDeclaration, global->range,
+                        fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
+        global->auto_print = !library && running.written.count(global) && !running.read.count(global);
+        // -u keeps what is unused if it can have a place: an array that nothing uses has no keys.
+        bool placeable = shapes_[global].kind != Shape::Array || global->is_array();
+        if (!running.globals.count(global) && !(options_.unoptimized && !library && placeable))
             continue;
+        if (shapes_[global].kind == Shape::Array && global->keys.empty()) { // `delete a` is all there is
+            global->keys.push_back(hir::ValueType::Long);
+        }
+        if (global->is_array() && global->capacity == 0)
+            global->capacity = options_.max_map_entries;
         global->index = static_cast<uint32_t>(program_->globals.size());
         program_->globals.push_back(global);
     }
 }
 
-// Callees before callers; what calls itself is marked.
-void Analyzer::order_functions() {
-    std::map<hir::Function*, std::vector<hir::Function*>> callees;
-    for (hir::Function* function : program_->functions) {
-        Touches touches = collect(*function->body);
-        callees[function].assign(touches.callees.begin(), touches.callees.end());
+// What a printed histogram's record carries follows from all of the script's extractors.
+void Analyzer::finish_histograms() {
+    for (hir::Print* print : histogram_prints_) {
+        size_t arg = 0;
+        for (plan::Directive& directive : print->format.directives) {
+            if (directive.kind == plan::Directive::Literal)
+                continue;
+            if (directive.kind == plan::Directive::Histogram)
+                directive.stats = global_of(*print->args[arg])->stats;
+            arg++;
+        }
     }
+}
+
+// Callees before callers; what calls itself is marked. Leaves out what only `probe never` calls.
+void Analyzer::order_functions() {
+    std::map<hir::Function*, std::set<hir::Function*>> callees;
+    for (hir::Function* function : program_->functions)
+        callees[function] = touches_of(*function->body).callees;
     std::vector<hir::Function*> ordered;
     std::set<hir::Function*> done;
     std::function<void(hir::Function*)> visit = [&](hir::Function* function) {
         if (!done.insert(function).second)
             return;
-        for (hir::Function* callee : callees[function])
-            visit(callee);
+        for (hir::Function* next : program_->functions) // not by address: the order is the same in every run
+            if (callees[function].count(next))
+                visit(next);
         ordered.push_back(function);
     };
+    std::set<hir::Function*> roots;
+    for (const hir::Handler* handler : program_->handlers)
+        for_each_expr(*handler, [&](const hir::Expr& expr) {
+            if (expr.kind == hir::ExprKind::Call)
+                roots.insert(hir::as<hir::Call>(expr).callee);
+        });
     for (hir::Function* function : program_->functions)
-        visit(function);
+        if (roots.count(function))
+            visit(function);
     for (hir::Function* function : ordered) {
         std::set<hir::Function*> reached;
-        std::vector<hir::Function*> todo = callees[function];
+        std::vector<hir::Function*> todo(callees[function].begin(), callees[function].end());
         while (!todo.empty()) {
             hir::Function* next = todo.back();
             todo.pop_back();

@@ -3,55 +3,107 @@
 
 namespace sonde {
 
-// ---- syntax trees: does a body's meaning depend on the probe point? -------------------------------------------------
+// ---- syntax trees -----------------------------------------------------------------------------------------------
 
-bool depends_on_point(const ast::Expr& expr) {
+void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit) {
     using namespace ast;
-    auto any = [](const std::vector<Expr*>& list) {
+    visit(expr);
+    auto one = [&](const Expr* e) {
+        if (e)
+            for_each_expr(*e, visit);
+    };
+    auto all = [&](const std::vector<Expr*>& list) {
         for (const Expr* e : list)
-            if (depends_on_point(*e))
-                return true;
-        return false;
+            one(e);
+    };
+    auto components = [&](const std::vector<Component>& list) {
+        for (const Component& component : list)
+            one(component.index);
     };
     switch (expr.kind) {
-    case ExprKind::Target:
-    case ExprKind::AddressOf:
-    case ExprKind::Defined:
-    case ExprKind::Entry:
-    case ExprKind::AtOperator:
-    case ExprKind::Member:
-        return true;
     case ExprKind::Number:
     case ExprKind::String:
     case ExprKind::Name:
     case ExprKind::Wildcard:
-        return false;
+        break;
     case ExprKind::Index:
-        return any(as<IndexExpr>(expr).keys);
+        all(as<IndexExpr>(expr).keys);
+        break;
     case ExprKind::Call:
-        return any(as<CallExpr>(expr).args);
+        all(as<CallExpr>(expr).args);
+        break;
     case ExprKind::Print:
-        return any(as<PrintExpr>(expr).args);
-    case ExprKind::In:
-        return any(as<InExpr>(expr).keys);
+        all(as<PrintExpr>(expr).args);
+        break;
     case ExprKind::Unary:
-        return depends_on_point(*as<UnaryExpr>(expr).operand);
-    case ExprKind::IncDec:
-        return depends_on_point(*as<IncDecExpr>(expr).target);
-    case ExprKind::Statistic:
-        return depends_on_point(*as<StatisticExpr>(expr).operand);
+        one(as<UnaryExpr>(expr).operand);
+        break;
     case ExprKind::Binary:
-        return depends_on_point(*as<BinaryExpr>(expr).left) || depends_on_point(*as<BinaryExpr>(expr).right);
+        one(as<BinaryExpr>(expr).left);
+        one(as<BinaryExpr>(expr).right);
+        break;
+    case ExprKind::Ternary:
+        one(as<TernaryExpr>(expr).condition);
+        one(as<TernaryExpr>(expr).then_value);
+        one(as<TernaryExpr>(expr).else_value);
+        break;
     case ExprKind::Assign:
-        return depends_on_point(*as<AssignExpr>(expr).target) || depends_on_point(*as<AssignExpr>(expr).value);
+        one(as<AssignExpr>(expr).target);
+        one(as<AssignExpr>(expr).value);
+        break;
+    case ExprKind::IncDec:
+        one(as<IncDecExpr>(expr).target);
+        break;
+    case ExprKind::In:
+        all(as<InExpr>(expr).keys);
+        break;
+    case ExprKind::Target:
+        one(as<TargetExpr>(expr).operand);
+        components(as<TargetExpr>(expr).components);
+        break;
+    case ExprKind::AddressOf:
+        one(as<AddressOfExpr>(expr).operand);
+        break;
+    case ExprKind::Defined:
+        one(as<DefinedExpr>(expr).operand);
+        break;
+    case ExprKind::Entry:
+        one(as<EntryExpr>(expr).operand);
+        break;
+    case ExprKind::Statistic:
+        one(as<StatisticExpr>(expr).operand);
+        break;
     case ExprKind::HistIndex:
-        return depends_on_point(*as<HistIndexExpr>(expr).histogram) || depends_on_point(*as<HistIndexExpr>(expr).index);
-    case ExprKind::Ternary: {
-        const auto& e = as<TernaryExpr>(expr);
-        return depends_on_point(*e.condition) || depends_on_point(*e.then_value) || depends_on_point(*e.else_value);
+        one(as<HistIndexExpr>(expr).histogram);
+        one(as<HistIndexExpr>(expr).index);
+        break;
+    case ExprKind::AtOperator:
+        all(as<AtOperatorExpr>(expr).args);
+        break;
+    case ExprKind::Member:
+        one(as<MemberExpr>(expr).base);
+        components(as<MemberExpr>(expr).components);
+        break;
     }
-    }
-    return true;
+}
+
+bool depends_on_point(const ast::Expr& expr) {
+    bool depends = false;
+    for_each_expr(expr, [&](const ast::Expr& e) {
+        switch (e.kind) {
+        case ast::ExprKind::Target:
+        case ast::ExprKind::AddressOf:
+        case ast::ExprKind::Defined:
+        case ast::ExprKind::Entry:
+        case ast::ExprKind::AtOperator:
+        case ast::ExprKind::Member:
+            depends = true;
+            break;
+        default:
+            break;
+        }
+    });
+    return depends;
 }
 
 bool depends_on_point(const ast::Stmt& stmt) {
@@ -246,6 +298,22 @@ void for_each_expr(const hir::Stmt& stmt, const std::function<void(const hir::Ex
             break;
         }
     });
+}
+
+void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit) {
+    if (handler.condition)
+        for_each_expr(*handler.condition, visit);
+    for (const hir::Expr* value : handler.entry_values)
+        for_each_expr(*value, visit);
+    for_each_expr(*handler.body, visit);
+}
+
+hir::Global* global_of(const hir::Expr& expr) {
+    if (expr.kind == hir::ExprKind::GlobalRef)
+        return hir::as<hir::GlobalRef>(expr).global;
+    if (expr.kind == hir::ExprKind::Element)
+        return hir::as<hir::Element>(expr).array;
+    return nullptr;
 }
 
 } // namespace sonde

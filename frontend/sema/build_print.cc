@@ -1,0 +1,192 @@
+// printf's family, and statistics: what is written with @extractors.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontend/parse/format.h"
+#include "frontend/sema/body_builder.h"
+
+namespace sonde {
+
+using plan::Directive;
+
+namespace {
+
+bool is_histogram(const ast::Expr& expr) {
+    return expr.kind == ast::ExprKind::Statistic &&
+           ast::as<ast::StatisticExpr>(expr).extractor >= ast::Extractor::HistLog;
+}
+
+const char* plural(size_t count) { return count == 1 ? "" : "s"; }
+
+} // namespace
+
+hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
+    plan::Format format;
+    std::vector<hir::Expr*> args;
+    bool histogram = false;
+    auto literal = [&](const std::string& text) {
+        if (text.empty())
+            return;
+        Directive d;
+        d.text = text;
+        format.directives.push_back(std::move(d));
+    };
+    auto value = [&](const ast::Expr& arg) {
+        Directive d;
+        if (is_histogram(arg)) {
+            const auto& statistic = ast::as<ast::StatisticExpr>(arg);
+            hir::Expr* source = build_stats_source(*statistic.operand);
+            if (!source)
+                return;
+            histogram = true;
+            d.kind = Directive::Histogram;
+            d.stats = need_histogram(*source, statistic);
+            args.push_back(source);
+        } else {
+            // Long or String: infer.cc decides by the argument's type.
+            d.kind = Directive::Integer;
+            d.conversion = 0;
+            args.push_back(build(arg));
+        }
+        format.directives.push_back(std::move(d));
+    };
+    if (expr.has_format) {
+        size_t wanted = 0;
+        Result<std::vector<Directive>> parsed = parse_format(expr.format);
+        if (parsed) { // the parser has reported what is wrong with it
+            for (const Directive& d : *parsed)
+                if (d.kind != Directive::Literal)
+                    wanted += 1u + d.width_is_arg + d.precision_is_arg;
+            format.directives = *std::move(parsed);
+        }
+        for (const ast::Expr* arg : expr.args)
+            args.push_back(build(*arg));
+        if (parsed && wanted != args.size()) {
+            a_.report_once(DiagId::Arity, expr.range,
+                           fmt::format("the format takes {} argument{}, and there {} {}", wanted, plural(wanted),
+                                       args.size() == 1 ? "is" : "are", args.size()))
+                .note(expr.format_range, "the format");
+            args.resize(wanted, zero(expr.range));
+        }
+    } else {
+        for (size_t i = 0; i < expr.args.size(); i++) {
+            if (i && expr.has_delimiter)
+                literal(expr.format);
+            value(*expr.args[i]);
+        }
+        if (expr.newline)
+            literal("\n");
+    }
+    auto* print = make<hir::Print>(expr.range, std::move(format), std::move(args), expr.to_string);
+    if (histogram)
+        a_.histogram_prints_.push_back(print);
+    return print;
+}
+
+hir::Expr* BodyBuilder::build_stats_source(const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::Index) {
+        hir::Expr* element = build(expr);
+        return element->kind == hir::ExprKind::Element ? element : nullptr;
+    }
+    if (expr.kind != ast::ExprKind::Name) {
+        a_.report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
+            .help("a statistic is a global, or an element of a global array");
+        return nullptr;
+    }
+    const std::string& name = ast::as<ast::NameExpr>(expr).name;
+    hir::Global* global = find_local(name) ? nullptr : a_.find_global(name, file_);
+    if (!global) {
+        a_.report_once(DiagId::BadStatistic, expr.range,
+                       fmt::format("`{}` is a local variable, and statistics are global", name))
+            .help(fmt::format("declare `global {}`", name));
+        return nullptr;
+    }
+    if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
+        return nullptr;
+    return make<hir::GlobalRef>(expr.range, global);
+}
+
+// Notes which histogram the global keeps; it can keep only one.
+plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::StatisticExpr& expr) {
+    hir::Global& global = *global_of(source);
+    plan::StatsNeeds wanted;
+    wanted.histogram = expr.extractor == ast::Extractor::HistLog ? plan::StatsNeeds::Log : plan::StatsNeeds::Linear;
+    if (expr.params.size() == 3) {
+        wanted.low = expr.params[0];
+        wanted.high = expr.params[1];
+        wanted.width = expr.params[2];
+    }
+    if (wanted.histogram == plan::StatsNeeds::Linear) {
+        constexpr uint64_t most_buckets = 126;
+        uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
+        if (wanted.width <= 0 || wanted.high <= wanted.low) {
+            a_.report_once(DiagId::BadStatistic, expr.range,
+                           "a linear histogram goes from a lower to a higher number in steps above 0");
+            return wanted;
+        }
+        if (span / static_cast<uint64_t>(wanted.width) + 1 > most_buckets) {
+            a_.report_once(DiagId::BadStatistic, expr.range,
+                           fmt::format("a linear histogram has at most {} buckets, and these would be {}", most_buckets,
+                                       span / static_cast<uint64_t>(wanted.width) + 1))
+                .help(fmt::format("a bucket's width of at least {}", span / most_buckets + 1));
+            return wanted;
+        }
+    }
+    if (a_.trying_)
+        return wanted;
+    plan::StatsNeeds& have = global.stats;
+    if (have.histogram == plan::StatsNeeds::None) {
+        have.histogram = wanted.histogram;
+        have.low = wanted.low;
+        have.high = wanted.high;
+        have.width = wanted.width;
+        a_.fixed_at_[&have.histogram] = expr.range;
+    } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
+               have.width != wanted.width) {
+        a_.report_once(DiagId::BadStatistic, expr.range,
+                       fmt::format("`{}` keeps another histogram already, and it can keep one", global.name))
+            .note(a_.fixed_at_[&have.histogram], "this one");
+    }
+    return wanted;
+}
+
+hir::Expr* BodyBuilder::build_statistic(const ast::StatisticExpr& expr) {
+    if (is_histogram(expr)) {
+        a_.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
+            .help("print(@hist_log(x)), @hist_log(x)[i], foreach (b in @hist_log(x))");
+        return zero(expr.range);
+    }
+    hir::Expr* source = build_stats_source(*expr.operand);
+    if (!source)
+        return zero(expr.range);
+    if (expr.extractor == ast::Extractor::Variance && !a_.trying_) {
+        int64_t shift = expr.params.empty() ? 0 : expr.params[0];
+        hir::Global& global = *global_of(*source);
+        auto [place, fresh] = a_.fixed_at_.try_emplace(&global.stats.variance_shift, expr.range);
+        if (fresh)
+            global.stats.variance_shift = shift;
+        if (shift < 0 || shift > 62)
+            a_.report_once(DiagId::BadStatistic, expr.range,
+                           fmt::format("`@variance` takes a shift from 0 to 62, not {}", shift));
+        else if (shift != global.stats.variance_shift)
+            a_.report_once(DiagId::BadStatistic, expr.range,
+                           fmt::format("`{}` has another shift for its variance already", global.name))
+                .note(place->second, "here");
+    }
+    return make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);
+}
+
+hir::Expr* BodyBuilder::build_bucket(const ast::HistIndexExpr& expr) {
+    hir::Expr* source = build_stats_source(*expr.histogram->operand);
+    if (!source)
+        return zero(expr.range);
+    if (!is_histogram(*expr.histogram)) {
+        a_.report_once(DiagId::BadStatistic, expr.range, "only a histogram has buckets");
+        return zero(expr.range);
+    }
+    need_histogram(*source, *expr.histogram);
+    return make<hir::HistBucket>(expr.range, source, build(*expr.index));
+}
+
+} // namespace sonde

@@ -1,0 +1,110 @@
+// Handlers, and which probe points share one.
+//
+// A body that mentions nothing of the probe point is built once for all points of a probe. Any other is built for each
+// point, and points whose bodies come out the same (by their dump) share a handler: a variable that lives in the same
+// place at a thousand points needs one program, not a thousand.
+#include <fmt/format.h>
+
+#include "frontend/sema/body_builder.h"
+
+namespace sonde {
+
+hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
+    auto* handler = arena_.make<hir::Handler>();
+    handler->range = probe.range;
+    heads_[handler] = probe.points[0]->range;
+    handler->kind = resolved.point.kind;
+    handler->in_kernel = resolved.point.in_kernel;
+    if (options_.kernel_host_probes && handler->kind != plan::ProbeKind::Never)
+        handler->in_kernel = true;
+    handler->timer = resolved.point.timer;
+    handler->order = resolved.point.order;
+    handler->body = arena_.make<hir::Block>(probe.range);
+    BodyBuilder builder(*this, file, handler->locals, &resolved.point, handler, nullptr);
+    const Expansion& expansion = *resolved.expansion;
+    for (const Expansion::Condition& condition : expansion.conditions) {
+        hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
+        handler->condition =
+            handler->condition ? arena_.make<hir::Logical>(value->range, true, handler->condition, value) : value;
+    }
+    for (const Expansion::Piece& piece : expansion.prologues)
+        builder.build_block(*piece.block, piece.file, *handler->body);
+    builder.build_block(*probe.body, file, *handler->body);
+    for (const Expansion::Piece& piece : expansion.epilogues)
+        builder.build_block(*piece.block, piece.file, *handler->body);
+    return handler;
+}
+
+void Analyzer::keep_handler(hir::Handler& handler) {
+    handler.name = fmt::format("probe_{}", program_->handlers.size());
+    program_->handlers.push_back(&handler);
+}
+
+namespace {
+
+// What the aliases add, as a text that is equal for equal additions; and whether a body made of it has to be built for
+// each point.
+struct Frame {
+    std::string key;
+    bool dependent = false;
+};
+
+Frame frame_of(const Expansion& expansion, const ast::Probe& probe) {
+    Frame frame;
+    frame.dependent = depends_on_point(*probe.body);
+    for (const auto* pieces : {&expansion.prologues, &expansion.epilogues}) {
+        frame.key += "/";
+        for (const Expansion::Piece& piece : *pieces) {
+            frame.dependent = frame.dependent || depends_on_point(*piece.block);
+            frame.key += fmt::format(" {}", static_cast<const void*>(piece.block));
+        }
+    }
+    for (const Expansion::Condition& condition : expansion.conditions)
+        frame.key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
+    return frame;
+}
+
+} // namespace
+
+void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
+    std::vector<Resolved> points = resolve(probe.points, file);
+    std::map<const Expansion*, Frame> frames;
+    std::map<std::string, hir::Handler*> by_frame, by_body;
+    for (const Resolved& resolved : points) {
+        auto [entry, fresh] = frames.try_emplace(resolved.expansion);
+        if (fresh)
+            entry->second = frame_of(*resolved.expansion, probe);
+        const Frame& frame = entry->second;
+        const ResolvedPoint& point = resolved.point;
+        std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
+                                      point.timer.interval_ns, point.timer.random_ns, frame.key);
+        if (!frame.dependent) {
+            hir::Handler*& shared = by_frame[key];
+            if (!shared) {
+                shared = build_handler(probe, file, resolved);
+                if (point.kind == plan::ProbeKind::Never)
+                    never_handlers_.push_back(shared);
+                else
+                    keep_handler(*shared);
+            }
+            shared->points.push_back(point.point);
+            continue;
+        }
+        size_t errors = diags_.error_count();
+        hir::Handler* handler = build_handler(probe, file, resolved);
+        if (diags_.error_count() > errors)
+            return; // the other points would only say it again
+        if (point.kind == plan::ProbeKind::Never) {
+            never_handlers_.push_back(handler);
+            continue;
+        }
+        hir::Handler*& shared = by_body[key + "\n" + hir::dump_body(*handler)];
+        if (!shared) {
+            shared = handler;
+            keep_handler(*handler);
+        }
+        shared->points.push_back(point.point);
+    }
+}
+
+} // namespace sonde
