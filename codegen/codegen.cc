@@ -1,0 +1,271 @@
+// From HIR to a Plan: lay out the globals, lower every handler, link the routines, optimise, emit objects.
+#include "codegen/codegen.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+#include "codegen/lower.h"
+#include "codegen/rtlib/rtlib.h"
+
+namespace sonde {
+namespace {
+
+uint64_t round_up(uint64_t value) { return (value + 7) & ~7ull; }
+
+plan::Value plan_value(hir::ValueType type) {
+    return type == hir::ValueType::String  ? plan::Value::String
+           : type == hir::ValueType::Stats ? plan::Value::Stats
+                                           : plan::Value::Long;
+}
+
+void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
+    uint64_t next = sizeof(plan::SessionWords);
+    for (const hir::Global* global : program.globals) {
+        plan::Global out;
+        out.name = global->name;
+        out.type = plan_value(global->type);
+        out.stats = global->stats;
+        out.initial_long = global->initial_long;
+        out.initial_string = global->initial_string;
+        out.auto_print = global->auto_print;
+        out.capacity = global->capacity;
+        out.wrap = global->wrap;
+        uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
+        if (global->is_array()) {
+            for (hir::ValueType key : global->keys) {
+                out.keys.push_back(plan_value(key));
+                out.key_size += key == hir::ValueType::String ? options.max_string : 8;
+            }
+            uint64_t payload = out.type == plan::Value::Long     ? 8
+                               : out.type == plan::Value::String ? options.max_string
+                                                                 : block;
+            out.value_size = static_cast<uint32_t>(8 + payload);
+            out.in_kernel = global->used_in_kernel;
+            if (out.in_kernel)
+                out.map = fmt::format("g{}", global->index);
+        } else {
+            out.offset = next;
+            // A string's slot has slack behind it (codegen/rtlib/rt.h).
+            next += round_up(out.type == plan::Value::Long     ? 8
+                             : out.type == plan::Value::String ? 2ull * options.max_string
+                                                               : block);
+        }
+        plan.globals.push_back(std::move(out));
+    }
+    plan.data_size = next;
+}
+
+void add_probes(const hir::Program& program, const Sources& sources, plan::Plan& plan) {
+    for (const hir::Handler* handler : program.handlers) {
+        plan::Probe probe;
+        probe.name = handler->name;
+        probe.symbol = handler->name;
+        probe.place = handler->range.valid() ? sources.place(handler->range) : "";
+        probe.kind = handler->kind;
+        probe.in_kernel = handler->in_kernel;
+        probe.order = handler->order;
+        probe.timer = handler->timer;
+        for (plan::Point point : handler->points) {
+            point.row = static_cast<uint32_t>(plan.rows.size());
+            plan.rows.push_back(point);
+            probe.points.push_back(std::move(point));
+        }
+        plan.probes.push_back(std::move(probe));
+    }
+}
+
+// Links the routines that the module calls. Only what is needed stays.
+Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> bitcode, bool only_needed) {
+    llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
+    auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "rtlib"), module.getContext());
+    if (!parsed)
+        return Error("internal: the routines' bitcode cannot be read: " + llvm::toString(parsed.takeError()));
+    (*parsed)->setTargetTriple(module.getTargetTriple());
+    (*parsed)->setDataLayout(module.getDataLayout());
+    if (llvm::Linker::linkModules(module, std::move(*parsed),
+                                  only_needed ? llvm::Linker::LinkOnlyNeeded : llvm::Linker::None))
+        return Error("internal: the routines cannot be linked");
+    return {};
+}
+
+bool wants_routines(const llvm::Module& module) {
+    return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
+        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
+    });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, std::string& error) {
+    if (bpf) {
+        LLVMInitializeBPFTargetInfo();
+        LLVMInitializeBPFTarget();
+        LLVMInitializeBPFTargetMC();
+        LLVMInitializeBPFAsmPrinter();
+        LLVMInitializeBPFAsmParser(); // inline assembly
+    } else {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+    }
+    std::string triple = bpf ? "bpfel" : "x86_64-pc-linux-gnu";
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (!target)
+        return nullptr;
+    llvm::TargetOptions options;
+    // Large: the runtime may load the object anywhere; addresses of what it calls are 64 bits wide.
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(triple, bpf ? "v3" : "x86-64", "", options, llvm::Reloc::Static,
+                                    bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
+                                    bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager sccs;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopUnrolling = false;
+    tuning.LoopVectorization = false;
+    tuning.SLPVectorization = false;
+    llvm::PassBuilder builder(&machine, tuning);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+    llvm::ModulePassManager pipeline;
+    if (bpf)
+        pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    else if (auto error = builder.parsePassPipeline(
+                 pipeline, "always-inline,function(sroa,early-cse,instcombine,simplifycfg),globaldce"))
+        llvm::consumeError(std::move(error));
+    pipeline.run(module, modules);
+}
+
+class FailureHandler final : public llvm::DiagnosticHandler {
+  public:
+    explicit FailureHandler(std::string& out) : out_(out) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (info.getSeverity() == llvm::DS_Error && out_.empty()) {
+            llvm::raw_string_ostream stream(out_);
+            llvm::DiagnosticPrinterRawOStream printer(stream);
+            info.print(printer);
+        }
+        return true;
+    }
+
+  private:
+    std::string& out_;
+};
+
+// Lowers what runs in one place; gives the object's bytes.
+Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state, CodegenDumps* dumps) {
+    std::string failure;
+    std::unique_ptr<llvm::TargetMachine> machine = make_machine(bpf, failure);
+    if (!machine)
+        return Error("internal: " + failure);
+    llvm::Module& module = target.module();
+    module.setTargetTriple(machine->getTargetTriple().str());
+    module.setDataLayout(machine->createDataLayout());
+    target.context().setDiagnosticHandler(std::make_unique<FailureHandler>(failure));
+
+    Lowering lowering(target, bpf);
+    if (Result<void> lowered = lowering.run(); !lowered)
+        return std::move(lowered).error();
+    if (std::string cannot = target.finish(); !cannot.empty())
+        return Error(cannot);
+    // Beyond this point no handler is added: the routines and tables can be linked.
+    if (wants_routines(module))
+        if (Result<void> linked = link_bitcode(module, bpf ? rtlib_bpf_bitcode() : rtlib_host_bitcode(), true); !linked)
+            return std::move(linked).error();
+    if (bpf && state.options.filter_target)
+        if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
+    target.define_constants();
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration() &&
+            (function.getName().starts_with("sonde_rt_") || function.getName().starts_with("fn_")))
+            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    std::string broken;
+    llvm::raw_string_ostream broken_stream(broken);
+    if (llvm::verifyModule(module, &broken_stream))
+        return Error("internal: bad IR: " + broken_stream.str());
+
+    optimise(module, *machine, bpf);
+    if (dumps && dumps->want_ir) {
+        llvm::raw_string_ostream stream(dumps->ir);
+        module.print(stream, nullptr);
+    }
+    auto emit = [&](llvm::CodeGenFileType type) {
+        llvm::SmallVector<char, 0> bytes;
+        llvm::raw_svector_ostream stream(bytes);
+        llvm::legacy::PassManager passes;
+        machine->addPassesToEmitFile(passes, stream, nullptr, type);
+        passes.run(module);
+        return std::vector<uint8_t>(bytes.begin(), bytes.end());
+    };
+    if (dumps && dumps->want_bpf && bpf) {
+        std::vector<uint8_t> text = emit(llvm::CodeGenFileType::AssemblyFile);
+        dumps->bpf.assign(text.begin(), text.end());
+        return std::vector<uint8_t>();
+    }
+    std::vector<uint8_t> object = emit(llvm::CodeGenFileType::ObjectFile);
+    if (!failure.empty())
+        return Error(failure);
+    return object;
+}
+
+} // namespace
+
+Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const CodegenOptions& given,
+                            CodegenDumps* dumps) {
+    CodegenOptions options = given;
+    uint32_t power = 8;
+    while (power < options.max_string)
+        power *= 2;
+    options.max_string = power;
+    plan::Plan plan;
+    plan.script = options.script;
+    plan.max_string = options.max_string;
+    plan.max_action = options.max_action;
+    plan.max_errors = options.max_errors;
+    plan.max_skipped = options.max_skipped;
+    plan.ring_bytes = options.ring_bytes;
+    plan.timing = options.timing;
+    lay_out_globals(program, options, plan);
+    add_probes(program, sources, plan);
+    PlanState state{program, sources, options, plan};
+    for (bool bpf : {false, true}) {
+        bool any = std::any_of(program.handlers.begin(), program.handlers.end(),
+                               [&](const hir::Handler* handler) { return handler->in_kernel == bpf; });
+        if (!any)
+            continue;
+        std::unique_ptr<Target> target = bpf ? make_bpf_target(state) : make_host_target(state);
+        Result<std::vector<uint8_t>> object = compile(*target, bpf, state, dumps);
+        if (!object)
+            return std::move(object).error();
+        (bpf ? plan.bpf_object : plan.host_object) = *std::move(object);
+        if (bpf)
+            plan.filter_target = options.filter_target;
+    }
+    return plan;
+}
+
+} // namespace sonde

@@ -1,0 +1,215 @@
+// Primitives: one emitter a family, chosen by name through intrinsics.def.
+#include <cstddef>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+
+llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
+    using Emitter = llvm::Value* (Lowering::*)(const hir::Intrinsic&);
+    static const std::map<std::string, Emitter, std::less<>> emitters = {
+#define INTRINSIC(name, emitter) {name, &Lowering::emitter},
+#include "codegen/intrinsics.def"
+#undef INTRINSIC
+    };
+    auto found = emitters.find(expr.name);
+    if (found == emitters.end()) {
+        fail(expr.range, fmt::format("primitive `{}` has no implementation", expr.name));
+        return t_.number(0);
+    }
+    return (this->*found->second)(expr);
+}
+
+bool Lowering::has_registers() const {
+    return handler_ && (handler_->kind == plan::ProbeKind::Uprobe || handler_->kind == plan::ProbeKind::Uretprobe);
+}
+
+// ---- control ----------------------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
+    emit(plan::Exit, 0, {}, {});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
+    emit(plan::Abort, 0, {}, {});
+    b_.CreateStore(t_.number(plan::Stopping), t_.offset(env_.data, offsetof(plan::SessionWords, state)));
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
+    store_string(env_.error_text, lower(*expr.args[0]));
+    raise("%s", expr.range);
+    b_.SetInsertPoint(block("after_error"));
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    emit(plan::Warn, 0, {}, {{lower(*expr.args[0]), 0}});
+    return t_.number(0);
+}
+
+// ---- the task, the point, time ------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_task(const hir::Intrinsic& expr) { return t_.task_number(env_, expr.name); }
+
+llvm::Value* Lowering::emit_execname(const hir::Intrinsic&) {
+    llvm::Value* slot = new_slot();
+    t_.execname(env_, slot);
+    return slot;
+}
+
+llvm::Value* Lowering::emit_target(const hir::Intrinsic&) {
+    return b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, target)));
+}
+
+llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
+    uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : 2;
+    if (handler_ && handler_->points.size() == 1) {
+        const plan::Point& point = handler_->points[0];
+        return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);
+    }
+    return t_.row_text(env_.row, which);
+}
+
+llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
+    return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
+}
+
+llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.number(has_registers()); }
+
+llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
+    struct Row {
+        const char* names[4]; // 64, 32, 16, 8 bits
+        int dwarf;
+    };
+    static const Row rows[] = {
+        {{"rax", "eax", "ax", "al"}, 0},       {{"rdx", "edx", "dx", "dl"}, 1},
+        {{"rcx", "ecx", "cx", "cl"}, 2},       {{"rbx", "ebx", "bx", "bl"}, 3},
+        {{"rsi", "esi", "si", "sil"}, 4},      {{"rdi", "edi", "di", "dil"}, 5},
+        {{"rbp", "ebp", "bp", "bpl"}, 6},      {{"rsp", "esp", "sp", "spl"}, 7},
+        {{"r8", "r8d", "r8w", "r8b"}, 8},      {{"r9", "r9d", "r9w", "r9b"}, 9},
+        {{"r10", "r10d", "r10w", "r10b"}, 10}, {{"r11", "r11d", "r11w", "r11b"}, 11},
+        {{"r12", "r12d", "r12w", "r12b"}, 12}, {{"r13", "r13d", "r13w", "r13b"}, 13},
+        {{"r14", "r14d", "r14w", "r14b"}, 14}, {{"r15", "r15d", "r15w", "r15b"}, 15},
+        {{"rip", "eip", "ip", "ip"}, 16},
+    };
+    if (expr.args[0]->kind != hir::ExprKind::ConstString) {
+        fail(expr.range, fmt::format("`{}` needs the register's name as a literal", expr.name));
+        return t_.number(0);
+    }
+    if (!has_registers()) {
+        fail(expr.range, fmt::format("`{}` needs a probe point in a program", expr.name));
+        return t_.number(0);
+    }
+    const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
+    for (const Row& row : rows)
+        for (int size = 0; size < 4; size++) {
+            if (name != row.names[size])
+                continue;
+            llvm::Value* value = t_.user_register(env_, row.dwarf);
+            if (size == 0)
+                return value;
+            llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));
+            return expr.name == "u_register" ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+        }
+    fail(expr.range, fmt::format("there is no register `{}`", name));
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }
+
+llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    t_.routine("sonde_rt_ctime", t_.i64(), {slot, lower(*expr.args[0])});
+    return slot;
+}
+
+// ---- strings ------------------------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_strlen(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    return t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
+}
+
+llvm::Value* Lowering::emit_substr(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* source = new_slot();
+    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {source, lower(*expr.args[0])});
+    llvm::Value* start = lower(*expr.args[1]);
+    t_.routine("sonde_rt_substr", t_.i64(), {result, source, start, lower(*expr.args[2]), length});
+    return result;
+}
+
+llvm::Value* Lowering::emit_isinstr(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* hay = lower_slot(*expr.args[0]);
+    return t_.routine("sonde_rt_isinstr", t_.i64(), {hay, lower_slot(*expr.args[1])});
+}
+
+llvm::Value* Lowering::emit_strtol(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* text = lower_slot(*expr.args[0]);
+    return t_.routine("sonde_rt_strtol", t_.i64(), {text, lower(*expr.args[1])});
+}
+
+llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* input = lower(*expr.args[0]);
+    llvm::Value* delimiters = lower_slot(*expr.args[1]);
+    // The text being taken apart lives as long as this handler's run.
+    llvm::Value* state = tokenize_state_;
+    llvm::Value* position = tokenize_position_;
+    if (function_ || !state) {
+        fail(expr.range, "`tokenize` works in probe handlers only, not in functions yet");
+        return result;
+    }
+    t_.routine("sonde_rt_tokenize", t_.i64(), {result, state, position, input, delimiters});
+    return result;
+}
+
+// ---- user memory --------------------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* size = t_.number(static_cast<int64_t>(max()));
+    if (expr.args.size() == 2) {
+        llvm::Value* limit = b_.CreateAdd(lower(*expr.args[1]), t_.number(1));
+        llvm::Value* in_range = b_.CreateAnd(b_.CreateICmpSGT(limit, t_.number(0)), b_.CreateICmpSLT(limit, size));
+        size = b_.CreateSelect(in_range, limit, size);
+    }
+    llvm::Value* fault = t_.read_user_string(env_, slot, size, address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
+    return slot;
+}
+
+llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* fault = t_.read_user_string(env_, slot, t_.number(static_cast<int64_t>(max())), address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
+    t_.routine("sonde_rt_quote", t_.i64(), {result, slot, lower(*expr.args[1])});
+    return result;
+}
+
+llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
+    if (expr.args[1]->kind != hir::ExprKind::ConstLong || expr.args[2]->kind != hir::ExprKind::ConstLong) {
+        fail(expr.range, "`__user_load` needs literal sizes");
+        return t_.number(0);
+    }
+    hir::Load load_expr(expr.range, expr.args[0], static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[1]).value),
+                        hir::as<hir::ConstLong>(*expr.args[2]).value != 0);
+    return load(load_expr);
+}
+
+} // namespace sonde

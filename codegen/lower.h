@@ -1,0 +1,138 @@
+// HIR to LLVM IR, once for both targets.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/target.h"
+
+namespace sonde {
+
+class Lowering {
+  public:
+    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {
+        target.set_stat_add([this](llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value) {
+            stat_add(block, needs, value);
+        });
+    }
+
+    // All handlers of this target's place, with the functions that they call. Errors: what the place cannot do.
+    Result<void> run();
+
+  private:
+    struct Loop {
+        llvm::BasicBlock* next; // continue
+        llvm::BasicBlock* end;  // break
+    };
+
+    // ---- functions and handlers (lower_function.cc)
+    Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
+    void lower_entry_program(const hir::Handler& handler, uint32_t probe);
+    void lower_function(const hir::Function& function);
+    llvm::Function* declare_function(const hir::Function& function);
+    void begin_locals(const std::vector<hir::Local*>& locals);
+    llvm::Value* call(const hir::Call& expr);
+    bool needs_frame(const hir::Handler& handler) const;
+    void fail(Range range, const std::string& what);
+
+    // ---- frames: offsets are known at compile time, temporaries are given back in stack order
+    llvm::Value* new_slot();
+    llvm::Value* new_bytes(uint64_t size);
+    struct Mark {
+        Lowering& lowering;
+        uint64_t saved;
+        explicit Mark(Lowering& l) : lowering(l), saved(l.frame_next_) {}
+        ~Mark() { lowering.frame_next_ = saved; }
+    };
+
+    // ---- errors
+    void raise(const std::string& message, Range range, llvm::Value* argument = nullptr);
+    void raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument = nullptr);
+    void spend(uint64_t statements, Range range);
+    void branch_to(llvm::BasicBlock* block);
+    llvm::BasicBlock* block(const char* name);
+
+    // ---- statements (lower_stmt.cc)
+    void lower(const hir::Stmt& stmt);
+    void lower_loop(const hir::Loop& loop);
+    void lower_foreach(const hir::Foreach& loop);
+    void lower_buckets(const hir::Foreach& loop);
+    void lower_delete(const hir::Delete& stmt);
+    void lower_try(const hir::Try& stmt);
+
+    // ---- expressions (lower_expr.cc)
+    llvm::Value*
+    lower(const hir::Expr& expr); // i64, or a pointer to a string that stays as it is until the statement ends
+    llvm::Value* lower_slot(const hir::Expr& expr); // a string in a slot
+    llvm::Value* truth(const hir::Expr& expr);      // i1
+    llvm::Value* binary(const hir::Binary& expr);
+    llvm::Value* arithmetic(hir::BinaryOp op, llvm::Value* a, llvm::Value* b, Range range);
+    llvm::Value* assign(const hir::Assign& expr);
+    llvm::Value* load(const hir::Load& expr);
+    llvm::Value* ternary(const hir::Ternary& expr);
+    void store_string(llvm::Value* destination, llvm::Value* source);
+    llvm::Value* global_address(const hir::Global& global);
+
+    // ---- arrays and statistics (lower_array.cc)
+    llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
+    llvm::Value* read_element(const hir::Element& element);
+    llvm::Value* stats_pointer(const hir::Expr& source);
+    void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);
+    llvm::Value* stat_read(const hir::StatRead& expr);
+    llvm::Value* hist_bucket(const hir::HistBucket& expr);
+
+    // ---- output (lower_print.cc)
+    llvm::Value* print(const hir::Print& expr);
+    llvm::Value* format_to_string(const hir::Print& expr);
+    void emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
+              const std::vector<std::pair<llvm::Value*, uint64_t>>& rest);
+    void emit_error();
+
+    // ---- primitives (intrinsics.cc)
+    llvm::Value* intrinsic(const hir::Intrinsic& expr);
+    llvm::Value* emit_exit(const hir::Intrinsic& expr);
+    llvm::Value* emit_abort(const hir::Intrinsic& expr);
+    llvm::Value* emit_error_call(const hir::Intrinsic& expr);
+    llvm::Value* emit_warn(const hir::Intrinsic& expr);
+    llvm::Value* emit_task(const hir::Intrinsic& expr);
+    llvm::Value* emit_execname(const hir::Intrinsic& expr);
+    llvm::Value* emit_target(const hir::Intrinsic& expr);
+    llvm::Value* emit_point_text(const hir::Intrinsic& expr);
+    llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
+    llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* emit_clock(const hir::Intrinsic& expr);
+    llvm::Value* emit_ctime(const hir::Intrinsic& expr);
+    llvm::Value* emit_strlen(const hir::Intrinsic& expr);
+    llvm::Value* emit_substr(const hir::Intrinsic& expr);
+    llvm::Value* emit_isinstr(const hir::Intrinsic& expr);
+    llvm::Value* emit_strtol(const hir::Intrinsic& expr);
+    llvm::Value* emit_tokenize(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_string(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_string_quoted(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_load(const hir::Intrinsic& expr);
+    bool has_registers() const;
+
+    uint64_t max() const { return t_.state().options.max_string; }
+
+    Target& t_;
+    llvm::IRBuilder<>& b_;
+    bool in_kernel_;
+    Environment env_;
+    const hir::Handler* handler_ = nullptr;
+    const hir::Function* function_ = nullptr;
+    llvm::Value* result_ = nullptr; // where a function leaves its value
+    std::unordered_map<const hir::Local*, llvm::Value*> locals_;
+    std::unordered_map<const hir::Function*, llvm::Function*> functions_;
+    std::unordered_map<const hir::Function*, uint64_t> frame_sizes_;
+    uint64_t frame_next_ = 0, frame_max_ = 0;
+    llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
+    llvm::BasicBlock* leave_ = nullptr; // next, return
+    std::vector<Loop> loops_;
+    llvm::Value* tokenize_state_ = nullptr; // the text that tokenize() takes apart, and how far it is
+    llvm::Value* tokenize_position_ = nullptr;
+    std::string problem_;
+};
+
+} // namespace sonde

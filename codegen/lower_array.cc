@@ -1,0 +1,123 @@
+// Array keys, elements and statistics.
+#include <cstddef>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+// A key in memory, its strings padded with NULs. Long-only keys lie on the stack, others in the frame with slack behind
+// the last string. Null keys (`*`) stay zero; the mask says which are given.
+llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys,
+                                   uint64_t* slice_mask) {
+    uint64_t size = 0;
+    bool strings = false;
+    for (ValueType key : array.keys) {
+        size += key == ValueType::String ? max() : 8;
+        strings = strings || key == ValueType::String;
+    }
+    llvm::Value* buffer = strings ? new_bytes(size + max()) : t_.stack(size);
+    // All operands first: composing one may use what another needs.
+    std::vector<llvm::Value*> values;
+    for (const hir::Expr* key : keys)
+        values.push_back(key ? lower(*key) : nullptr);
+    uint64_t at = 0;
+    for (size_t i = 0; i < array.keys.size(); i++) {
+        llvm::Value* field = t_.offset(buffer, at);
+        bool string = array.keys[i] == ValueType::String;
+        if (values[i] && slice_mask)
+            *slice_mask |= 1ull << i;
+        if (string) {
+            llvm::Value* length =
+                t_.routine("sonde_rt_copy", t_.i64(), {field, values[i] ? values[i] : t_.literal("")});
+            t_.zeros(max());
+            t_.routine("sonde_rt_pad", t_.i64(), {field, length});
+        } else {
+            b_.CreateStore(values[i] ? values[i] : t_.number(0), field);
+        }
+        at += string ? max() : 8;
+    }
+    if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
+        *slice_mask = ~0ull; // every key is given: an ordinary lookup
+    return buffer;
+}
+
+llvm::Value* Lowering::read_element(const hir::Element& element) {
+    if (element.type == ValueType::String) {
+        llvm::Value* slot = new_slot();
+        Mark mark(*this);
+        llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
+        t_.array_load_string(env_, *element.array, key, slot);
+        return slot;
+    }
+    Mark mark(*this);
+    return t_.array_load_long(env_, *element.array, compose_key(*element.array, element.keys, nullptr));
+}
+
+llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
+    if (source.kind == hir::ExprKind::GlobalRef)
+        return global_address(*hir::as<hir::GlobalRef>(source).global);
+    const auto& element = hir::as<hir::Element>(source);
+    uint64_t size = sizeof(plan::StatsBlock) + 8ull * element.array->stats.buckets();
+    llvm::Value* scratch = in_kernel_ ? nullptr : new_bytes(size);
+    llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
+    return t_.array_stats(env_, *element.array, key, scratch);
+}
+
+void Lowering::stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value) {
+    t_.routine("sonde_rt_stat_add", t_.i64(), {stats, value});
+    if (needs.variance)
+        t_.routine("sonde_rt_stat_square", t_.i64(), {stats, value});
+    if (needs.histogram == plan::StatsNeeds::None)
+        return;
+    llvm::Value* bucket =
+        needs.histogram == plan::StatsNeeds::Log
+            ? t_.routine("sonde_rt_log_bucket", t_.i64(), {value})
+            : t_.routine("sonde_rt_linear_bucket", t_.i64(),
+                         {value, t_.number(needs.low), t_.number(needs.high), t_.number(needs.width)});
+    llvm::BasicBlock *inside = block("bucket"), *end = block("counted");
+    b_.CreateCondBr(b_.CreateICmpULT(bucket, t_.number(needs.buckets())), inside, end);
+    b_.SetInsertPoint(inside);
+    llvm::Value* at = b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), bucket);
+    b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at, t_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+}
+
+llvm::Value* Lowering::stat_read(const hir::StatRead& expr) {
+    using hir::StatValue;
+    Mark mark(*this);
+    llvm::Value* stats = stats_pointer(*expr.source);
+    auto field = [&](size_t offset) { return b_.CreateLoad(t_.i64(), t_.offset(stats, offset)); };
+    llvm::Value* count = field(offsetof(plan::StatsBlock, count));
+    llvm::Value* bias = t_.number(INT64_MIN);
+    if (expr.what == StatValue::Count)
+        return count;
+    if (expr.what == StatValue::Sum)
+        return field(offsetof(plan::StatsBlock, sum));
+    raise_if(b_.CreateICmpEQ(count, t_.number(0)), "empty aggregate", expr.range);
+    switch (expr.what) {
+    case StatValue::Min:
+        return b_.CreateSub(b_.CreateNot(field(offsetof(plan::StatsBlock, min_biased))), bias);
+    case StatValue::Max:
+        return b_.CreateSub(field(offsetof(plan::StatsBlock, max_biased)), bias);
+    case StatValue::Avg:
+        return arithmetic(hir::BinaryOp::Div, field(offsetof(plan::StatsBlock, sum)), count, expr.range);
+    default:
+        return t_.routine("sonde_rt_variance", t_.i64(), {stats});
+    }
+}
+
+llvm::Value* Lowering::hist_bucket(const hir::HistBucket& expr) {
+    Mark mark(*this);
+    const hir::Global* global = expr.source->kind == hir::ExprKind::GlobalRef
+                                    ? hir::as<hir::GlobalRef>(*expr.source).global
+                                    : hir::as<hir::Element>(*expr.source).array;
+    llvm::Value* index = lower(*expr.index);
+    llvm::Value* stats = stats_pointer(*expr.source);
+    raise_if(b_.CreateICmpUGE(index, t_.number(global->stats.buckets())), "histogram index out of range", expr.range);
+    return b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), index));
+}
+
+} // namespace sonde

@@ -1,0 +1,381 @@
+// Expressions.
+#include "codegen/lower.h"
+
+#include "base/check.h"
+
+namespace sonde {
+
+using hir::BinaryOp;
+using hir::ValueType;
+
+void Lowering::store_string(llvm::Value* destination, llvm::Value* source) {
+    t_.routine("sonde_rt_copy", t_.i64(), {destination, source});
+}
+
+llvm::Value* Lowering::global_address(const hir::Global& global) {
+    return t_.offset(env_.data, t_.state().plan.globals[global.index].offset);
+}
+
+llvm::Value* Lowering::truth(const hir::Expr& expr) {
+    // Comparisons need no 0 or 1 in between.
+    if (expr.kind == hir::ExprKind::Binary && hir::as<hir::Binary>(expr).op >= BinaryOp::Eq) {
+        llvm::Value* value = binary(hir::as<hir::Binary>(expr));
+        return b_.CreateICmpNE(value, t_.number(0));
+    }
+    return b_.CreateICmpNE(lower(expr), t_.number(0));
+}
+
+llvm::Value* Lowering::lower_slot(const hir::Expr& expr) {
+    bool is_slot = expr.kind == hir::ExprKind::LocalRef || expr.kind == hir::ExprKind::Concat ||
+                   expr.kind == hir::ExprKind::Print || expr.kind == hir::ExprKind::Element ||
+                   expr.kind == hir::ExprKind::Call || expr.kind == hir::ExprKind::Intrinsic;
+    llvm::Value* value = lower(expr);
+    if (is_slot && !llvm::isa<llvm::GlobalVariable>(value))
+        return value;
+    llvm::Value* slot = new_slot();
+    store_string(slot, value);
+    return slot;
+}
+
+llvm::Value* Lowering::lower(const hir::Expr& expr) {
+    using namespace hir;
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+        return t_.number(as<ConstLong>(expr).value);
+    case ExprKind::ConstString:
+        return t_.literal(as<ConstString>(expr).value);
+    case ExprKind::LocalRef: {
+        llvm::Value* variable = locals_[as<LocalRef>(expr).local];
+        CHECK(variable);
+        if (expr.type != ValueType::String)
+            return b_.CreateLoad(t_.i64(), variable);
+        return variable;
+    }
+    case ExprKind::GlobalRef: {
+        llvm::Value* address = global_address(*as<GlobalRef>(expr).global);
+        if (expr.type == ValueType::Long)
+            return b_.CreateLoad(t_.i64(), address);
+        llvm::Value* slot = new_slot();
+        store_string(slot, address);
+        return slot;
+    }
+    case ExprKind::Element:
+        return read_element(as<Element>(expr));
+    case ExprKind::Unary: {
+        llvm::Value* value = lower(*as<Unary>(expr).operand);
+        switch (as<Unary>(expr).op) {
+        case UnaryOp::Minus:
+            return b_.CreateNeg(value);
+        case UnaryOp::BitNot:
+            return b_.CreateNot(value);
+        case UnaryOp::Not:
+            return b_.CreateZExt(b_.CreateICmpEQ(value, t_.number(0)), t_.i64());
+        }
+        UNREACHABLE("unary operator");
+    }
+    case ExprKind::Binary:
+        return binary(as<Binary>(expr));
+    case ExprKind::Logical: {
+        const auto& e = as<Logical>(expr);
+        llvm::Value* result = t_.stack(8);
+        llvm::BasicBlock *right = block("right"), *end = block("endlogical");
+        llvm::Value* left = truth(*e.left);
+        b_.CreateStore(b_.CreateZExt(left, t_.i64()), result);
+        if (e.is_and)
+            b_.CreateCondBr(left, right, end);
+        else
+            b_.CreateCondBr(left, end, right);
+        b_.SetInsertPoint(right);
+        b_.CreateStore(b_.CreateZExt(truth(*e.right), t_.i64()), result);
+        b_.CreateBr(end);
+        b_.SetInsertPoint(end);
+        return b_.CreateLoad(t_.i64(), result);
+    }
+    case ExprKind::Concat: {
+        // a . b . c is built in one slot.
+        std::vector<const Expr*> parts;
+        const Expr* at = &expr;
+        while (at->kind == ExprKind::Concat) {
+            parts.insert(parts.begin(), as<Concat>(*at).right);
+            at = as<Concat>(*at).left;
+        }
+        parts.insert(parts.begin(), at);
+        llvm::Value* slot = new_slot();
+        llvm::Value* length = nullptr;
+        for (const Expr* part : parts) {
+            Mark mark(*this);
+            llvm::Value* text = lower(*part);
+            length = length ? t_.routine("sonde_rt_append", t_.i64(), {slot, length, text})
+                            : t_.routine("sonde_rt_copy", t_.i64(), {slot, text});
+        }
+        return slot;
+    }
+    case ExprKind::Ternary:
+        return ternary(as<Ternary>(expr));
+    case ExprKind::Assign:
+        return assign(as<Assign>(expr));
+    case ExprKind::StatAdd: {
+        const auto& e = as<StatAdd>(expr);
+        llvm::Value* value = lower(*e.value);
+        if (e.target->kind == ExprKind::GlobalRef) {
+            const Global& global = *as<GlobalRef>(*e.target).global;
+            stat_add(global_address(global), global.stats, value);
+        } else {
+            Mark mark(*this);
+            const auto& element = as<Element>(*e.target);
+            llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
+            llvm::Value* status = t_.array_stat_add(env_, *element.array, key, value);
+            raise_if(b_.CreateICmpNE(status, t_.number(0)), "Array overflow, check MAXMAPENTRIES", element.range);
+        }
+        return value;
+    }
+    case ExprKind::StatRead:
+        return stat_read(as<StatRead>(expr));
+    case ExprKind::HistBucket:
+        return hist_bucket(as<HistBucket>(expr));
+    case ExprKind::Contains: {
+        const auto& e = as<Contains>(expr);
+        uint64_t mask = 0;
+        llvm::Value* key = compose_key(*e.array, e.keys, &mask);
+        return t_.array_contains(env_, *e.array, key, mask);
+    }
+    case ExprKind::Call:
+        return call(as<Call>(expr));
+    case ExprKind::Intrinsic:
+        return intrinsic(as<Intrinsic>(expr));
+    case ExprKind::Print:
+        return print(as<Print>(expr));
+    case ExprKind::Register:
+        return t_.user_register(env_, as<Register>(expr).number);
+    case ExprKind::Load:
+        return load(as<Load>(expr));
+    case ExprKind::EntryRead:
+        return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index);
+    case ExprKind::Retype: {
+        const auto& e = as<Retype>(expr);
+        llvm::Value* value = lower(*e.operand);
+        if (e.size >= 8)
+            return value;
+        llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(e.size * 8));
+        return e.is_signed ? b_.CreateSExt(narrow, t_.i64()) : b_.CreateZExt(narrow, t_.i64());
+    }
+    }
+    UNREACHABLE("expression kind");
+}
+
+llvm::Value* Lowering::binary(const hir::Binary& expr) {
+    if (expr.op >= BinaryOp::Eq && expr.left->type == ValueType::String) {
+        Mark mark(*this);
+        llvm::Value* left = lower_slot(*expr.left);
+        llvm::Value* right = lower_slot(*expr.right);
+        llvm::Value* order = t_.routine("sonde_rt_compare", t_.i64(), {left, right});
+        return arithmetic(expr.op, order, t_.number(0), expr.range);
+    }
+    llvm::Value* left = lower(*expr.left);
+    llvm::Value* right = lower(*expr.right);
+    return arithmetic(expr.op, left, right, expr.range);
+}
+
+llvm::Value* Lowering::arithmetic(BinaryOp op, llvm::Value* a, llvm::Value* b, Range range) {
+    auto boolean = [&](llvm::CmpInst::Predicate predicate) {
+        return b_.CreateZExt(b_.CreateICmp(predicate, a, b), t_.i64());
+    };
+    switch (op) {
+    case BinaryOp::Add:
+        return b_.CreateAdd(a, b);
+    case BinaryOp::Sub:
+        return b_.CreateSub(a, b);
+    case BinaryOp::Mul:
+        return b_.CreateMul(a, b);
+    case BinaryOp::Div:
+    case BinaryOp::Mod: {
+        if (!llvm::isa<llvm::ConstantInt>(b) || llvm::cast<llvm::ConstantInt>(b)->isZero())
+            raise_if(b_.CreateICmpEQ(b, t_.number(0)), "division by 0", range);
+        // Signed division by unsigned division of magnitudes: BPF has only that before v4, and x / -1 must not trap.
+        llvm::Value *zero = t_.number(0), *a_negative = b_.CreateICmpSLT(a, zero),
+                    *b_negative = b_.CreateICmpSLT(b, zero);
+        llvm::Value* x = b_.CreateSelect(a_negative, b_.CreateNeg(a), a);
+        llvm::Value* y = b_.CreateSelect(b_negative, b_.CreateNeg(b), b);
+        if (op == BinaryOp::Div) {
+            llvm::Value* quotient = b_.CreateUDiv(x, y);
+            return b_.CreateSelect(b_.CreateXor(a_negative, b_negative), b_.CreateNeg(quotient), quotient);
+        }
+        llvm::Value* rest = b_.CreateURem(x, y);
+        return b_.CreateSelect(a_negative, b_.CreateNeg(rest), rest);
+    }
+    case BinaryOp::Shl:
+        return b_.CreateShl(a, b_.CreateAnd(b, t_.number(63)));
+    case BinaryOp::Shr:
+        return b_.CreateAShr(a, b_.CreateAnd(b, t_.number(63)));
+    case BinaryOp::ShrLogical:
+        return b_.CreateLShr(a, b_.CreateAnd(b, t_.number(63)));
+    case BinaryOp::And:
+        return b_.CreateAnd(a, b);
+    case BinaryOp::Or:
+        return b_.CreateOr(a, b);
+    case BinaryOp::Xor:
+        return b_.CreateXor(a, b);
+    case BinaryOp::Eq:
+        return boolean(llvm::CmpInst::ICMP_EQ);
+    case BinaryOp::Ne:
+        return boolean(llvm::CmpInst::ICMP_NE);
+    case BinaryOp::Lt:
+        return boolean(llvm::CmpInst::ICMP_SLT);
+    case BinaryOp::Le:
+        return boolean(llvm::CmpInst::ICMP_SLE);
+    case BinaryOp::Gt:
+        return boolean(llvm::CmpInst::ICMP_SGT);
+    case BinaryOp::Ge:
+        return boolean(llvm::CmpInst::ICMP_SGE);
+    }
+    UNREACHABLE("binary operator");
+}
+
+llvm::Value* Lowering::ternary(const hir::Ternary& expr) {
+    bool string = expr.type == ValueType::String;
+    llvm::Value* result = string ? new_slot() : t_.stack(8);
+    llvm::BasicBlock *yes = block("then"), *no = block("else"), *end = block("endternary");
+    b_.CreateCondBr(truth(*expr.condition), yes, no);
+    for (auto [at, value] : {std::pair(yes, expr.then_value), std::pair(no, expr.else_value)}) {
+        b_.SetInsertPoint(at);
+        Mark mark(*this);
+        llvm::Value* chosen = lower(*value);
+        if (string)
+            store_string(result, chosen);
+        else
+            b_.CreateStore(chosen, result);
+        b_.CreateBr(end);
+    }
+    b_.SetInsertPoint(end);
+    return string ? result : b_.CreateLoad(t_.i64(), result);
+}
+
+namespace {
+// The operators that the hardware applies atomically.
+std::optional<llvm::AtomicRMWInst::BinOp> atomic_op(BinaryOp op) {
+    switch (op) {
+    case BinaryOp::Add:
+        return llvm::AtomicRMWInst::Add;
+    case BinaryOp::Sub:
+        return llvm::AtomicRMWInst::Sub;
+    case BinaryOp::And:
+        return llvm::AtomicRMWInst::And;
+    case BinaryOp::Or:
+        return llvm::AtomicRMWInst::Or;
+    case BinaryOp::Xor:
+        return llvm::AtomicRMWInst::Xor;
+    default:
+        return std::nullopt;
+    }
+}
+} // namespace
+
+llvm::Value* Lowering::assign(const hir::Assign& expr) {
+    using hir::ExprKind;
+    constexpr const char* overflow = "Array overflow, check MAXMAPENTRIES";
+    const hir::Expr& target = *expr.target;
+    bool string = target.type == ValueType::String;
+
+    if (string) {
+        llvm::Value* value = lower(*expr.value);
+        if (target.kind == ExprKind::Element) {
+            const auto& element = hir::as<hir::Element>(target);
+            llvm::Value* slot = new_slot();
+            Mark mark(*this);
+            llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
+            if (expr.concat) {
+                t_.array_load_string(env_, *element.array, key, slot);
+                llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, slot});
+                t_.routine("sonde_rt_append", t_.i64(), {slot, length, value});
+            } else {
+                store_string(slot, value);
+            }
+            raise_if(b_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), t_.number(0)), overflow,
+                     element.range);
+            return slot;
+        }
+        llvm::Value* destination = target.kind == ExprKind::LocalRef
+                                       ? locals_[hir::as<hir::LocalRef>(target).local]
+                                       : global_address(*hir::as<hir::GlobalRef>(target).global);
+        if (expr.concat) {
+            // x .= x must not read what it writes.
+            llvm::Value* copy = new_slot();
+            store_string(copy, value);
+            llvm::Value* old = new_slot();
+            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {old, destination});
+            t_.routine("sonde_rt_append", t_.i64(), {old, length, copy});
+            value = old;
+        }
+        store_string(destination, value);
+        return destination;
+    }
+
+    llvm::Value* value = lower(*expr.value);
+    std::optional<llvm::AtomicRMWInst::BinOp> atomic = expr.op ? atomic_op(*expr.op) : std::nullopt;
+    if (target.kind == ExprKind::Element) {
+        const auto& element = hir::as<hir::Element>(target);
+        Mark mark(*this);
+        llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
+        if (atomic) {
+            llvm::Value* old = nullptr;
+            llvm::Value* status =
+                t_.array_update(env_, *element.array, key, *atomic, value, expr.value_unused ? nullptr : &old);
+            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow, element.range);
+            if (expr.value_unused)
+                return t_.number(0);
+            return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
+        }
+        llvm::Value* old = expr.op ? t_.array_load_long(env_, *element.array, key) : nullptr;
+        llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
+        raise_if(b_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), t_.number(0)), overflow,
+                 element.range);
+        return expr.gives_old ? old : fresh;
+    }
+    if (target.kind == ExprKind::GlobalRef) {
+        llvm::Value* address = global_address(*hir::as<hir::GlobalRef>(target).global);
+        if (atomic) {
+            // BPF has no atomic subtraction that gives the old value: add the negative.
+            llvm::AtomicRMWInst::BinOp op = *atomic;
+            llvm::Value* operand = value;
+            if (op == llvm::AtomicRMWInst::Sub) {
+                op = llvm::AtomicRMWInst::Add;
+                operand = b_.CreateNeg(value);
+            }
+            llvm::Value* old =
+                b_.CreateAtomicRMW(op, address, operand, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+            if (expr.value_unused)
+                return t_.number(0);
+            return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
+        }
+        llvm::Value* old = expr.op ? b_.CreateLoad(t_.i64(), address) : nullptr;
+        llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
+        b_.CreateStore(fresh, address);
+        return expr.gives_old ? old : fresh;
+    }
+    llvm::Value* variable = locals_[hir::as<hir::LocalRef>(target).local];
+    llvm::Value* old = expr.op ? b_.CreateLoad(t_.i64(), variable) : nullptr;
+    llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
+    b_.CreateStore(fresh, variable);
+    return expr.gives_old ? old : fresh;
+}
+
+llvm::Value* Lowering::load(const hir::Load& expr) {
+    llvm::Value* address = lower(*expr.address);
+    llvm::Value* buffer = t_.stack(8);
+    b_.CreateStore(t_.number(0), buffer);
+    llvm::Value* fault = t_.read_memory(env_, buffer, expr.size, address, expr.user);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    llvm::Type* narrow = b_.getIntNTy(expr.size * 8);
+    llvm::Value* value = b_.CreateLoad(narrow, buffer);
+    if (expr.bit_size) {
+        llvm::Value* wide = b_.CreateZExt(value, t_.i64());
+        wide = b_.CreateShl(wide, t_.number(64 - expr.bit_offset - expr.bit_size));
+        return expr.is_signed ? b_.CreateAShr(wide, t_.number(64 - expr.bit_size))
+                              : b_.CreateLShr(wide, t_.number(64 - expr.bit_size));
+    }
+    if (expr.size == 8)
+        return value;
+    return expr.is_signed ? b_.CreateSExt(value, t_.i64()) : b_.CreateZExt(value, t_.i64());
+}
+
+} // namespace sonde

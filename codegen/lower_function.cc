@@ -1,0 +1,345 @@
+// Handlers and functions.
+//
+// A function is `i64 f(context, frame, data, error, error text, budget, row, result, arguments...)`: 0, or 1 with an
+// error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees one
+// program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
+// functions take theirs from a stack.
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+constexpr unsigned fixed_arguments = 8;
+}
+
+llvm::BasicBlock* Lowering::block(const char* name) {
+    return llvm::BasicBlock::Create(t_.context(), name, b_.GetInsertBlock()->getParent());
+}
+
+void Lowering::branch_to(llvm::BasicBlock* target) {
+    if (!b_.GetInsertBlock()->getTerminator())
+        b_.CreateBr(target);
+}
+
+void Lowering::fail(Range range, const std::string& what) {
+    if (problem_.empty())
+        problem_ = fmt::format("{} at {}", what, t_.state().sources.place(range));
+}
+
+llvm::Value* Lowering::new_bytes(uint64_t size) {
+    uint64_t at = frame_next_;
+    frame_next_ += (size + 7) & ~7ull;
+    frame_max_ = std::max(frame_max_, frame_next_);
+    return t_.offset(env_.frame, at);
+}
+
+llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
+
+// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack.
+bool Lowering::needs_frame(const hir::Handler& handler) const {
+    bool needed = false;
+    std::vector<const hir::Function*> todo;
+    std::unordered_map<const hir::Function*, bool> seen;
+    auto visit = [&](const hir::Expr& expr) {
+        bool string_array = false;
+        auto array_of = [&](const hir::Global* array) {
+            for (ValueType key : array->keys)
+                string_array = string_array || key == ValueType::String;
+        };
+        if (expr.kind == hir::ExprKind::Element)
+            array_of(hir::as<hir::Element>(expr).array);
+        if (expr.kind == hir::ExprKind::Contains)
+            array_of(hir::as<hir::Contains>(expr).array);
+        if (expr.kind == hir::ExprKind::Print && !hir::as<hir::Print>(expr).args.empty())
+            for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
+                needed = needed || arg->type != ValueType::Long;
+        needed = needed || expr.type == ValueType::String || string_array;
+        if (expr.kind == hir::ExprKind::Call && !seen[hir::as<hir::Call>(expr).callee]) {
+            seen[hir::as<hir::Call>(expr).callee] = true;
+            todo.push_back(hir::as<hir::Call>(expr).callee);
+        }
+    };
+    auto visit_stmt = [&](const hir::Stmt& stmt) {
+        needed = needed || stmt.kind == hir::StmtKind::Foreach ||
+                 (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
+    };
+    for_each_expr(*handler.body, visit);
+    for_each_stmt(*handler.body, visit_stmt);
+    if (handler.condition)
+        for_each_expr(*handler.condition, visit);
+    for (const hir::Expr* value : handler.entry_values)
+        for_each_expr(*value, visit);
+    while (!todo.empty()) {
+        const hir::Function* function = todo.back();
+        todo.pop_back();
+        for_each_expr(*function->body, visit);
+        for_each_stmt(*function->body, visit_stmt);
+        if (function->recursive)
+            needed = true;
+    }
+    return needed;
+}
+
+void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
+    for (const hir::Local* local : locals) {
+        if (local->type == ValueType::String) {
+            llvm::Value* slot = new_slot();
+            b_.CreateStore(b_.getInt8(0), slot);
+            locals_[local] = slot;
+        } else {
+            llvm::Value* variable = t_.stack(8);
+            b_.CreateStore(t_.number(0), variable);
+            locals_[local] = variable;
+        }
+    }
+}
+
+Result<void> Lowering::run() {
+    const hir::Program& program = t_.state().program;
+    for (size_t i = 0; i < program.handlers.size(); i++) {
+        if (program.handlers[i]->in_kernel != in_kernel_)
+            continue;
+        Result<void> done = lower_handler(*program.handlers[i], static_cast<uint32_t>(i));
+        if (!done)
+            return done;
+    }
+    return {};
+}
+
+Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
+    handler_ = &handler;
+    function_ = nullptr;
+    env_ = {};
+    locals_.clear();
+    bool frame = needs_frame(handler);
+    frame_next_ = frame_max_ = 0;
+    t_.begin_handler(handler, handler.name, probe, frame, env_);
+    t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
+    t_.locate(handler.range);
+    llvm::BasicBlock* failed = block("failed");
+    llvm::BasicBlock* end = block("end");
+    catch_ = failed;
+    leave_ = end;
+    env_.error = t_.stack(16);
+    env_.budget = t_.stack(8);
+    // Loaded, not constant: what the verifier does not know it does not unroll.
+    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
+                   env_.budget);
+    if (frame) {
+        env_.error_text = new_slot();
+        b_.CreateStore(b_.getInt8(0), env_.error_text);
+    }
+    begin_locals(handler.locals);
+    tokenize_state_ = tokenize_position_ = nullptr;
+    bool tokenizes = false;
+    for_each_expr(*handler.body, [&](const hir::Expr& expr) {
+        tokenizes =
+            tokenizes || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
+    });
+    if (tokenizes) {
+        tokenize_state_ = new_slot();
+        tokenize_position_ = t_.stack(8);
+        b_.CreateStore(b_.getInt8(0), tokenize_state_);
+        b_.CreateStore(t_.number(0), tokenize_position_);
+    }
+    if (handler.condition) {
+        llvm::BasicBlock* run = block("run");
+        b_.CreateCondBr(truth(*handler.condition), run, end);
+        b_.SetInsertPoint(run);
+    }
+    lower(*handler.body);
+    branch_to(end);
+    b_.SetInsertPoint(failed);
+    emit_error();
+    branch_to(end);
+    b_.SetInsertPoint(end);
+    t_.end_handler(env_);
+    t_.need_frame(frame_max_);
+    plan::Probe& out = t_.state().plan.probes[probe];
+    out.frame_size = static_cast<uint32_t>(frame_max_);
+    if (!handler.entry_values.empty())
+        lower_entry_program(handler, probe);
+    if (!problem_.empty())
+        return Error(problem_);
+    return {};
+}
+
+llvm::Function* Lowering::declare_function(const hir::Function& function) {
+    auto [entry, fresh] = functions_.try_emplace(&function, nullptr);
+    if (!fresh)
+        return entry->second;
+    llvm::Type *p = t_.ptr(), *i = t_.i64();
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p};
+    for (const hir::Local* param : function.params)
+        types.push_back(param->type == ValueType::String ? p : i);
+    llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
+                                                 llvm::Function::InternalLinkage, "fn_" + function.name, t_.module());
+    if (in_kernel_)
+        out->addFnAttr(llvm::Attribute::AlwaysInline);
+    functions_[&function] = out;
+    // The body, with the lowering's state set aside.
+    auto saved_env = env_;
+    auto saved_locals = locals_;
+    auto saved_handler = handler_;
+    llvm::BasicBlock *saved_catch = catch_, *saved_leave = leave_;
+    auto saved_point = b_.saveIP();
+    llvm::DebugLoc saved_location = b_.getCurrentDebugLocation();
+    handler_ = nullptr;
+    locals_.clear();
+    lower_function(function);
+    env_ = saved_env;
+    locals_ = saved_locals;
+    handler_ = saved_handler;
+    catch_ = saved_catch;
+    leave_ = saved_leave;
+    b_.restoreIP(saved_point);
+    b_.SetCurrentDebugLocation(saved_location);
+    return out;
+}
+
+void Lowering::lower_function(const hir::Function& function) {
+    llvm::Function* out = functions_[&function];
+    const hir::Function* saved_function = std::exchange(function_, &function);
+    uint64_t saved_next = std::exchange(frame_next_, 0), saved_max = std::exchange(frame_max_, 0);
+    llvm::Value* saved_result = result_;
+    auto saved_loops = std::exchange(loops_, {});
+    b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
+    t_.describe(out, function.range);
+    env_.context = out->getArg(0);
+    env_.frame = out->getArg(1);
+    env_.data = out->getArg(2);
+    env_.error = out->getArg(3);
+    env_.error_text = out->getArg(4);
+    env_.budget = out->getArg(5);
+    env_.row = out->getArg(6);
+    result_ = out->getArg(7);
+    llvm::BasicBlock* failed = block("failed");
+    llvm::BasicBlock* end = block("end");
+    catch_ = failed;
+    leave_ = end;
+    for (size_t i = 0; i < function.params.size(); i++) {
+        llvm::Value* argument = out->getArg(fixed_arguments + static_cast<unsigned>(i));
+        if (function.params[i]->type == ValueType::String) {
+            llvm::Value* slot = new_slot();
+            store_string(slot, argument);
+            locals_[function.params[i]] = slot;
+        } else {
+            llvm::Value* variable = t_.stack(8);
+            b_.CreateStore(argument, variable);
+            locals_[function.params[i]] = variable;
+        }
+    }
+    begin_locals(function.locals);
+    spend(1, function.range);
+    lower(*function.body);
+    branch_to(end);
+    b_.SetInsertPoint(failed);
+    b_.CreateRet(t_.number(1));
+    b_.SetInsertPoint(end);
+    b_.CreateRet(t_.number(0));
+    frame_sizes_[&function] = frame_max_;
+    if (llvm::GlobalVariable* size = t_.module().getNamedGlobal("frame_size." + function.name))
+        size->setInitializer(llvm::ConstantInt::get(t_.i64(), frame_max_));
+    function_ = saved_function;
+    frame_next_ = saved_next;
+    frame_max_ = saved_max;
+    result_ = saved_result;
+    loops_ = saved_loops;
+}
+
+llvm::Value* Lowering::call(const hir::Call& expr) {
+    const hir::Function& callee = *expr.callee;
+    if (in_kernel_ && callee.recursive) {
+        fail(expr.range, fmt::format("`{}` calls itself, which a handler in the kernel cannot do yet", callee.name));
+        return callee.result == ValueType::String ? t_.literal("") : t_.number(0);
+    }
+    llvm::Function* target = declare_function(callee);
+    llvm::Value* result = callee.result == ValueType::String ? new_slot() : t_.stack(8);
+    if (callee.result == ValueType::String)
+        b_.CreateStore(b_.getInt8(0), result);
+    else
+        b_.CreateStore(t_.number(0), result);
+    Mark mark(*this);
+    std::vector<llvm::Value*> arguments;
+    for (size_t i = 0; i < expr.args.size(); i++)
+        arguments.push_back(lower(*expr.args[i]));
+    llvm::Value* null = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    llvm::Value* frame = env_.frame ? env_.frame : null;
+    bool pushed = callee.recursive && !in_kernel_;
+    if (pushed) {
+        std::string name = "frame_size." + callee.name;
+        llvm::GlobalVariable* size = t_.module().getNamedGlobal(name);
+        if (!size)
+            size = new llvm::GlobalVariable(t_.module(), t_.i64(), false, llvm::GlobalValue::InternalLinkage,
+                                            llvm::ConstantInt::get(t_.i64(), 0), name);
+        // Inside its own body the size is not known yet: it is stored when the body is done (lower_function).
+        frame = t_.routine("sonde_host_push_frame", t_.ptr(), {env_.context, b_.CreateLoad(t_.i64(), size)});
+        raise_if(b_.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
+    } else if (env_.frame) {
+        frame = t_.offset(env_.frame, frame_next_);
+        frame_max_ = std::max(frame_max_, frame_next_ + frame_sizes_[&callee]);
+    }
+    std::vector<llvm::Value*> all = {
+        env_.context, frame,    env_.data, env_.error, env_.error_text ? env_.error_text : null,
+        env_.budget,  env_.row, result};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    t_.locate(expr.range);
+    llvm::Value* status = b_.CreateCall(target, all);
+    if (pushed)
+        t_.routine("sonde_host_pop_frame", b_.getVoidTy(), {env_.context, frame});
+    llvm::BasicBlock* good = block("returned");
+    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, catch_);
+    b_.SetInsertPoint(good);
+    return callee.result == ValueType::String ? result : b_.CreateLoad(t_.i64(), result);
+}
+
+// Stores what the .return handler wants to know under (thread, address of the return address).
+void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) {
+    plan::Probe& out = t_.state().plan.probes[probe];
+    out.entry_program = handler.name + "_entry";
+    out.entry_map = handler.name + "_saved";
+    env_ = {};
+    locals_.clear();
+    frame_next_ = frame_max_ = 0;
+    bool frame = false;
+    for (const hir::Expr* value : handler.entry_values)
+        for_each_expr(*value, [&](const hir::Expr& expr) { frame = frame || expr.type == ValueType::String; });
+    t_.begin_handler(handler, out.entry_program, probe, frame, env_);
+    t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
+    t_.locate(handler.range);
+    llvm::BasicBlock *failed = block("failed"), *end = block("end");
+    catch_ = failed;
+    leave_ = end;
+    env_.error = t_.stack(16);
+    env_.budget = t_.stack(8);
+    if (frame) {
+        env_.error_text = new_slot();
+        b_.CreateStore(b_.getInt8(0), env_.error_text);
+    }
+    std::vector<llvm::Value*> values;
+    for (const hir::Expr* value : handler.entry_values) {
+        if (value->type == ValueType::String) {
+            fail(value->range, "a string cannot be saved at a function's entry yet");
+            values.push_back(t_.number(0));
+        } else {
+            values.push_back(lower(*value));
+        }
+    }
+    t_.save_entry_values(env_, handler, values);
+    branch_to(end);
+    b_.SetInsertPoint(failed);
+    emit_error();
+    branch_to(end);
+    b_.SetInsertPoint(end);
+    t_.end_handler(env_);
+    t_.need_frame(frame_max_);
+}
+
+} // namespace sonde

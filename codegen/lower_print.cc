@@ -1,0 +1,149 @@
+// printf and its family: a record for the runtime to format, or a string built here.
+#include "codegen/lower.h"
+
+namespace sonde {
+
+using hir::ValueType;
+using plan::Directive;
+
+// A record: header, longs, then the rest (strings with their NUL, or blocks of a known size; size 0 means a string).
+void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
+                    const std::vector<std::pair<llvm::Value*, uint64_t>>& rest) {
+    uint64_t fixed = sizeof(plan::RecordHeader) + 8 * longs.size();
+    bool on_stack = rest.empty() && fixed <= 160;
+    uint64_t bound = fixed;
+    for (const auto& [value, size] : rest)
+        bound += size ? size : max();
+    Mark mark(*this);
+    llvm::Value* buffer = on_stack ? t_.stack(fixed) : new_bytes(bound + max());
+    b_.CreateStore(b_.getInt32(type), buffer);
+    b_.CreateStore(b_.getInt32(format), t_.offset(buffer, 4));
+    b_.CreateStore(env_.row, t_.offset(buffer, 8));
+    for (size_t i = 0; i < longs.size(); i++)
+        b_.CreateStore(longs[i], t_.offset(buffer, sizeof(plan::RecordHeader) + 8 * i));
+    // Strings lie behind each other at their real lengths. Each one's offset is bounded by what could precede it.
+    llvm::Value* used = t_.number(static_cast<int64_t>(fixed));
+    uint64_t most = fixed;
+    for (const auto& [value, size] : rest) {
+        uint64_t mask = 1;
+        while (mask <= most)
+            mask <<= 1;
+        llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), buffer, used);
+        if (size) {
+            t_.read_memory(env_, at, static_cast<uint32_t>(size), value, false);
+            used = b_.CreateAdd(used, t_.number(static_cast<int64_t>(size)));
+            most += size;
+        } else {
+            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {at, value});
+            length = b_.CreateAnd(length, t_.number(static_cast<int64_t>(max() - 1)));
+            used = b_.CreateAdd(used, b_.CreateAdd(length, t_.number(1)));
+            most += max();
+        }
+    }
+    b_.CreateStore(b_.CreateTrunc(b_.CreateSub(used, t_.number(sizeof(plan::RecordHeader))), b_.getInt32Ty()),
+                   t_.offset(buffer, 12));
+    t_.emit_record(env_, type, buffer, used, on_stack);
+}
+
+void Lowering::emit_error() {
+    // Site, argument and text are only known now.
+    bool text = env_.error_text != nullptr;
+    uint64_t fixed = sizeof(plan::RecordHeader) + 8;
+    Mark mark(*this);
+    llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : t_.stack(fixed + 8);
+    b_.CreateStore(b_.getInt32(plan::RaiseError), buffer);
+    b_.CreateStore(b_.CreateTrunc(b_.CreateLoad(t_.i64(), env_.error), b_.getInt32Ty()), t_.offset(buffer, 4));
+    b_.CreateStore(env_.row, t_.offset(buffer, 8));
+    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8)), t_.offset(buffer, 16));
+    llvm::Value* size = nullptr;
+    if (text) {
+        llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {t_.offset(buffer, fixed), env_.error_text});
+        size = b_.CreateAdd(b_.CreateAnd(length, t_.number(static_cast<int64_t>(max() - 1))),
+                            t_.number(static_cast<int64_t>(fixed + 1)));
+    } else {
+        b_.CreateStore(t_.number(0), t_.offset(buffer, fixed));
+        size = t_.number(static_cast<int64_t>(fixed + 8));
+    }
+    b_.CreateStore(b_.CreateTrunc(b_.CreateSub(size, t_.number(sizeof(plan::RecordHeader))), b_.getInt32Ty()),
+                   t_.offset(buffer, 12));
+    t_.emit_record(env_, plan::RaiseError, buffer, size, !text);
+}
+
+llvm::Value* Lowering::print(const hir::Print& expr) {
+    if (expr.to_string)
+        return format_to_string(expr);
+    Mark mark(*this);
+    std::vector<llvm::Value*> longs;
+    std::vector<std::pair<llvm::Value*, uint64_t>> rest;
+    for (const hir::Expr* arg : expr.args) {
+        if (arg->type == ValueType::Stats) {
+            const hir::Global* global = arg->kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(*arg).global
+                                                                              : hir::as<hir::Element>(*arg).array;
+            rest.emplace_back(stats_pointer(*arg), sizeof(plan::StatsBlock) + 8ull * global->stats.buckets());
+        } else if (arg->type == ValueType::String) {
+            rest.emplace_back(lower(*arg), 0);
+        } else {
+            longs.push_back(lower(*arg));
+        }
+    }
+    emit(plan::Print, t_.state().add_format(expr.format), longs, rest);
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
+    llvm::Value* slot = new_slot();
+    b_.CreateStore(b_.getInt8(0), slot);
+    llvm::Value* length = t_.number(0);
+    size_t next = 0;
+    for (const Directive& d : expr.format.directives) {
+        Mark mark(*this);
+        if (d.kind == Directive::Literal) {
+            length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, t_.literal(d.text)});
+            continue;
+        }
+        // conversion, flag, width, precision + 1: see codegen/rtlib/format.c
+        uint64_t constant = static_cast<uint8_t>(d.conversion) | static_cast<uint64_t>(static_cast<uint8_t>(d.flag))
+                                                                     << 8;
+        if (d.width > 0)
+            constant |= static_cast<uint64_t>(d.width & 0xffffff) << 16;
+        if (d.precision >= 0)
+            constant |= static_cast<uint64_t>((d.precision + 1) & 0xffffff) << 40;
+        llvm::Value* spec = t_.number(static_cast<int64_t>(constant));
+        if (d.width_is_arg) {
+            llvm::Value* width = lower(*expr.args[next++]);
+            llvm::Value* negative = b_.CreateICmpSLT(width, t_.number(0));
+            width = b_.CreateSelect(negative, t_.number(0), width);
+            spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(width, t_.number(0xffffff)), t_.number(16)));
+        }
+        if (d.precision_is_arg) {
+            llvm::Value* precision = b_.CreateAdd(lower(*expr.args[next++]), t_.number(1));
+            spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(precision, t_.number(0xffffff)), t_.number(40)));
+        }
+        const hir::Expr& arg = *expr.args[next++];
+        switch (d.kind) {
+        case Directive::Integer:
+            length = t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, lower(arg), spec});
+            break;
+        case Directive::Char:
+            length = t_.routine("sonde_rt_append_char", t_.i64(), {slot, length, lower(arg), spec});
+            break;
+        case Directive::String: {
+            bool plain = d.width <= 0 && d.precision < 0 && !d.width_is_arg && !d.precision_is_arg;
+            if (plain) {
+                length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, lower(arg)});
+                break;
+            }
+            llvm::Value* copy = new_slot();
+            llvm::Value* size = t_.routine("sonde_rt_copy", t_.i64(), {copy, lower(arg)});
+            length = t_.routine("sonde_rt_append_string", t_.i64(), {slot, length, copy, size, spec});
+            break;
+        }
+        default:
+            fail(expr.range, "`%b`, `%m`, `%M` and histograms cannot be made a string yet");
+            break;
+        }
+    }
+    return slot;
+}
+
+} // namespace sonde

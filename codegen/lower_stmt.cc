@@ -1,0 +1,294 @@
+// Statements and errors.
+#include <cstddef>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+// ---- errors -----------------------------------------------------------------------------------------------------
+
+void Lowering::raise(const std::string& message, Range range, llvm::Value* argument) {
+    uint32_t site = t_.state().add_site(message, range);
+    b_.CreateStore(t_.number(site), env_.error);
+    b_.CreateStore(argument ? argument : t_.number(0), t_.offset(env_.error, 8));
+    if (env_.error_text && message != "%s") {
+        // Functions get null where the handler has no frame.
+        if (function_) {
+            llvm::BasicBlock *clear = block("clear"), *go = block("raise");
+            b_.CreateCondBr(b_.CreateIsNull(env_.error_text), go, clear);
+            b_.SetInsertPoint(clear);
+            b_.CreateStore(b_.getInt8(0), env_.error_text);
+            b_.CreateBr(go);
+            b_.SetInsertPoint(go);
+        } else {
+            b_.CreateStore(b_.getInt8(0), env_.error_text);
+        }
+    }
+    b_.CreateBr(catch_);
+}
+
+void Lowering::raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {
+    llvm::BasicBlock *bad = block("bad"), *good = block("good");
+    b_.CreateCondBr(condition, bad, good);
+    b_.SetInsertPoint(bad);
+    raise(message, range, argument);
+    b_.SetInsertPoint(good);
+}
+
+// Counts statements against MAXACTION: once an iteration or call, for all that it contains.
+void Lowering::spend(uint64_t statements, Range range) {
+    llvm::Value* left = b_.CreateSub(b_.CreateLoad(t_.i64(), env_.budget), t_.number(static_cast<int64_t>(statements)));
+    b_.CreateStore(left, env_.budget);
+    raise_if(b_.CreateICmpSLT(left, t_.number(0)), "MAXACTION exceeded", range);
+}
+
+// ---- statements -------------------------------------------------------------------------------------------------
+
+namespace {
+uint64_t count_statements(const hir::Stmt* body) {
+    uint64_t count = 0;
+    if (body)
+        for_each_stmt(*body, [&](const hir::Stmt& stmt) { count += stmt.kind != hir::StmtKind::Block; });
+    return count + 1;
+}
+} // namespace
+
+void Lowering::lower(const hir::Stmt& stmt) {
+    using namespace hir;
+    if (b_.GetInsertBlock()->getTerminator())
+        b_.SetInsertPoint(block("unreached"));
+    t_.locate(stmt.range);
+    Mark mark(*this);
+    switch (stmt.kind) {
+    case StmtKind::Block:
+        for (const Stmt* s : as<Block>(stmt).body)
+            lower(*s);
+        break;
+    case StmtKind::Expression:
+        lower(*as<ExprStmt>(stmt).expr);
+        break;
+    case StmtKind::If: {
+        const auto& s = as<If>(stmt);
+        llvm::BasicBlock *yes = block("then"), *no = block("else"), *end = block("endif");
+        b_.CreateCondBr(truth(*s.condition), yes, no);
+        b_.SetInsertPoint(yes);
+        lower(*s.then_body);
+        branch_to(end);
+        b_.SetInsertPoint(no);
+        if (s.else_body)
+            lower(*s.else_body);
+        branch_to(end);
+        b_.SetInsertPoint(end);
+        break;
+    }
+    case StmtKind::Loop:
+        lower_loop(as<hir::Loop>(stmt));
+        break;
+    case StmtKind::Foreach:
+        if (as<Foreach>(stmt).histogram)
+            lower_buckets(as<Foreach>(stmt));
+        else
+            lower_foreach(as<Foreach>(stmt));
+        break;
+    case StmtKind::Break:
+        b_.CreateBr(loops_.back().end);
+        break;
+    case StmtKind::Continue:
+        b_.CreateBr(loops_.back().next);
+        break;
+    case StmtKind::Next:
+        b_.CreateBr(leave_);
+        break;
+    case StmtKind::Return: {
+        const auto& s = as<Return>(stmt);
+        if (s.value && function_ && function_->result == ValueType::String)
+            store_string(result_, lower(*s.value));
+        else if (s.value)
+            b_.CreateStore(lower(*s.value), result_);
+        b_.CreateBr(leave_);
+        break;
+    }
+    case StmtKind::Delete:
+        lower_delete(as<Delete>(stmt));
+        break;
+    case StmtKind::Try:
+        lower_try(as<Try>(stmt));
+        break;
+    }
+}
+
+void Lowering::lower_loop(const hir::Loop& loop) {
+    if (loop.init) {
+        Mark mark(*this);
+        lower(*loop.init);
+    }
+    llvm::BasicBlock *head = block("head"), *body = block("body"), *next = block("next"), *end = block("endloop"),
+                     *limit = block("limit");
+    branch_to(head);
+    b_.SetInsertPoint(head);
+    t_.loop_head(limit);
+    spend(count_statements(loop.body), loop.range);
+    if (loop.condition)
+        b_.CreateCondBr(truth(*loop.condition), body, end);
+    else
+        b_.CreateBr(body);
+    b_.SetInsertPoint(body);
+    loops_.push_back({next, end});
+    if (loop.body)
+        lower(*loop.body);
+    loops_.pop_back();
+    branch_to(next);
+    b_.SetInsertPoint(next);
+    if (loop.step) {
+        Mark mark(*this);
+        lower(*loop.step);
+    }
+    b_.CreateBr(head);
+    b_.SetInsertPoint(limit);
+    raise("MAXACTION exceeded", loop.range);
+    b_.SetInsertPoint(end);
+}
+
+void Lowering::lower_foreach(const hir::Foreach& loop) {
+    if (in_kernel_) {
+        fail(loop.range, "foreach in a handler that runs in the kernel is not supported yet");
+        return;
+    }
+    uint64_t value_size = loop.array->type == ValueType::String ? t_.slot_size() : 8;
+    Target::ForeachSpec spec{&loop, nullptr, 0, nullptr};
+    if (!loop.slice.empty())
+        spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
+    if (loop.limit)
+        spec.limit = lower(*loop.limit);
+    llvm::Value* iterator = t_.foreach_begin(env_, spec);
+    uint64_t key_size = 0;
+    for (ValueType key : loop.array->keys)
+        key_size += key == ValueType::String ? max() : 8;
+    llvm::Value* key = new_bytes(key_size + max());
+    llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
+    llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *failed = block("failed");
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    b_.CreateCondBr(t_.foreach_next(env_, iterator, key, value), body, end);
+    b_.SetInsertPoint(body);
+    uint64_t at = 0;
+    for (size_t i = 0; i < loop.keys.size(); i++) {
+        llvm::Value* variable = locals_[loop.keys[i]];
+        if (loop.array->keys[i] == ValueType::String) {
+            store_string(variable, t_.offset(key, at));
+            at += max();
+        } else {
+            b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(key, at)), variable);
+            at += 8;
+        }
+    }
+    if (value && loop.array->type == ValueType::String)
+        store_string(locals_[loop.value], value);
+    else if (value)
+        b_.CreateStore(b_.CreateLoad(t_.i64(), value), locals_[loop.value]);
+    // An error or `next` inside leaves the iterator behind: the session frees it with the handler.
+    llvm::BasicBlock* saved = catch_;
+    spend(count_statements(loop.body), loop.range);
+    loops_.push_back({head, end});
+    lower(*loop.body);
+    loops_.pop_back();
+    catch_ = saved;
+    branch_to(head);
+    failed->eraseFromParent();
+    b_.SetInsertPoint(end);
+    t_.foreach_end(env_, iterator);
+}
+
+// foreach (b in @hist_log(x)): the numbers of the buckets that are not empty.
+void Lowering::lower_buckets(const hir::Foreach& loop) {
+    const hir::Global* global = loop.histogram->kind == hir::ExprKind::GlobalRef
+                                    ? hir::as<hir::GlobalRef>(*loop.histogram).global
+                                    : hir::as<hir::Element>(*loop.histogram).array;
+    llvm::Value* stats = stats_pointer(*loop.histogram);
+    llvm::Value* index = t_.stack(8);
+    b_.CreateStore(t_.number(0), index);
+    llvm::BasicBlock *head = block("head"), *body = block("body"), *seen = block("seen"), *next = block("next"),
+                     *end = block("endloop"), *limit = block("limit");
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    t_.loop_head(limit);
+    llvm::Value* i = b_.CreateLoad(t_.i64(), index);
+    b_.CreateCondBr(b_.CreateICmpULT(i, t_.number(global->stats.buckets())), body, end);
+    b_.SetInsertPoint(body);
+    llvm::Value* count = b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), i));
+    b_.CreateCondBr(b_.CreateICmpNE(count, t_.number(0)), seen, next);
+    b_.SetInsertPoint(seen);
+    b_.CreateStore(i, locals_[loop.keys[0]]);
+    spend(count_statements(loop.body), loop.range);
+    loops_.push_back({next, end});
+    lower(*loop.body);
+    loops_.pop_back();
+    branch_to(next);
+    b_.SetInsertPoint(next);
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), index), t_.number(1)), index);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(limit);
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+}
+
+void Lowering::lower_delete(const hir::Delete& stmt) {
+    const hir::Global& global = *stmt.global;
+    if (global.is_array()) {
+        if (stmt.keys.empty()) {
+            t_.array_delete(env_, global, nullptr, 0, true);
+            return;
+        }
+        uint64_t mask = 0;
+        llvm::Value* key = compose_key(global, stmt.keys, &mask);
+        t_.array_delete(env_, global, key, mask, false);
+        return;
+    }
+    llvm::Value* address = global_address(global);
+    if (global.type == ValueType::String) {
+        b_.CreateStore(b_.getInt8(0), address);
+        return;
+    }
+    uint64_t words = global.type == ValueType::Stats ? sizeof(plan::StatsBlock) / 8 + global.stats.buckets() : 1;
+    for (uint64_t i = 0; i < words; i++)
+        b_.CreateStore(t_.number(0), t_.offset(address, 8 * i));
+}
+
+void Lowering::lower_try(const hir::Try& stmt) {
+    llvm::BasicBlock *caught = block("catch"), *end = block("endtry");
+    llvm::BasicBlock* outer = catch_;
+    catch_ = caught;
+    if (stmt.body)
+        lower(*stmt.body);
+    catch_ = outer;
+    branch_to(end);
+    b_.SetInsertPoint(caught);
+    if (stmt.message) {
+        // error("text") left its text; other errors have their site's message, some with an address.
+        llvm::Value* slot = locals_[stmt.message];
+        llvm::BasicBlock *own = block("text"), *standard = block("standard"), *with = block("argument"),
+                         *done = block("message");
+        b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(b_.getInt8Ty(), env_.error_text), b_.getInt8(0)), own, standard);
+        b_.SetInsertPoint(own);
+        store_string(slot, env_.error_text);
+        b_.CreateStore(b_.getInt8(0), env_.error_text);
+        b_.CreateBr(done);
+        b_.SetInsertPoint(standard);
+        llvm::Value* length =
+            t_.routine("sonde_rt_copy", t_.i64(), {slot, t_.site_message(b_.CreateLoad(t_.i64(), env_.error))});
+        llvm::Value* argument = b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8));
+        b_.CreateCondBr(b_.CreateICmpNE(argument, t_.number(0)), with, done);
+        b_.SetInsertPoint(with);
+        t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, argument, t_.number('x' | '#' << 8)});
+        b_.CreateBr(done);
+        b_.SetInsertPoint(done);
+    }
+    if (stmt.handler)
+        lower(*stmt.handler);
+    branch_to(end);
+    b_.SetInsertPoint(end);
+}
+
+} // namespace sonde

@@ -1,0 +1,174 @@
+/* Numbers and padded strings for sprintf in handlers. `spec` packs a directive:
+ * bits 0-7 conversion (d u x X o c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none). */
+#include "rt.h"
+
+RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
+
+#define SPEC_CONVERSION(spec) ((u8)(spec))
+#define SPEC_FLAG(spec) ((u8)((spec) >> 8))
+#define SPEC_WIDTH(spec) (((spec) >> 16) & 0xffffff)
+#define SPEC_PRECISION(spec) (((spec) >> 40) & 0xffffff)
+
+static inline u64 append_blanks(u8* slot, u64 len, u64 count)
+{
+    if (count == 0)
+        return len;
+    if (count > MASK)
+        count = MASK;
+    u32 size = (u32)(count & MASK) + 1;
+    len &= MASK;
+    u64 n = copy_bounded(slot + len, size, sonde_rt_blanks);
+    slot[MASK] = 0;
+    len += n;
+    return len > MASK ? MASK : len;
+}
+
+/* Appends text of `size` characters padded to the directive's width. */
+static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64 spec)
+{
+    u64 width = SPEC_WIDTH(spec);
+    u64 blanks = width > size ? width - size : 0;
+    if (SPEC_FLAG(spec) != '-')
+        len = append_blanks(slot, len, blanks);
+    len = sonde_rt_append(slot, len, text);
+    if (SPEC_FLAG(spec) == '-')
+        len = append_blanks(slot, len, blanks);
+    return len;
+}
+
+#define DIGITS 68 /* room for sign or prefix, zeros of precision or width, and 22 octal digits */
+
+/* d u x X o */
+RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
+{
+    u8 text[DIGITS + 4];
+    u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
+    u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
+    u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
+    u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
+    u8 sign = conversion != 'd' ? 0 : value < 0 ? '-' : flag == '+' ? '+' : flag == ' ' ? ' ' : 0;
+    u64 prefix = flag == '#' && base == 16 && magnitude ? 2 : 0;
+    u64 least = precision ? precision - 1 : 1;
+    if (!precision && flag == '0' && width > prefix + (sign != 0))
+        least = width - prefix - (sign != 0);
+    if (least > DIGITS - 4)
+        least = DIGITS - 4;
+    u64 used = 0; /* digits */
+    u64 rest = magnitude;
+    text[DIGITS] = 0;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < DIGITS - 4; i++) {
+        if (rest != 0 || (u64)i < least) {
+            u64 digit = rest % base;
+            rest /= base;
+            text[DIGITS - 1 - i] = digit < 10 ? '0' + digit : (conversion == 'X' ? 'A' : 'a') + digit - 10;
+            used = i + 1;
+        } else {
+            text[DIGITS - 1 - i] = 0;
+        }
+    }
+    text[0] = text[1] = text[2] = text[3] = 0;
+    u8 head[4] = {0, 0, 0, 0};
+    u64 extra = 0;
+    if (sign) {
+        head[0] = sign;
+        extra = 1;
+    } else if (prefix) {
+        head[0] = '0';
+        head[1] = conversion;
+        extra = 2;
+    } else if (flag == '#' && base == 8 && magnitude && used <= 22) {
+        head[0] = '0';
+        extra = 1;
+    }
+    u64 total = used + extra;
+    u64 blanks = width > total ? width - total : 0;
+    if (flag != '-')
+        len = append_blanks(slot, len, blanks);
+    if (extra)
+        len = sonde_rt_append(slot, len, head);
+    if (used > DIGITS)
+        used = DIGITS;
+    len = sonde_rt_append(slot, len, text + DIGITS - used);
+    if (flag == '-')
+        len = append_blanks(slot, len, blanks);
+    return len;
+}
+
+/* s; text_len is its length. text is a slot (it may be cut for the precision). */
+RT u64 sonde_rt_append_string(u8* slot, u64 len, u8* text_slot, u64 text_len, u64 spec)
+{
+    u64 precision = SPEC_PRECISION(spec);
+    if (precision && precision - 1 < text_len) {
+        text_len = precision - 1;
+        text_slot[text_len & MASK] = 0;
+    }
+    return append_padded(slot, len, text_slot, text_len, spec);
+}
+
+/* c; `#` writes what is not printable as an escape. */
+RT u64 sonde_rt_append_char(u8* slot, u64 len, s64 value, u64 spec)
+{
+    u8 text[8] = {(u8)value, 0, 0, 0, 0, 0, 0, 0};
+    u64 size = 1;
+    u8 c = (u8)value;
+    if (SPEC_FLAG(spec) == '#') {
+        u8 escaped = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\a' ? 'a' : c == '\b' ? 'b' : c == '\v' ? 'v' : c == '\f' ? 'f' : c == '"' || c == '\\' ? c : 0;
+        if (escaped) {
+            text[0] = '\\';
+            text[1] = escaped;
+            size = 2;
+        } else if (c < 0x20 || c >= 0x7f) {
+            text[0] = '\\';
+            text[1] = '0' + (c >> 6);
+            text[2] = '0' + ((c >> 3) & 7);
+            text[3] = '0' + (c & 7);
+            size = 4;
+        }
+    }
+    return append_padded(slot, len, text, size, spec);
+}
+
+static inline u64 put2(u8* text, u64 at, u64 value)
+{
+    text[at] = '0' + value / 10 % 10;
+    text[at + 1] = '0' + value % 10;
+    return at + 2;
+}
+
+/* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch. Days to civil date: a proleptic Gregorian calendar of 400-year eras
+ * of 146,097 days, years beginning in March. */
+RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
+{
+    static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";
+    if (seconds < 0 || seconds > 253402300799ll)
+        return sonde_rt_append(slot, 0, (const u8*)"<unprintable time>");
+    u64 days = (u64)seconds / 86400, clock = (u64)seconds % 86400;
+    u64 z = days + 719468;
+    u64 era = z / 146097, doe = z % 146097;
+    u64 yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    u64 doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    u64 mp = (5 * doy + 2) / 153;
+    u64 day = doy - (153 * mp + 2) / 5 + 1;
+    u64 month = mp < 10 ? mp + 2 : mp - 10; /* 0: January */
+    u64 year = yoe + era * 400 + (month < 2);
+    u8 text[32];
+    copy_bytes(text, 3, names + 3 * (days % 7));
+    text[3] = ' ';
+    copy_bytes(text + 4, 3, names + 21 + 3 * (month % 12));
+    text[7] = ' ';
+    put2(text, 8, day);
+    if (day < 10)
+        text[8] = ' ';
+    text[10] = ' ';
+    put2(text, 11, clock / 3600);
+    text[13] = ':';
+    put2(text, 14, clock / 60 % 60);
+    text[16] = ':';
+    put2(text, 17, clock % 60);
+    text[19] = ' ';
+    put2(text, 20, year / 100);
+    put2(text, 22, year % 100);
+    text[24] = 0;
+    return sonde_rt_append(slot, 0, text);
+}

@@ -1,0 +1,12 @@
+// C++ access to the routines' bitcode, compiled when sonde is built.
+#pragma once
+
+#include <span>
+
+namespace sonde {
+
+std::span<const unsigned char> rtlib_bpf_bitcode();
+std::span<const unsigned char> rtlib_host_bitcode();
+std::span<const unsigned char> follow_bpf_bitcode(); // the programs that keep the target's process tree
+
+} // namespace sonde

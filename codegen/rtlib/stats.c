@@ -1,0 +1,137 @@
+/* Statistics: see plan::StatsBlock for the layout. Every update is atomic and all zero is the empty statistic. */
+#include "rt.h"
+
+struct block {
+    u64 count;
+    s64 sum;
+    u64 min_biased, max_biased;
+    u64 squares_low, squares_high;
+};
+
+#define BIAS 0x8000000000000000ull
+
+struct raise {
+    u64* at;
+    u64 value;
+};
+static long raise_step(u64 i, struct raise* r)
+{
+    (void)i;
+    u64 seen = *(volatile u64*)r->at;
+    if (seen >= r->value)
+        return 1;
+    return __sync_val_compare_and_swap(r->at, seen, r->value) == seen;
+}
+static inline void raise_to(u64* at, u64 value)
+{
+    if (*(volatile u64*)at >= value)
+        return;
+    struct raise r = {at, value};
+    LOOP(1 << 20, raise_step, &r);
+}
+
+/* count, sum, min and max. */
+RT u64 sonde_rt_stat_add(struct block* b, s64 value)
+{
+    __sync_fetch_and_add(&b->count, 1);
+    __sync_fetch_and_add(&b->sum, value);
+    u64 biased = (u64)value + BIAS;
+    raise_to(&b->max_biased, biased);
+    raise_to(&b->min_biased, ~biased);
+    return 0;
+}
+
+/* The sum of squares, in 128 bits. */
+RT u64 sonde_rt_stat_square(struct block* b, s64 value)
+{
+    u64 m = value < 0 ? 0 - (u64)value : (u64)value;
+    u64 low = m & 0xffffffff, high = m >> 32;
+    u64 cross = low * high; /* twice */
+    u64 add_low = low * low + (cross << 33);
+    u64 add_high = high * high + (cross >> 31) + (add_low < low * low);
+    u64 old = __sync_fetch_and_add(&b->squares_low, add_low);
+    __sync_fetch_and_add(&b->squares_high, add_high + (old + add_low < old));
+    return 0;
+}
+
+/* The bucket of a base-2 histogram: 64 for 0, upwards 64 + number of bits, negatives mirrored. */
+RT u64 sonde_rt_log_bucket(s64 value)
+{
+    u64 m = value < 0 ? 0 - (u64)value : (u64)value;
+    u64 bits = 0;
+    if (m >> 32)
+        bits += 32, m >>= 32;
+    if (m >> 16)
+        bits += 16, m >>= 16;
+    if (m >> 8)
+        bits += 8, m >>= 8;
+    if (m >> 4)
+        bits += 4, m >>= 4;
+    if (m >> 2)
+        bits += 2, m >>= 2;
+    if (m >> 1)
+        bits += 1, m >>= 1;
+    bits += m;
+    if (bits > 63)
+        bits = 63;
+    return value < 0 ? 64 - bits : 64 + bits;
+}
+
+/* The bucket of a linear one: 0 underflow, then one a width, the last overflow. */
+RT u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width)
+{
+    u64 inner = ((u64)high - (u64)low) / (u64)width;
+    if (value < low)
+        return 0;
+    u64 at = ((u64)value - (u64)low) / (u64)width;
+    return at > inner ? inner + 2 : at + 1;
+}
+
+struct divide {
+    u64 high, low, divisor, quotient;
+};
+static long divide_step(u64 i, struct divide* d)
+{
+    (void)i;
+    u64 carry = d->high >> 63;
+    d->high = d->high << 1 | d->low >> 63;
+    d->low <<= 1;
+    d->quotient <<= 1;
+    if (carry || d->high >= d->divisor) {
+        d->high -= d->divisor;
+        d->quotient |= 1;
+    }
+    return 0;
+}
+static inline void multiply(u64 a, u64 b, u64* high, u64* low)
+{
+    u64 al = a & 0xffffffff, ah = a >> 32, bl = b & 0xffffffff, bh = b >> 32;
+    u64 ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
+    u64 middle = (ll >> 32) + (lh & 0xffffffff) + (hl & 0xffffffff);
+    *low = middle << 32 | (ll & 0xffffffff);
+    *high = hh + (lh >> 32) + (hl >> 32) + (middle >> 32);
+}
+
+/* (sum of squares - sum^2 / n) / (n - 1), which is (n * squares - sum^2) / (n * (n - 1)); 0 for fewer than two values. */
+RT s64 sonde_rt_variance(const struct block* b)
+{
+    u64 n = b->count;
+    if (n < 2)
+        return 0;
+    u64 s = b->sum < 0 ? 0 - (u64)b->sum : (u64)b->sum;
+    u64 sum_high, sum_low, squares_high, squares_low;
+    multiply(s, s, &sum_high, &sum_low);
+    /* sum^2 / n, then the difference to the squares, then / (n - 1): each step in 128 by 64 bits. */
+    struct divide d = {sum_high % n, sum_low, n, 0};
+    LOOP(64, divide_step, &d);
+    squares_high = b->squares_high - sum_high / n;
+    squares_low = b->squares_low;
+    if (squares_low < d.quotient)
+        squares_high--;
+    squares_low -= d.quotient;
+    struct divide e = {squares_high % (n - 1), squares_low, n - 1, 0};
+    if (n == 2)
+        return (s64)squares_low;
+    LOOP(64, divide_step, &e);
+    return (s64)e.quotient;
+}

@@ -1,0 +1,241 @@
+/* Strings. Parameters called `slot` are slots (rt.h); `src` is any NUL-terminated memory. */
+#include "rt.h"
+
+/* Copies src; gives its length. */
+RT u64 sonde_rt_copy(u8* slot, const u8* src) { return copy_bounded(slot, sonde_rt_max, src); }
+
+/* Appends src behind the len bytes that are there; gives the new length, cut to what fits. */
+RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
+{
+    len &= MASK;
+    u64 n = copy_bounded(slot + len, sonde_rt_max, src);
+    slot[MASK] = 0;
+    len += n;
+    return len > MASK ? MASK : len;
+}
+
+/* Fills with NULs what follows the string of that length, so that the whole is a key of sonde_rt_max bytes. */
+RT u64 sonde_rt_pad(u8* slot, u64 len)
+{
+    copy_bytes(slot + (len & MASK), sonde_rt_max, sonde_rt_zeros);
+    return 0;
+}
+
+struct compare {
+    const u8* a;
+    const u8* b;
+    s64 result;
+};
+static long compare_step(u64 i, struct compare* c)
+{
+    u8 x = c->a[i & MASK], y = c->b[i & MASK];
+    if (x != y) {
+        c->result = x < y ? -1 : 1;
+        return 1;
+    }
+    return x == 0;
+}
+/* strcmp's sign. */
+RT s64 sonde_rt_compare(const u8* slot_a, const u8* slot_b)
+{
+    struct compare c = {slot_a, slot_b, 0};
+    LOOP(sonde_rt_max, compare_step, &c);
+    return c.result;
+}
+
+/* `length` characters of src from `start` on; nothing where there is nothing. */
+RT u64 sonde_rt_substr(u8* slot, const u8* src_slot, s64 start, s64 length, u64 src_len)
+{
+    slot[0] = 0;
+    if (start < 0 || length <= 0 || (u64)start >= src_len)
+        return 0;
+    if (length > (s64)MASK)
+        length = MASK;
+    u32 size = ((u32)length & MASK) + 1;
+    return copy_bounded(slot, size, src_slot + ((u64)start & MASK));
+}
+
+struct find {
+    const u8* hay;
+    const u8* needle;
+    u64 matched; /* characters of the needle that match at `at` */
+    u64 at;
+    u64 found;
+};
+static long find_step(u64 i, struct find* f)
+{
+    (void)i;
+    u8 n = f->needle[f->matched & MASK];
+    if (n == 0) {
+        f->found = 1;
+        return 1;
+    }
+    u8 h = f->hay[(f->at + f->matched) & (2 * sonde_rt_max - 1)];
+    if (h == n) {
+        f->matched++;
+        return 0;
+    }
+    if (h == 0)
+        return 1;
+    f->at++;
+    f->matched = 0;
+    return f->at >= sonde_rt_max;
+}
+/* 1 if the first contains the second. */
+RT s64 sonde_rt_isinstr(const u8* slot_hay, const u8* slot_needle)
+{
+    struct find f = {slot_hay, slot_needle, 0, 0, 0};
+    LOOP(sonde_rt_max * 16, find_step, &f);
+    return f.found;
+}
+
+struct number {
+    const u8* text;
+    u64 at, value, base, negative, state; /* state: 0 blanks and sign, 1 digits */
+};
+static long number_step(u64 i, struct number* n)
+{
+    (void)i;
+    u8 c = n->text[n->at & MASK];
+    n->at++;
+    if (n->state == 0) {
+        if (c == ' ' || (c >= '\t' && c <= '\r'))
+            return 0;
+        n->state = 1;
+        if (c == '-' || c == '+') {
+            n->negative = c == '-';
+            c = n->text[n->at & MASK];
+            n->at++;
+        }
+        if (c == '0' && (n->base == 0 || n->base == 16) && (n->text[n->at & MASK] | 32) == 'x') {
+            n->base = 16;
+            n->at++;
+            return 0;
+        }
+        if (n->base == 0)
+            n->base = c == '0' ? 8 : 10;
+    }
+    u64 digit = 99;
+    if (c >= '0' && c <= '9')
+        digit = c - '0';
+    else if ((c | 32) >= 'a' && (c | 32) <= 'z')
+        digit = (c | 32) - 'a' + 10;
+    if (digit >= n->base)
+        return 1;
+    n->value = n->value * n->base + digit;
+    return 0;
+}
+/* C's strtol without its errors. */
+RT s64 sonde_rt_strtol(const u8* slot, s64 base)
+{
+    if (base != 0 && (base < 2 || base > 36))
+        return 0;
+    struct number n = {slot, 0, 0, (u64)base, 0, 0};
+    LOOP(sonde_rt_max, number_step, &n);
+    return n.negative ? -(s64)n.value : (s64)n.value;
+}
+
+struct token {
+    const u8* text;
+    const u8* delim;
+    u64 at, begin, end, state; /* state: 0 before the token, 1 in it */
+    u64 d, hit;
+};
+static long delim_step(u64 i, struct token* t)
+{
+    u8 c = t->delim[i & MASK];
+    if (c == 0)
+        return 1;
+    if (c == t->text[t->at & MASK]) {
+        t->hit = 1;
+        return 1;
+    }
+    return 0;
+}
+static long token_step(u64 i, struct token* t)
+{
+    (void)i;
+    if (t->at >= MASK || t->text[t->at & MASK] == 0)
+        return 1;
+    t->hit = 0;
+    LOOP(sonde_rt_max, delim_step, t);
+    if (t->hit && t->state)
+        return 1;
+    if (!t->hit && !t->state) {
+        t->state = 1;
+        t->begin = t->at;
+    }
+    t->at++;
+    return 0;
+}
+/* The next token of the text kept in state_slot behind *position; an input that is not empty replaces the text first. */
+RT s64 sonde_rt_tokenize(u8* slot, u8* state_slot, u64* position, const u8* input, const u8* slot_delim)
+{
+    u8 first = 0;
+    copy_bytes(&first, 1, input);
+    if (first) {
+        copy_bounded(state_slot, sonde_rt_max, input);
+        *position = 0;
+    }
+    struct token t = {state_slot, slot_delim, *position, 0, 0, 0, 0, 0};
+    LOOP(sonde_rt_max, token_step, &t);
+    slot[0] = 0;
+    *position = t.at;
+    if (!t.state)
+        return 0;
+    u32 size = (u32)((t.at - t.begin) & MASK) + 1;
+    return (s64)copy_bounded(slot, size, state_slot + (t.begin & MASK));
+}
+
+struct quote {
+    u8* dst;
+    const u8* src;
+    u64 len, limit, cut;
+};
+static long quote_step(u64 i, struct quote* q)
+{
+    u8 c = q->src[i & MASK];
+    if (c == 0)
+        return 1;
+    if (i >= q->limit || q->len >= MASK - 8) {
+        q->cut = 1;
+        return 1;
+    }
+    u8* dst = q->dst;
+    u64 len = q->len;
+    u8 escaped = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\a' ? 'a' : c == '\b' ? 'b' : c == '\v' ? 'v' : c == '\f' ? 'f' : c == '"' || c == '\\' ? c : 0;
+    if (escaped) {
+        dst[len & MASK] = '\\';
+        dst[(len + 1) & MASK] = escaped;
+        q->len = len + 2;
+    } else if (c >= 0x20 && c < 0x7f) {
+        dst[len & MASK] = c;
+        q->len = len + 1;
+    } else {
+        dst[len & MASK] = '\\';
+        dst[(len + 1) & MASK] = '0' + (c >> 6);
+        dst[(len + 2) & MASK] = '0' + ((c >> 3) & 7);
+        dst[(len + 3) & MASK] = '0' + (c & 7);
+        q->len = len + 4;
+    }
+    return 0;
+}
+/* In double quotes with C's escapes; at most `limit` characters, and "..." behind the quote if that cuts it. */
+RT u64 sonde_rt_quote(u8* slot, const u8* src_slot, s64 limit)
+{
+    struct quote q = {slot, src_slot, 1, limit < 0 ? 0 : (u64)limit, 0};
+    slot[0] = '"';
+    LOOP(sonde_rt_max, quote_step, &q);
+    u64 len = q.len;
+    slot[len & MASK] = '"';
+    slot[(len + 1) & MASK] = 0;
+    len++;
+    if (q.cut) {
+        slot[len & MASK] = '.';
+        slot[(len + 1) & MASK] = '.';
+        slot[(len + 2) & MASK] = '.';
+        slot[(len + 3) & MASK] = 0;
+        len += 3;
+    }
+    return len;
+}

@@ -1,0 +1,171 @@
+// What differs between the two places where handlers run: BPF programs in the kernel, machine code in the host process.
+//
+// The lowering (lower.h) walks HIR once and asks the Target for everything else. Values: a long is an i64; a string is
+// a `ptr` to NUL-terminated memory. Memory that handlers build strings in are slots of 2 x max_string bytes
+// (codegen/rtlib/rt.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "base/source.h"
+#include "codegen/codegen.h"
+#include "frontend/sema/hir.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+// What every function of a module gets besides its arguments.
+struct Environment {
+    llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
+    llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
+    llvm::Value* data = nullptr;       // the data area
+    llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
+    llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
+    llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION)
+    llvm::Value* row = nullptr;        // i32: the probe point's row
+};
+
+// The unit of plan-building that both targets share.
+struct PlanState {
+    const hir::Program& program;
+    const Sources& sources;
+    const CodegenOptions& options;
+    plan::Plan& plan;
+
+    uint32_t add_format(const plan::Format& format);
+    // A place where an error can arise; `range` is what the message calls "near".
+    uint32_t add_site(const std::string& message, Range range);
+};
+
+class Target {
+  public:
+    Target(PlanState& state, const char* module_name);
+    virtual ~Target();
+
+    virtual bool is_bpf() const = 0;
+    // Begins a handler's function and fills the environment; `frame_size` is known only after the body is lowered, so a
+    // BPF frame's claim refers to the map, and a host frame comes as an argument.
+    virtual llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
+                                          bool needs_frame, Environment& env) = 0;
+    // Releases what begin_handler claimed, and returns; the builder then stands nowhere.
+    virtual void end_handler(Environment& env) = 0;
+    // At least that many bytes of frame are needed by one run of some handler.
+    virtual void need_frame(uint64_t size) = 0;
+
+    // ---- output and control
+    // `size` includes the header; a constant when fixed_size.
+    virtual void emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size,
+                             bool fixed_size) = 0;
+
+    // ---- arrays. Keys are in memory as plan.h says.
+    virtual llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) = 0;
+    virtual void array_load_string(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* slot) = 0;
+    // Statuses: nonzero means that the array is full.
+    virtual llvm::Value* array_store_long(Environment& env, const hir::Global& array, llvm::Value* key,
+                                          llvm::Value* value) = 0;
+    virtual llvm::Value* array_store_string(Environment& env, const hir::Global& array, llvm::Value* key,
+                                            llvm::Value* slot) = 0;
+    virtual llvm::Value* array_update(Environment& env, const hir::Global& array, llvm::Value* key,
+                                      llvm::AtomicRMWInst::BinOp op, llvm::Value* value, llvm::Value** old_value) = 0;
+    virtual llvm::Value* array_stat_add(Environment& env, const hir::Global& array, llvm::Value* key,
+                                        llvm::Value* value) = 0;
+    // A pointer to the element's StatsBlock, or to an empty one.
+    virtual llvm::Value* array_stats(Environment& env, const hir::Global& array, llvm::Value* key,
+                                     llvm::Value* scratch) = 0;
+    virtual llvm::Value* array_contains(Environment& env, const hir::Global& array, llvm::Value* key,
+                                        uint64_t slice_mask) = 0;
+    virtual void array_delete(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t slice_mask,
+                              bool all) = 0;
+
+    // ---- foreach. begin gives an opaque iterator; next fills key and value (null: not wanted) and gives an i1.
+    struct ForeachSpec {
+        const hir::Foreach* loop;
+        llvm::Value* limit; // null: none
+        uint64_t slice_mask;
+        llvm::Value* slice_key; // null: none
+    };
+    virtual llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) = 0;
+    virtual llvm::Value* foreach_next(Environment& env, llvm::Value* iterator, llvm::Value* key,
+                                      llvm::Value* value) = 0;
+    virtual void foreach_end(Environment& env, llvm::Value* iterator) = 0;
+    // At the head of a loop: gives the block to go on in; the verifier's own bound leads to `limit`.
+    virtual void loop_head(llvm::BasicBlock* limit) = 0;
+
+    // ---- the current task, time, the point, registers, user memory
+    virtual llvm::Value* task_number(Environment& env,
+                                     const std::string& what) = 0; // pid tid ppid uid euid gid egid cpu
+    virtual void execname(Environment& env, llvm::Value* slot) = 0;
+    virtual llvm::Value* clock(Environment& env,
+                               const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles
+    virtual llvm::Value* user_register(Environment& env, int dwarf_number) = 0;
+    // Reads into memory; the result is nonzero on a fault.
+    virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
+                                     bool user) = 0;
+    virtual llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
+                                          llvm::Value* address) = 0;
+    virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index) = 0;
+    virtual void save_entry_values(Environment& env, const hir::Handler& handler,
+                                   const std::vector<llvm::Value*>& values) = 0;
+
+    // Statistics of array elements are updated where the element is; how is the Lowering's business.
+    virtual void set_stat_add(std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)>) {}
+    // Everything is lowered. Gives what this place cannot do, or "".
+    virtual std::string finish() { return ""; }
+
+    // ---- shared tools
+    llvm::Module& module() { return *module_; }
+    std::unique_ptr<llvm::Module> take_module();
+    llvm::LLVMContext& context() { return *context_; }
+    std::unique_ptr<llvm::LLVMContext> take_context() { return std::move(context_); }
+    llvm::IRBuilder<>& ir() { return ir_; }
+    PlanState& state() { return state_; }
+    uint64_t slot_size() const { return 2ull * state_.options.max_string; }
+    llvm::Type* i64() { return ir_.getInt64Ty(); }
+    llvm::Type* ptr() { return ir_.getPtrTy(); }
+    llvm::Value* number(int64_t value) { return ir_.getInt64(static_cast<uint64_t>(value)); }
+    // A NUL-terminated constant.
+    llvm::Value* literal(const std::string& text);
+    // Read-only zeros, at least `size` of them.
+    llvm::Value* zeros(uint64_t size);
+    // A pointer to the message of an error at `site` (constant table; without the argument), and to the text that pp()
+    // (which 0), pn() (1) or probefunc() (2) give at a row.
+    llvm::Value* site_message(llvm::Value* site);
+    llvm::Value* row_text(llvm::Value* row, uint32_t which);
+    // A routine of codegen/rtlib.
+    llvm::Value* routine(const std::string& name, llvm::Type* result, std::initializer_list<llvm::Value*> args);
+    llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
+    // An alloca at the function's entry.
+    llvm::Value* stack(uint64_t bytes);
+    llvm::DISubprogram* describe(llvm::Function* function, Range range);
+    void locate(Range range); // what is emitted next comes from there
+    // Defines the tables and constants that the routines and the code refer to; after everything is lowered and linked.
+    void define_constants();
+
+  protected:
+    static constexpr uint64_t site_text_bytes = 64, row_text_bytes = 256;
+    llvm::Constant* cells(const std::vector<std::string>& texts, uint64_t cell);
+    PlanState& state_;
+    std::unique_ptr<llvm::LLVMContext> context_;
+    std::unique_ptr<llvm::Module> module_;
+    llvm::IRBuilder<> ir_;
+    llvm::DIBuilder di_;
+    llvm::DICompileUnit* unit_ = nullptr;
+    std::map<FileId, llvm::DIFile*> files_;
+    llvm::DIFile* di_file(FileId file);
+    uint64_t zeros_size_ = 0;
+    std::map<std::string, llvm::GlobalVariable*> literals_;
+};
+
+std::unique_ptr<Target> make_bpf_target(PlanState& state);
+std::unique_ptr<Target> make_host_target(PlanState& state);
+
+} // namespace sonde

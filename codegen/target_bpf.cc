@@ -1,0 +1,567 @@
+// Handlers in the kernel: BPF programs for libbpf, with BTF-defined maps and line information of the script.
+//
+// Helper numbers: include/uapi/linux/bpf.h. Maps are declared to libbpf by debug types: a member `int (*name)[N]` says
+// name = N.
+#include <cstddef>
+
+#include <llvm/IR/InlineAsm.h>
+
+#include "codegen/target.h"
+
+namespace sonde {
+namespace {
+
+enum Helper : uint64_t {
+    map_lookup_elem = 1,
+    map_update_elem = 2,
+    map_delete_elem = 3,
+    ktime_get_ns = 5,
+    get_smp_processor_id = 8,
+    get_current_pid_tgid = 14,
+    get_current_uid_gid = 15,
+    get_current_comm = 16,
+    probe_read_user = 112,
+    probe_read_kernel = 113,
+    probe_read_user_str = 114,
+    ringbuf_output = 130,
+    ringbuf_reserve = 131,
+    ringbuf_submit = 132,
+    ringbuf_query = 134,
+    get_attach_cookie = 174,
+};
+enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, Ringbuf = 27 };
+constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
+constexpr uint32_t frame_slots = 32, claim_tries = 8;
+
+// pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
+constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
+
+class BpfTarget final : public Target {
+  public:
+    explicit BpfTarget(PlanState& state) : Target(state, "bpf") {
+        module_->setTargetTriple("bpfel");
+        module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+        module_->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 4);
+        auto* license = global("_license", llvm::ConstantDataArray::getString(*context_, "GPL", true));
+        license->setSection("license");
+        data_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(ir_.getInt8Ty(), state.plan.data_size), false,
+                                         llvm::GlobalValue::ExternalLinkage, nullptr, "sonde_data");
+        data_->setInitializer(llvm::ConstantAggregateZero::get(data_->getValueType()));
+        data_->setAlignment(llvm::Align(8));
+    }
+
+    bool is_bpf() const override { return true; }
+
+    llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
+                                  bool needs_frame, Environment& env) override {
+        auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
+        auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
+        bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
+        // Sections are unique so that each program keeps its name and its own attach type.
+        function->setSection(uprobe ? "uprobe" : "raw_tracepoint");
+        ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
+        describe(function, handler.range);
+        context_argument_ = function->getArg(0);
+        env.context = context_argument_;
+        env.data = data_;
+        out_ = llvm::BasicBlock::Create(*context_, "out", function);
+        claimed_ = nullptr;
+        probe_ = probe;
+        timed_ = uprobe && state_.options.timing;
+        if (uprobe) {
+            llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
+            go_if(running);
+            if (state_.options.filter_target)
+                filter_target();
+        }
+        if (timed_)
+            started_ = helper(ktime_get_ns, {});
+        const auto& points = state_.plan.probes[probe].points;
+        env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
+        if (points.size() > 1)
+            env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
+        env.frame = llvm::ConstantPointerNull::get(ir_.getPtrTy());
+        if (needs_frame)
+            env.frame = claim();
+        else
+            env.frame = nullptr;
+        return function;
+    }
+
+    void end_handler(Environment&) override {
+        if (claimed_)
+            // A release: everything written to the frame is done.
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, claimed_, number(0), llvm::Align(8),
+                                llvm::AtomicOrdering::SequentiallyConsistent);
+        if (timed_)
+            record_time();
+        ir_.CreateBr(out_);
+        ir_.SetInsertPoint(out_);
+        ir_.CreateRet(ir_.getInt32(0));
+    }
+
+    void need_frame(uint64_t size) override { frame_bytes_ = std::max(frame_bytes_, size); }
+
+    // Everything is lowered: maps get their sizes.
+    void finish_maps() {
+        map("sonde_events", Ringbuf, 0, 0, static_cast<uint32_t>(state_.options.ring_bytes));
+        map("sonde_control", Ringbuf, 0, 0, 256 << 10);
+        if (frames_)
+            map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frame_slots);
+        map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
+            std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
+        if (state_.options.filter_target)
+            map("sonde_targets", Hash, 4, 1, 16384);
+        if (state_.options.timing)
+            map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
+                std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
+        for (const plan::Global& g : state_.plan.globals)
+            if (g.in_kernel)
+                map(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));
+        for (size_t i = 0; i < state_.plan.probes.size(); i++)
+            if (!state_.plan.probes[i].entry_map.empty())
+                map(state_.plan.probes[i].entry_map, LruHash, 16,
+                    static_cast<uint32_t>(8 * state_.program.handlers[i]->entry_values.size()), 65536);
+        di_.finalize();
+    }
+
+    // ---- output
+
+    void emit_record(Environment&, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) override {
+        bool control = type >= plan::Exit;
+        llvm::Value* ring = map_reference(control ? "sonde_control" : "sonde_events");
+        llvm::Value* flags = number(ring_force_wakeup);
+        if (!control) {
+            // Waking the reader is the most expensive part of a print: only when much waits. The runtime looks every
+            // few milliseconds.
+            llvm::Value* waiting = helper(ringbuf_query, {ring, number(0)});
+            flags = ir_.CreateSelect(ir_.CreateICmpUGE(waiting, number(wake_at_bytes)), number(ring_force_wakeup),
+                                     number(ring_no_wakeup));
+        }
+        if (type == plan::RaiseError)
+            count_error();
+        llvm::Value* status = helper(ringbuf_output, {ring, buffer, size, flags});
+        llvm::BasicBlock *lost = block("lost"), *sent = block("sent");
+        ir_.CreateCondBr(ir_.CreateICmpSLT(status, number(0)), lost, sent);
+        ir_.SetInsertPoint(lost);
+        count(offsetof(plan::ProbeCounts, lost));
+        ir_.CreateBr(sent);
+        ir_.SetInsertPoint(sent);
+    }
+
+    // ---- arrays
+
+    llvm::Value* array_load_long(Environment&, const hir::Global& array, llvm::Value* key) override {
+        llvm::Value* result = stack(8);
+        ir_.CreateStore(number(0), result);
+        with_element(array, key,
+                     [&](llvm::Value* element) { ir_.CreateStore(ir_.CreateLoad(i64(), offset(element, 8)), result); });
+        return ir_.CreateLoad(i64(), result);
+    }
+    void array_load_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override {
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        with_element(array, key,
+                     [&](llvm::Value* element) { routine("sonde_rt_copy", i64(), {slot, offset(element, 8)}); });
+    }
+    llvm::Value* array_store_long(Environment&, const hir::Global& array, llvm::Value* key,
+                                  llvm::Value* value) override {
+        return with_created(array, key, [&](llvm::Value* element) { ir_.CreateStore(value, offset(element, 8)); });
+    }
+    llvm::Value* array_store_string(Environment&, const hir::Global& array, llvm::Value* key,
+                                    llvm::Value* slot) override {
+        return with_created(array, key, [&](llvm::Value* element) {
+            helper(115, {offset(element, 8), number(state_.options.max_string), slot});
+        });
+    }
+    llvm::Value* array_update(Environment&, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
+                              llvm::Value* value, llvm::Value** old_value) override {
+        llvm::Value* old = stack(8);
+        ir_.CreateStore(number(0), old);
+        if (op == llvm::AtomicRMWInst::Sub) {
+            op = llvm::AtomicRMWInst::Add;
+            value = ir_.CreateNeg(value);
+        }
+        llvm::Value* status = with_created(array, key, [&](llvm::Value* element) {
+            llvm::Value* before =
+                ir_.CreateAtomicRMW(op, offset(element, 8), value, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+            if (old_value)
+                ir_.CreateStore(before, old);
+        });
+        if (old_value)
+            *old_value = ir_.CreateLoad(i64(), old);
+        return status;
+    }
+    llvm::Value* array_stat_add(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) override {
+        return with_created(array, key,
+                            [&](llvm::Value* element) { stat_add_(offset(element, 8), array.stats, value); });
+    }
+    llvm::Value* array_stats(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) override {
+        // What is not there reads as the empty statistic: zeros.
+        uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
+        llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+        llvm::Value* none = zeros(size + 8);
+        return ir_.CreateSelect(ir_.CreateIsNull(element), none, offset(element, 8));
+    }
+    llvm::Value* array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
+        if (mask != ~0ull)
+            unsupported_ = "`[..., *] in array` in a handler that runs in the kernel is not supported yet";
+        llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+        return ir_.CreateZExt(ir_.CreateIsNotNull(element), i64());
+    }
+    void array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
+        if (all || mask != ~0ull) {
+            unsupported_ =
+                "deleting a whole array or a slice in a handler that runs in the kernel is not supported yet";
+            return;
+        }
+        helper(map_delete_elem, {map_reference(map_name(array)), key});
+    }
+
+    llvm::Value* foreach_begin(Environment&, const ForeachSpec&) override {
+        return llvm::ConstantPointerNull::get(ir_.getPtrTy());
+    }
+    llvm::Value* foreach_next(Environment&, llvm::Value*, llvm::Value*, llvm::Value*) override {
+        return ir_.getFalse();
+    }
+    void foreach_end(Environment&, llvm::Value*) override {}
+
+    // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
+    // MAXACTION ends it.
+    void loop_head(llvm::BasicBlock* limit) override {
+        if (!state_.options.may_goto)
+            return;
+        auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
+        auto* assembly = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
+        llvm::BasicBlock* go = block("go");
+        ir_.CreateCallBr(type, assembly, go, {limit}, {});
+        ir_.SetInsertPoint(go);
+    }
+
+    // ---- the task, time, registers, memory
+
+    llvm::Value* task_number(Environment&, const std::string& what) override {
+        if (what == "pid")
+            return ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32));
+        if (what == "tid")
+            return ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff));
+        if (what == "uid")
+            return ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff));
+        if (what == "gid")
+            return ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32));
+        if (what == "cpu")
+            return ir_.CreateAnd(helper(get_smp_processor_id, {}), number(0xffffffff));
+        return routine("sonde_rt_" + what, i64(), {});
+    }
+    void execname(Environment&, llvm::Value* slot) override { helper(get_current_comm, {slot, number(16)}); }
+    llvm::Value* clock(Environment& env, const std::string& what) override {
+        llvm::Value* now = helper(ktime_get_ns, {});
+        if (what != "gettimeofday_ns")
+            return now;
+        return ir_.CreateAdd(now,
+                             ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
+    }
+    llvm::Value* user_register(Environment& env, int number_) override {
+        if (number_ < 0 || number_ > 16) {
+            unsupported_ = "thread-local variables are not supported yet";
+            return number(0);
+        }
+        auto* load = ir_.CreateLoad(i64(), offset(env.context, register_offsets[number_]));
+        load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
+        return load;
+    }
+    llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address,
+                             bool user) override {
+        if (address->getType()->isPointerTy())
+            return helper(probe_read_kernel, {buffer, number(size), address});
+        return helper(user ? probe_read_user : probe_read_kernel, {buffer, number(size), address});
+    }
+    llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+        // The verifier wants to see the bound where the size is used.
+        if (!llvm::isa<llvm::ConstantInt>(size))
+            size = ir_.CreateAdd(ir_.CreateAnd(ir_.CreateSub(size, number(1)), number(state_.options.max_string - 1)),
+                                 number(1));
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        llvm::Value* got = helper(probe_read_user_str, {slot, size, address});
+        return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
+    }
+
+    // ---- values from a function's entry, under (thread, address of the return address)
+
+    void save_entry_values(Environment& env, const hir::Handler& handler,
+                           const std::vector<llvm::Value*>& values) override {
+        const plan::Probe& probe = state_.plan.probes[probe_];
+        // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
+        // the frame pointer.
+        bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
+        llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
+        llvm::Value* buffer = stack(8 * values.size());
+        for (size_t i = 0; i < values.size(); i++)
+            ir_.CreateStore(values[i], offset(buffer, 8 * i));
+        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), buffer, number(0)});
+    }
+
+    llvm::Value* entry_value(Environment& env, const hir::Handler&, uint32_t index) override {
+        const plan::Probe& probe = state_.plan.probes[probe_];
+        // The return has popped the return address.
+        llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
+        llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(probe.entry_map), saved_key(place)});
+        llvm::Value* result = stack(8);
+        ir_.CreateStore(number(0), result);
+        llvm::BasicBlock *there = block("saved"), *end = block("endsaved");
+        ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
+        ir_.SetInsertPoint(there);
+        ir_.CreateStore(ir_.CreateLoad(i64(), offset(element, 8ull * index)), result);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+        return ir_.CreateLoad(i64(), result);
+    }
+
+    const std::string& unsupported() const { return unsupported_; }
+    // Set by the code generator: statistics are lowered by the Lowering.
+    std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)> stat_add_;
+    void set_stat_add(std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)> add) override {
+        stat_add_ = std::move(add);
+    }
+    std::string finish() override {
+        finish_maps();
+        return unsupported_;
+    }
+
+  private:
+    llvm::GlobalVariable* global(const char* name, llvm::Constant* value) {
+        return new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
+                                        name);
+    }
+    llvm::BasicBlock* block(const char* name) {
+        return llvm::BasicBlock::Create(*context_, name, ir_.GetInsertBlock()->getParent());
+    }
+
+    // Goes on only if the condition holds; otherwise the handler ends.
+    void go_if(llvm::Value* condition) {
+        llvm::BasicBlock* go = block("go");
+        ir_.CreateCondBr(condition, go, out_);
+        ir_.SetInsertPoint(go);
+    }
+
+    llvm::Value* helper(uint64_t which, std::initializer_list<llvm::Value*> args) {
+        return call_helper(which, i64(), args);
+    }
+    llvm::Value* helper_pointer(uint64_t which, std::initializer_list<llvm::Value*> args) {
+        return call_helper(which, ptr(), args);
+    }
+    llvm::Value* call_helper(uint64_t which, llvm::Type* result, std::initializer_list<llvm::Value*> args) {
+        std::vector<llvm::Type*> types;
+        for (llvm::Value* arg : args)
+            types.push_back(arg->getType());
+        auto* type = llvm::FunctionType::get(result, types, false);
+        llvm::Value* callee = ir_.CreateIntToPtr(number(static_cast<int64_t>(which)), ir_.getPtrTy());
+        return ir_.CreateCall(type, callee, std::vector<llvm::Value*>(args));
+    }
+
+    std::string map_name(const hir::Global& array) { return state_.plan.globals[array.index].map; }
+
+    // Referred to before its type is known: defined by finish_maps().
+    llvm::Value* map_reference(const std::string& name) {
+        if (llvm::GlobalVariable* old = module_->getNamedGlobal(name))
+            return old;
+        auto* type = llvm::ArrayType::get(ptr(), 4);
+        auto* out = new llvm::GlobalVariable(*module_, type, false, llvm::GlobalValue::ExternalLinkage,
+                                             llvm::ConstantAggregateZero::get(type), name);
+        out->setSection(".maps");
+        out->setAlignment(llvm::Align(8));
+        return out;
+    }
+
+    void map(const std::string& name, uint32_t type, uint64_t key_size, uint64_t value_size, uint32_t entries) {
+        auto* variable = llvm::cast<llvm::GlobalVariable>(map_reference(name));
+        llvm::DIFile* file = di_file(0);
+        if (!unit_)
+            unit_ = di_.createCompileUnit(llvm::dwarf::DW_LANG_C11, file, "sonde", true, "", 0);
+        auto* integer = di_.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed);
+        llvm::SmallVector<llvm::Metadata*, 4> members;
+        uint64_t at = 0;
+        auto* owner = di_.createStructType(unit_, "", file, 0, 256, 64, llvm::DINode::FlagZero, nullptr,
+                                           di_.getOrCreateArray({}));
+        auto member = [&](const char* title, uint64_t value) {
+            auto* range = di_.getOrCreateSubrange(0, static_cast<int64_t>(value));
+            auto* array = di_.createArrayType(value * 32, 32, integer, di_.getOrCreateArray({range}));
+            members.push_back(di_.createMemberType(owner, title, file, 0, 64, 64, at, llvm::DINode::FlagZero,
+                                                   di_.createPointerType(array, 64)));
+            at += 64;
+        };
+        member("type", type);
+        if (type != Ringbuf) {
+            member("key_size", key_size);
+            member("value_size", value_size);
+        }
+        member("max_entries", entries);
+        auto* structure = di_.createStructType(unit_, "", file, 0, at, 64, llvm::DINode::FlagZero, nullptr,
+                                               di_.getOrCreateArray(members));
+        variable->addDebugInfo(di_.createGlobalVariableExpression(unit_, name, "", file, 0, structure, false));
+    }
+
+    llvm::Value* u32_key(uint32_t value) {
+        llvm::Value* key = stack(8);
+        ir_.CreateStore(ir_.getInt32(value), key);
+        return key;
+    }
+
+    void count(size_t field) {
+        llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_counts"), u32_key(probe_)});
+        llvm::BasicBlock *there = block("count"), *end = block("counted");
+        ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
+        ir_.SetInsertPoint(there);
+        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, field), number(1), llvm::Align(8),
+                            llvm::AtomicOrdering::Monotonic);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+    }
+
+    // More soft errors than MAXERRORS stop all handlers at once.
+    void count_error() {
+        llvm::Value* before =
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, errors)),
+                                number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+        llvm::Value* most = ir_.CreateLoad(i64(), offset(data_, offsetof(plan::SessionWords, max_errors)));
+        llvm::BasicBlock *stop = block("stop"), *end = block("go");
+        ir_.CreateCondBr(ir_.CreateICmpUGE(before, most), stop, end);
+        ir_.SetInsertPoint(stop);
+        ir_.CreateStore(number(plan::Stopping), data_);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+    }
+
+    void filter_target() {
+        llvm::Value* tgid = stack(8);
+        ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32)), ir_.getInt32Ty()),
+                        tgid);
+        go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
+    }
+
+    // A frame slot by compare-and-exchange: handlers are preempted and can sleep, so nothing that belongs to a CPU is
+    // safe.
+    llvm::Value* claim() {
+        frames_ = true;
+        llvm::BasicBlock* claimed = block("claimed");
+        auto saved = ir_.saveIP();
+        ir_.SetInsertPoint(claimed);
+        llvm::PHINode* slot = ir_.CreatePHI(ptr(), claim_tries);
+        ir_.restoreIP(saved);
+        llvm::Value* key = stack(8);
+        llvm::Value* first = ir_.CreateMul(ir_.CreateTrunc(helper(get_smp_processor_id, {}), ir_.getInt32Ty()),
+                                           ir_.getInt32(claim_tries));
+        for (uint32_t i = 0; i < claim_tries; i++) {
+            llvm::Value* index = ir_.CreateURem(ir_.CreateAdd(first, ir_.getInt32(i)), ir_.getInt32(frame_slots));
+            ir_.CreateStore(index, key);
+            llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference("sonde_frames"), key});
+            llvm::BasicBlock *there = block("slot"), *next = block("nextslot");
+            ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, next);
+            ir_.SetInsertPoint(there);
+            auto* exchange = ir_.CreateAtomicCmpXchg(element, number(0), number(1), llvm::Align(8),
+                                                     llvm::AtomicOrdering::SequentiallyConsistent,
+                                                     llvm::AtomicOrdering::SequentiallyConsistent);
+            llvm::Value* free = ir_.CreateICmpEQ(ir_.CreateExtractValue(exchange, 0), number(0));
+            ir_.CreateCondBr(free, claimed, next);
+            slot->addIncoming(element, there);
+            ir_.SetInsertPoint(next);
+        }
+        count(offsetof(plan::ProbeCounts, skipped));
+        ir_.CreateBr(out_);
+        ir_.SetInsertPoint(claimed);
+        claimed_ = slot;
+        return offset(slot, 8);
+    }
+
+    template <typename Body> void with_element(const hir::Global& array, llvm::Value* key, Body body) {
+        llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+        llvm::BasicBlock *there = block("element"), *end = block("endelement");
+        ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
+        ir_.SetInsertPoint(there);
+        body(element);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+    }
+
+    // Looks up, creates what is missing, and runs `body` on the element. Creation inserts zeros only if nobody was
+    // faster, and whoever finds no insertion number gives one: no update can be lost in between. Status 1: the array is
+    // full.
+    template <typename Body> llvm::Value* with_created(const hir::Global& array, llvm::Value* key, Body body) {
+        const plan::Global& global = state_.plan.globals[array.index];
+        llvm::Value* map = map_reference(global.map);
+        llvm::Value* status = stack(8);
+        ir_.CreateStore(number(0), status);
+        llvm::Value* element = helper_pointer(map_lookup_elem, {map, key});
+        llvm::BasicBlock *missing = block("missing"), *numbering = block("numbering"), *have = block("have"),
+                         *full = block("full"), *end = block("endelement");
+        ir_.CreateCondBr(ir_.CreateIsNull(element), missing, have);
+        ir_.SetInsertPoint(missing);
+        helper(map_update_elem, {map, key, zeros(global.value_size), number(1 /* BPF_NOEXIST */)});
+        llvm::Value* again = helper_pointer(map_lookup_elem, {map, key});
+        ir_.CreateCondBr(ir_.CreateIsNull(again), full, numbering);
+        ir_.SetInsertPoint(numbering);
+        llvm::Value* insertion =
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)),
+                                number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+        ir_.CreateAtomicCmpXchg(again, number(0), ir_.CreateAdd(insertion, number(1)), llvm::Align(8),
+                                llvm::AtomicOrdering::SequentiallyConsistent,
+                                llvm::AtomicOrdering::SequentiallyConsistent);
+        ir_.CreateBr(have);
+        ir_.SetInsertPoint(have);
+        llvm::PHINode* value = ir_.CreatePHI(ptr(), 2);
+        value->addIncoming(element, missing->getSinglePredecessor());
+        value->addIncoming(again, numbering);
+        body(value);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(full);
+        ir_.CreateStore(number(1), status);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+        return ir_.CreateLoad(i64(), status);
+    }
+
+    llvm::Value* saved_key(llvm::Value* place) {
+        llvm::Value* key = stack(16);
+        ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
+        ir_.CreateStore(place, offset(key, 8));
+        return key;
+    }
+
+    void record_time() {
+        llvm::Value* spent = ir_.CreateSub(helper(ktime_get_ns, {}), started_);
+        llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), u32_key(probe_)});
+        llvm::BasicBlock *there = block("time"), *end = block("timed");
+        ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
+        ir_.SetInsertPoint(there);
+        auto add = [&](size_t field, llvm::Value* value) {
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, field), value, llvm::Align(8),
+                                llvm::AtomicOrdering::Monotonic);
+        };
+        add(offsetof(plan::ProbeTiming, hits), number(1));
+        add(offsetof(plan::ProbeTiming, total_ns), spent);
+        // Extremes may miss a simultaneous one; they are a report, not a result.
+        for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), ir_.CreateNot(spent)),
+                                    std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
+            llvm::Value* old = ir_.CreateLoad(i64(), offset(row, field));
+            ir_.CreateStore(ir_.CreateSelect(ir_.CreateICmpUGT(value, old), value, old), offset(row, field));
+        }
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+    }
+
+    llvm::GlobalVariable* data_ = nullptr;
+    llvm::Value* context_argument_ = nullptr;
+    llvm::BasicBlock* out_ = nullptr;
+    llvm::Value* claimed_ = nullptr;
+    llvm::Value* started_ = nullptr;
+    bool timed_ = false;
+    bool frames_ = false;
+    uint32_t probe_ = 0;
+    uint64_t frame_bytes_ = 0;
+    std::string unsupported_;
+};
+
+} // namespace
+
+std::unique_ptr<Target> make_bpf_target(PlanState& state) { return std::make_unique<BpfTarget>(state); }
+
+} // namespace sonde

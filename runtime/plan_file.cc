@@ -1,0 +1,180 @@
+// One function lists every field, for writing and for reading alike, so that the two cannot drift.
+#include "runtime/plan_file.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace sonde::plan {
+namespace {
+
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '1', '\n'};
+
+class Writer {
+  public:
+    std::vector<uint8_t> out;
+    template <typename T> void number(T& value) {
+        const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+        out.insert(out.end(), bytes, bytes + sizeof value);
+    }
+    uint64_t count(uint64_t size) {
+        number(size);
+        return size;
+    }
+    void bytes(void* data, uint64_t size) {
+        out.insert(out.end(), static_cast<uint8_t*>(data), static_cast<uint8_t*>(data) + size);
+    }
+    bool ok() const { return true; }
+};
+
+class Reader {
+  public:
+    explicit Reader(std::span<const uint8_t> in) : in_(in) {}
+    template <typename T> void number(T& value) { bytes(&value, sizeof value); }
+    // Bounded by what is left: every element takes at least a byte.
+    uint64_t count(uint64_t) {
+        uint64_t size = 0;
+        number(size);
+        if (size > in_.size())
+            ok_ = false;
+        return ok_ ? size : 0;
+    }
+    void bytes(void* data, uint64_t size) {
+        if (!ok_ || size > in_.size()) {
+            ok_ = false;
+            if (size < 64)
+                std::memset(data, 0, size);
+            return;
+        }
+        std::memcpy(data, in_.data(), size);
+        in_ = in_.subspan(size);
+    }
+    bool ok() const { return ok_; }
+    bool at_end() const { return in_.empty(); }
+
+  private:
+    std::span<const uint8_t> in_;
+    bool ok_ = true;
+};
+
+template <typename A, typename T> void fields(A& a, T& value);
+
+template <typename A> void field(A& a, std::string& text) {
+    text.resize(a.count(text.size()));
+    a.bytes(text.data(), text.size());
+}
+template <typename A> void field(A& a, bool& flag) {
+    uint8_t byte = flag;
+    a.number(byte);
+    flag = byte != 0;
+}
+template <typename A, typename T> void field(A& a, std::vector<T>& list) {
+    list.resize(a.count(list.size()));
+    if constexpr (std::is_same_v<T, uint8_t>) {
+        a.bytes(list.data(), list.size());
+    } else {
+        for (T& item : list) {
+            if (!a.ok())
+                return;
+            fields(a, item);
+        }
+    }
+}
+template <typename A, typename T> void field(A& a, T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+        a.number(value);
+    else
+        fields(a, value);
+}
+template <typename A, typename... T> void all(A& a, T&... values) { (field(a, values), ...); }
+
+template <typename A> void members(A& a, StatsNeeds& v) {
+    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift);
+}
+template <typename A> void members(A& a, Directive& v) {
+    all(a, v.kind, v.conversion, v.flag, v.width_is_arg, v.precision_is_arg, v.width, v.precision, v.text, v.stats);
+}
+template <typename A> void members(A& a, Format& v) { all(a, v.directives); }
+template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
+template <typename A> void members(A& a, Value& v) { all(a, v); }
+template <typename A> void members(A& a, std::string& v) { field(a, v); }
+template <typename A> void members(A& a, Global& v) {
+    all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
+        v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
+}
+template <typename A> void members(A& a, Point& v) {
+    all(a, v.pp, v.pn, v.function, v.path, v.build_id, v.offset, v.entry_offset, v.ref_ctr_offset, v.row);
+}
+template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
+template <typename A> void members(A& a, Probe& v) {
+    all(a, v.name, v.place, v.kind, v.in_kernel, v.symbol, v.entry_program, v.entry_map, v.sleepable, v.order, v.timer,
+        v.frame_size, v.points);
+}
+template <typename A> void members(A& a, Plan& v) {
+    all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
+        v.ring_bytes, v.filter_target, v.timing);
+    all(a, v.globals, v.formats, v.sites, v.rows, v.probes);
+}
+template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
+
+// What the runtime relies on without looking again.
+bool consistent(const Plan& plan) {
+    if (plan.max_string < 8 || plan.max_string > 65536 || (plan.max_string & (plan.max_string - 1)) ||
+        plan.data_size < sizeof(SessionWords) || plan.data_size > (1ull << 30))
+        return false;
+    for (const Global& g : plan.globals) {
+        if (g.type > Value::Stats || g.stats.histogram > StatsNeeds::Linear ||
+            (g.stats.histogram == StatsNeeds::Linear && (g.stats.width <= 0 || g.stats.high <= g.stats.low)))
+            return false;
+        if (g.keys.empty() && g.offset + 8 > plan.data_size)
+            return false;
+        if (!g.keys.empty() &&
+            (g.key_size == 0 || g.key_size > (1 << 20) || g.value_size < 16 || g.value_size > (1 << 20)))
+            return false;
+    }
+    for (const Probe& p : plan.probes)
+        if (p.kind > ProbeKind::Uretprobe || p.frame_size > (64u << 20))
+            return false;
+    return true;
+}
+
+} // namespace
+
+std::vector<uint8_t> save(const Plan& plan) {
+    Writer writer;
+    writer.out.assign(std::begin(magic), std::end(magic));
+    Plan copy = plan;
+    fields(writer, copy);
+    return std::move(writer.out);
+}
+
+Result<Plan> load(std::span<const uint8_t> bytes) {
+    if (bytes.size() < sizeof magic || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
+        return Error("this is no saved plan of this version");
+    Reader reader(bytes.subspan(sizeof magic));
+    Plan plan;
+    fields(reader, plan);
+    if (!reader.ok() || !reader.at_end() || !consistent(plan))
+        return Error("the saved plan is truncated or corrupt");
+    return plan;
+}
+
+Result<void> save_file(const Plan& plan, const std::string& path) {
+    std::vector<uint8_t> bytes = save(plan);
+    return write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Result<Plan> load_file(const std::string& path) {
+    Result<std::string> text = read_file(path);
+    if (!text)
+        return std::move(text).error();
+    Result<Plan> plan = load(std::span(reinterpret_cast<const uint8_t*>(text->data()), text->size()));
+    if (!plan)
+        return std::move(plan).error().in(fmt::format("cannot run `{}`", path));
+    return plan;
+}
+
+} // namespace sonde::plan

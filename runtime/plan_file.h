@@ -1,0 +1,21 @@
+// Saved Plans: `sonde -p4` writes one, `sonde FILE.sonde` runs it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/plan.h"
+
+namespace sonde::plan {
+
+std::vector<uint8_t> save(const Plan& plan);
+// Errors: not a saved plan, another version, truncated or corrupt.
+Result<Plan> load(std::span<const uint8_t> bytes);
+
+Result<void> save_file(const Plan& plan, const std::string& path);
+Result<Plan> load_file(const std::string& path);
+
+} // namespace sonde::plan
