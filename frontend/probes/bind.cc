@@ -177,7 +177,9 @@ std::optional<Place> TargetBinder::result() {
     std::string why;
     std::optional<Place> place = place_at(point_.module->result_location(point_.function), type, why);
     if (!place)
-        return refuse(DiagId::VariableUnavailable, fmt::format("`$return` is not available: {}", why));
+        return refuse(DiagId::VariableUnavailable, why.starts_with("is ")
+                                                       ? fmt::format("`$return` {}", why)
+                                                       : fmt::format("`$return` is not available: {}", why));
     return place;
 }
 

@@ -326,6 +326,12 @@ hir::Expr* TargetBinder::load(const Place& place, Range range) {
     }
     if (!value)
         return nullptr;
+    if (value->kind == hir::ExprKind::ConstLong && !place.bit_size) {
+        auto bits = static_cast<uint64_t>(hir::as<hir::ConstLong>(*value).value);
+        uint64_t unused = 64 - size * 8;
+        bits <<= unused;
+        return number(is_signed ? static_cast<int64_t>(bits) >> unused : static_cast<int64_t>(bits >> unused));
+    }
     if (place.bit_size) {
         int64_t up = 64 - static_cast<int64_t>(place.bit_offset) - static_cast<int64_t>(place.bit_size);
         value = binary(BinaryOp::Shl, value, number(up));

@@ -13,7 +13,7 @@ namespace {
 
 const char* debug_info_advice = "compile it with -g, or install its debug information (the -dbgsym package)";
 
-// "`trace.c`", and how many files at most a message lists.
+// Names that a message proposes at most.
 constexpr size_t max_suggestions = 3;
 
 std::string place_of(DwarfModule& module) { return fmt::format("in `{}`", module.path()); }
