@@ -84,19 +84,22 @@ void Analyzer::drop_uncalled_functions() {
     for (hir::Function* function : program_->functions)
         if (called.count(function))
             kept.push_back(function);
+    std::vector<const ast::Function*> uncalled;
     // By index: looking at a function can bring in library files with more.
     for (size_t i = 0; i < function_entries_.size(); i++) {
         FunctionEntry& entry = function_entries_[i];
         if (diags_.sources().is_tapset(entry.file) || (entry.hir && called.count(entry.hir)))
             continue;
-        if (!options_.unoptimized && !diags_.has_errors())
-            report_once(DiagId::UnusedVariable, entry.ast->name_range,
-                        fmt::format("function `{}` is never called", entry.ast->name));
+        uncalled.push_back(entry.ast);
         if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !depends_on_point(*entry.ast->body)) {
             instantiate(entry);
             build_pending_functions();
         }
     }
+    if (!options_.unoptimized && !diags_.has_errors())
+        for (const ast::Function* function : uncalled)
+            report_once(DiagId::UnusedVariable, function->name_range,
+                        fmt::format("function `{}` is never called", function->name));
     program_->functions = std::move(kept);
 }
 

@@ -68,7 +68,6 @@ class Collector {
         }
     }
 
-  private:
     void statement(const hir::Stmt& stmt) {
         if (stmt.kind == hir::StmtKind::Delete) {
             out.globals.insert(hir::as<hir::Delete>(stmt).global);
@@ -83,6 +82,7 @@ class Collector {
         }
     }
 
+  private:
     std::set<const hir::Expr*> targets_; // written, not read
 };
 
@@ -101,8 +101,8 @@ void Analyzer::analyze_usage() {
     // Of everything that a handler runs, functions included.
     auto touches_of_handler = [&](const hir::Handler& handler) {
         Collector collector;
+        for_each_stmt(*handler.body, [&](const hir::Stmt& stmt) { collector.statement(stmt); });
         for_each_expr(handler, [&](const hir::Expr& expr) { collector.expression(expr); });
-        collector.body(*handler.body);
         Touches all = std::move(collector.out);
         std::vector<hir::Function*> todo(all.callees.begin(), all.callees.end());
         while (!todo.empty()) {
