@@ -403,10 +403,9 @@ int run(const Options& options) {
 
 int parse_options_and_run(int argc, char** argv) {
     Options options;
-    CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF."};
+    CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
+                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT"};
     app.name("sonde");
-    app.usage("Usage: sonde [options] FILE [ARGS]\n       sonde [options] -e SCRIPT [ARGS]\n       sonde [options] "
-              "-l|-L POINT");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
     CLI::Option* script = app.add_option("-e", options.script, "Run this script text");

@@ -27,9 +27,6 @@ extern "C" {
 // Output: `record` is a whole record, RecordHeader first. Print and Warn go to the output in order; control records
 // act.
 void sonde_host_emit(void* session, const void* record, uint64_t size);
-// Fills dst (max_string bytes) with the message of an error at `site` with that argument.
-void sonde_host_site_text(void* session, char* dst, uint32_t site, int64_t argument);
-
 // Arrays, in the kernel's maps or the host's memory alike. `value` excludes the insertion number: int64_t,
 // char[max_string] or a StatsBlock with buckets. Load: 1 if there, else 0 and value is all zero. Store creates (full:
 // HostArrayFull, unless it wraps).
@@ -63,9 +60,6 @@ void sonde_host_execname(char* dst, uint64_t size);
 int64_t sonde_host_monotonic_ns();
 int64_t sonde_host_realtime_ns();
 int64_t sonde_host_cycles();
-void sonde_host_row_text(void* session, char* dst, uint32_t row, uint32_t which); // which: 0 pp, 1 pn, 2 function
-// ctime(): "Mon Oct  2 15:04:05 2026" of epoch seconds, in UTC.
-void sonde_host_ctime(char* dst, uint64_t size, int64_t seconds);
 }
 
 // Name and address of every function above and of memcpy, memmove, memset, memcmp: what the loader binds.

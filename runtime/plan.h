@@ -172,10 +172,8 @@ struct Plan {
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
     uint64_t ring_bytes = 16 << 20;
-    bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
-    bool rows_in_kernel = false;  // BPF map `sonde_rows` wants the rows' texts
-    bool sites_in_kernel = false; // BPF map `sonde_sites` wants the sites' messages
-    bool timing = false;          // -t: BPF map `sonde_timing`
+    bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
+    bool timing = false;        // -t: BPF map `sonde_timing`
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
@@ -200,9 +198,6 @@ struct ProbeCounts {
 };
 struct ProbeTiming {
     uint64_t hits, total_ns, min_biased_ns /* ~min */, max_ns;
-};
-struct RowText {
-    char pp[256], pn[256], function[256];
 };
 
 // Text form for --dump=plan and binary form for -p4 (`sonde FILE.sonde` runs it).

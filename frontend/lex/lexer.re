@@ -1,7 +1,12 @@
 // The lexer. re2c compiles the rules; the text ends with a NUL that serves as sentinel, NULs inside it are bad characters.
+//
+// The script argument `$N` is pasted as characters: its text, together with the name characters right behind the `$N`,
+// is lexed by a lexer of its own, whose tokens all have the place of the `$N`.
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -14,101 +19,157 @@ namespace {
 /*!re2c
     re2c:define:YYCTYPE = "unsigned char";
     re2c:define:YYCURSOR = cursor;
+    re2c:define:YYMARKER = marker;
     re2c:yyfill:enable = 0;
 
     blank = [ \t\r\n\f\v]+;
-    line_comment = ("//" | "#") [^\n\x00]*;
-    name = [A-Za-z_] [A-Za-z0-9_$]*;
-    target = [$@] [A-Za-z_$] [A-Za-z0-9_$]*;
+    word = [A-Za-z_] [A-Za-z0-9_$]*;
+    target = "$" ([A-Za-z_$] [A-Za-z0-9_$]*)? | "@" [A-Za-z_] [A-Za-z0-9_$]*;
     digits = [0-9] [0-9A-Za-z]*;
+    keyword = "probe" | "global" | "private" | "function" | "if" | "else" | "for" | "foreach" | "in" | "limit"
+            | "return" | "delete" | "while" | "break" | "continue" | "next" | "string" | "long" | "try" | "catch";
     operator = "<<<" | ">>>" | "<<=" | ">>=" | "**"
              | "==" | "!=" | "<=" | ">=" | "=~" | "!~" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "^=" | "|=" | ".="
              | "&&" | "||" | "++" | "--" | "->" | "<<" | ">>" | "%(" | "%?" | "%:" | "%)"
              | [-+*/%&|^!~<>=.,;:?(){}\x5b\x5d];
+    plain_string = ["] [^"\\\n\x00]* ["];
 */
-
-bool is_keyword(std::string_view word) {
-    static constexpr std::string_view words[] = {"probe", "global", "private", "function", "if", "else", "for", "foreach", "in",
-        "limit", "return", "delete", "while", "break", "continue", "next", "string", "long", "try", "catch"};
-    for (std::string_view keyword : words)
-        if (word == keyword)
-            return true;
-    return false;
-}
 // clang-format on
+
+// Reads behind a backslash; `at` is in front of the character after it, and not at the end.
+char read_escape(const unsigned char*& at, const unsigned char* end) {
+    unsigned char c = *at++;
+    switch (c) {
+    case 'a':
+        return '\a';
+    case 'b':
+        return '\b';
+    case 't':
+        return '\t';
+    case 'n':
+        return '\n';
+    case 'v':
+        return '\v';
+    case 'f':
+        return '\f';
+    case 'r':
+        return '\r';
+    default:
+        break;
+    }
+    if (c == 'x' && at < end && std::isxdigit(*at)) {
+        int value = 0;
+        for (int i = 0; i < 2 && at < end && std::isxdigit(*at); i++, at++)
+            value = value * 16 + (std::isdigit(*at) ? *at - '0' : (*at | 32) - 'a' + 10);
+        return static_cast<char>(value);
+    }
+    if (c < '0' || c > '7')
+        return static_cast<char>(c);
+    int value = c - '0';
+    for (int i = 0; i < 2 && at < end && *at >= '0' && *at <= '7'; i++)
+        value = value * 8 + (*at++ - '0');
+    return static_cast<char>(value);
+}
+
+// The bytes of the UTF-8 character at `at`, 0 if there is none.
+size_t utf8_length(const unsigned char* at, const unsigned char* end) {
+    size_t length = *at >= 0xf0 && *at < 0xf8 ? 4 : *at >= 0xe0 ? 3 : *at >= 0xc2 ? 2 : 0;
+    if (*at >= 0xf8 || static_cast<size_t>(end - at) < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
 
 class Lexer {
   public:
-    Lexer(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags)
-        : file_(file), args_(args), diags_(diags), text_(sources.text(file)) {
-        begin_ = reinterpret_cast<const unsigned char*>(text_.data());
-        end_ = begin_ + text_.size();
-    }
+    Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags)
+        : file_(file), args_(args), diags_(diags), text_(text),
+          begin_(reinterpret_cast<const unsigned char*>(text.data())), end_(begin_ + text.size()), cursor_(begin_) {}
 
     std::vector<Token> run() {
-        cursor_ = begin_;
         while (next()) {
         }
-        Token end;
-        end.range = range(end_, end_);
-        tokens_.push_back(std::move(end));
         return std::move(tokens_);
     }
 
+    Range end_range() const { return range(end_, end_); }
+
   private:
+    // For the text of argument `number`, which stands at `place`.
+    Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags, Range place,
+          uint16_t number)
+        : Lexer(file, text, args, diags) {
+        place_ = place;
+        argument_ = number;
+    }
+
     Range range(const unsigned char* from, const unsigned char* to) const {
+        if (argument_)
+            return place_;
         return {file_, static_cast<uint32_t>(from - begin_), static_cast<uint32_t>(to - begin_)};
     }
 
-    void add(TokenKind kind, const unsigned char* from, std::string text) {
-        Token token;
+    Token& add(TokenKind kind, const unsigned char* from, std::string text) {
+        Token& token = tokens_.emplace_back();
         token.kind = kind;
+        token.glued = last_end_ == from;
+        token.on_line = newline_;
+        token.argument = argument_;
         token.range = range(from, cursor_);
         token.text = std::move(text);
-        tokens_.push_back(std::move(token));
+        last_end_ = cursor_;
+        newline_ = false;
+        return token;
     }
 
-    std::string spelled(const unsigned char* from) const {
-        return {reinterpret_cast<const char*>(from), static_cast<size_t>(cursor_ - from)};
+    // Adjacent literals are one.
+    void add_string(const unsigned char* start, std::string value) {
+        if (!tokens_.empty() && tokens_.back().kind == TokenKind::String) {
+            tokens_.back().text += value;
+            tokens_.back().range = Range::join(tokens_.back().range, range(start, cursor_));
+            last_end_ = cursor_;
+            return;
+        }
+        add(TokenKind::String, start, std::move(value));
     }
+
+    std::string spelled(const unsigned char* from) const { return {from, cursor_}; }
 
     // One token or blank; false at the end.
     bool next() {
         const unsigned char* start = cursor_;
         const unsigned char* cursor = cursor_;
+        const unsigned char* marker = nullptr;
         // clang-format off
         /*!re2c
-            blank           { cursor_ = cursor; return true; }
-            line_comment    { cursor_ = cursor; return true; }
-            "/*"            { cursor_ = cursor; skip_to("*" "/"); return true; }
-            "%{"            { cursor_ = cursor; return embedded(start); }
-            name            { cursor_ = cursor; return word(start); }
-            "$#"            { cursor_ = cursor; number_of_arguments(start, false); return true; }
-            "@#"            { cursor_ = cursor; number_of_arguments(start, true); return true; }
-            [$@] [0-9]+     { cursor_ = cursor; return argument(start); }
-            target          { cursor_ = cursor; add(TokenKind::Identifier, start, spelled(start)); return true; }
-            digits          { cursor_ = cursor; return number(start); }
-            ["]             { cursor_ = cursor; return string(start); }
-            operator        { cursor_ = cursor; add(TokenKind::Operator, start, spelled(start)); return true; }
-            "\x00"          { return nul(start, cursor); }
-            *               { cursor_ = cursor; return bad(start); }
+            blank        { cursor_ = cursor; return blank(start); }
+            "//" | "#"   { return line_comment(); }
+            "/*"         { cursor_ = cursor; skip_to("*" "/"); return true; }
+            "%{"         { cursor_ = cursor; return embedded(start); }
+            keyword      { cursor_ = cursor; add(TokenKind::Keyword, start, spelled(start)); return true; }
+            word         { cursor_ = cursor; add(TokenKind::Identifier, start, spelled(start)); return true; }
+            [$@] "#"     { cursor_ = cursor; return argument_count(start); }
+            [$@] [0-9]+  { cursor_ = cursor; return argument(start); }
+            target       { cursor_ = cursor; add(TokenKind::Identifier, start, spelled(start)); return true; }
+            digits       { cursor_ = cursor; return number(start); }
+            plain_string { cursor_ = cursor; add_string(start, {start + 1, cursor - 1}); return true; }
+            ["]          { cursor_ = cursor; return string(start); }
+            operator     { cursor_ = cursor; add(TokenKind::Operator, start, spelled(start)); return true; }
+            "\x00"       { if (start == end_) return false; cursor_ = cursor; return bad(start); }
+            *            { cursor_ = cursor; return bad(start); }
         */
         // clang-format on
     }
 
-    bool nul(const unsigned char* start, const unsigned char* after) {
-        if (start >= end_)
-            return false;
-        cursor_ = after;
-        return bad(start);
+    bool blank(const unsigned char* start) {
+        newline_ = newline_ || std::find(start, cursor_, '\n') != cursor_;
+        return true;
     }
 
-    bool bad(const unsigned char* start) {
-        // One message for a run of bad bytes.
-        while (cursor_ < end_ && (*cursor_ >= 0x80 || *cursor_ == 0))
-            cursor_++;
-        std::string what = *start >= 0x20 && *start < 0x7f ? fmt::format("`{}`", static_cast<char>(*start)) : fmt::format("byte 0x{:02x}", *start);
-        diags_.report(DiagId::BadCharacter, range(start, cursor_), fmt::format("no token begins with {}", what));
+    bool line_comment() {
+        cursor_ = std::find(cursor_, end_, '\n');
         return true;
     }
 
@@ -117,10 +178,25 @@ class Lexer {
         cursor_ = at == std::string_view::npos ? end_ : begin_ + at + close.size();
     }
 
+    // One message for a run of bytes that are not ASCII.
+    bool bad(const unsigned char* start) {
+        auto odd = [](unsigned char c) { return c >= 0x80 || c == 0; };
+        if (odd(*start))
+            cursor_ = std::find_if_not(cursor_, end_, odd);
+        size_t length = *start < 0x80 ? *start >= 0x20 && *start != 0x7f : utf8_length(start, end_);
+        std::string what = length ? fmt::format("`{}`", std::string(start, start + length))
+                                  : fmt::format("byte 0x{:02x}", *start);
+        auto report = diags_.report(DiagId::BadCharacter, range(start, cursor_),
+                                    fmt::format("nothing in a script begins with {}", what));
+        if (*start == '\'' || what == "`\u201c`" || what == "`\u201d`" || what == "`\u2018`" || what == "`\u2019`")
+            report.help("a string stands between `\"` and `\"`");
+        return true;
+    }
+
     bool embedded(const unsigned char* start) {
         const unsigned char* body = cursor_;
         skip_to("%}");
-        std::string text(reinterpret_cast<const char*>(body), static_cast<size_t>(cursor_ - body));
+        std::string text(body, cursor_);
         if (text.ends_with("%}"))
             text.resize(text.size() - 2);
         else
@@ -129,49 +205,56 @@ class Lexer {
         return true;
     }
 
-    bool word(const unsigned char* start) {
-        std::string text = spelled(start);
-        add(is_keyword(text) ? TokenKind::Keyword : TokenKind::Identifier, start, std::move(text));
-        return true;
-    }
-
-    void number_of_arguments(const unsigned char* start, bool as_string) {
+    // $# as a number, @# as a string
+    bool argument_count(const unsigned char* start) {
         std::string count = std::to_string(args_.size());
-        if (as_string) {
-            add(TokenKind::String, start, count);
-        } else {
-            add(TokenKind::Number, start, count);
-            tokens_.back().number = static_cast<int64_t>(args_.size());
-        }
+        if (*start == '@')
+            add_string(start, count);
+        else
+            add(TokenKind::Number, start, count).number = static_cast<int64_t>(args_.size());
+        return true;
     }
 
     // $N: the argument's characters as if written here; @N: as a string literal.
     bool argument(const unsigned char* start) {
-        unsigned long which = std::strtoul(spelled(start).c_str() + 1, nullptr, 10);
-        if (which == 0 || which > args_.size()) {
-            diags_.report(DiagId::BadArgument, range(start, cursor_),
-                          fmt::format("`{}`: there {} {} script argument{}", spelled(start), args_.size() == 1 ? "is" : "are",
-                                      args_.size(), args_.size() == 1 ? "" : "s"));
-            add(TokenKind::Number, start, "0");
+        std::string name = spelled(start);
+        unsigned long which = std::strtoul(name.c_str() + 1, nullptr, 10);
+        if (argument_ || which == 0 || which > std::min<size_t>(args_.size(), 999)) {
+            std::string why = argument_      ? "an argument cannot use another one"
+                              : which == 0   ? "arguments are counted from 1"
+                              : which > 999  ? "arguments are counted up to 999"
+                                             : fmt::format("there {} {} script argument{}",
+                                                           args_.size() == 1 ? "is" : "are", args_.size(),
+                                                           args_.size() == 1 ? "" : "s");
+            diags_.report(DiagId::BadArgument, range(start, cursor_), fmt::format("`{}`: {}", name, why));
+            // Something that fits into more places than an error message does.
+            add(*start == '@' ? TokenKind::String : TokenKind::Number, start, *start == '@' ? "" : "0");
             return true;
         }
         const std::string& text = args_[which - 1];
         if (*start == '@') {
-            add_string(start, text);
+            add_string(start, text.substr(0, text.find('\0')));
             return true;
         }
-        // The pasted text has no place of its own: its tokens are where `$N` is.
-        Sources pasted;
-        FileId id = pasted.add("argument", text);
-        std::vector<std::string> none;
-        std::vector<Token> tokens = lex(id, pasted, none, diags_);
-        Range place = range(start, cursor_);
-        for (Token& token : tokens) {
-            if (token.kind == TokenKind::End)
-                break;
-            token.range = place;
-            tokens_.push_back(std::move(token));
+        const unsigned char* behind = cursor_;
+        while (std::isalnum(*cursor_) || *cursor_ == '_')
+            cursor_++;
+        std::string pasted = text + std::string(behind, cursor_);
+        Lexer inner(file_, pasted, args_, diags_, range(start, behind), static_cast<uint16_t>(which));
+        std::vector<Token> tokens = inner.run();
+        for (size_t i = 0; i < tokens.size(); i++) {
+            Token& token = tokens[i];
+            if (i == 0) {
+                token.glued = last_end_ == start;
+                token.on_line = newline_;
+            }
+            if (i == 0 && token.kind == TokenKind::String)
+                add_string(start, std::move(token.text));
+            else
+                tokens_.push_back(std::move(token));
         }
+        last_end_ = cursor_;
+        newline_ = false;
         return true;
     }
 
@@ -182,12 +265,12 @@ class Lexer {
         unsigned long long value = std::strtoull(text.c_str(), &stop, 0);
         if (*stop || errno) {
             auto report = diags_.report(DiagId::BadNumber, range(start, cursor_),
-                                        errno ? fmt::format("`{}` does not fit into 64 bits", text) : fmt::format("`{}` is not a number", text));
-            if (!errno && text.size() > 1 && text[0] == '0' && text[1] != 'x')
+                                        errno ? fmt::format("`{}` does not fit into 64 bits", text)
+                                              : fmt::format("`{}` is not a number", text));
+            if (!errno && text[0] == '0' && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
                 report.help("a leading 0 makes a number octal");
         }
-        add(TokenKind::Number, start, text);
-        tokens_.back().number = static_cast<int64_t>(value);
+        add(TokenKind::Number, start, text).number = static_cast<int64_t>(value);
         return true;
     }
 
@@ -195,83 +278,73 @@ class Lexer {
         std::string value;
         while (true) {
             if (cursor_ >= end_ || *cursor_ == '\n') {
-                diags_.report(DiagId::UnclosedString, range(start, cursor_), "this string has no closing `\"` on its line").help("write a newline as `\\n`");
+                diags_.report(DiagId::UnclosedString, range(start, cursor_), "this string has no closing `\"` on its line")
+                    .help("write a newline as `\\n`");
                 break;
             }
             unsigned char c = *cursor_++;
             if (c == '"')
                 break;
-            if (c == '\\' && cursor_ < end_)
-                value += escape();
-            else
-                value += static_cast<char>(c);
+            value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_) : static_cast<char>(c);
         }
         // A NUL ends a string: nothing behind it could be seen.
-        size_t nul = value.find('\0');
-        if (nul != std::string::npos)
-            value.resize(nul);
-        add_string(start, value);
+        add_string(start, value.substr(0, value.find('\0')));
         return true;
-    }
-
-    void add_string(const unsigned char* start, const std::string& value) {
-        if (!tokens_.empty() && tokens_.back().kind == TokenKind::String) {
-            tokens_.back().text += value; // adjacent literals are one
-            tokens_.back().range = Range::join(tokens_.back().range, range(start, cursor_));
-            return;
-        }
-        add(TokenKind::String, start, value);
-    }
-
-    // Behind a backslash.
-    char escape() {
-        unsigned char c = *cursor_++;
-        switch (c) {
-        case 'a':
-            return '\a';
-        case 'b':
-            return '\b';
-        case 't':
-            return '\t';
-        case 'n':
-            return '\n';
-        case 'v':
-            return '\v';
-        case 'f':
-            return '\f';
-        case 'r':
-            return '\r';
-        case 'x': {
-            int value = 0;
-            for (int i = 0; i < 2 && cursor_ < end_ && std::isxdigit(*cursor_); i++, cursor_++)
-                value = value * 16 + (std::isdigit(*cursor_) ? *cursor_ - '0' : (*cursor_ | 32) - 'a' + 10);
-            return static_cast<char>(value);
-        }
-        default:
-            break;
-        }
-        if (c < '0' || c > '7')
-            return static_cast<char>(c);
-        int value = c - '0';
-        for (int i = 0; i < 2 && cursor_ < end_ && *cursor_ >= '0' && *cursor_ <= '7'; i++)
-            value = value * 8 + (*cursor_++ - '0');
-        return static_cast<char>(value);
     }
 
     FileId file_;
     const std::vector<std::string>& args_;
     Diagnostics& diags_;
     std::string_view text_;
-    const unsigned char* begin_ = nullptr;
-    const unsigned char* end_ = nullptr;
-    const unsigned char* cursor_ = nullptr;
+    const unsigned char *begin_, *end_, *cursor_;
+    const unsigned char* last_end_ = nullptr; // of the last token
+    bool newline_ = true;
+    Range place_;
+    uint16_t argument_ = 0; // not 0: this is the text of that argument, at place_
     std::vector<Token> tokens_;
 };
 
 } // namespace
 
 std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags) {
-    return Lexer(file, sources, args, diags).run();
+    Lexer lexer(file, sources.text(file), args, diags);
+    Token end;
+    end.range = lexer.end_range();
+    end.on_line = true;
+    std::vector<Token> tokens = lexer.run();
+    tokens.push_back(std::move(end));
+    return tokens;
+}
+
+Range range_in_string(Range literal, size_t begin, size_t end, const Sources& sources) {
+    std::string_view text = sources.text(literal);
+    const auto* first = reinterpret_cast<const unsigned char*>(text.data());
+    const unsigned char *at = first, *stop = first + text.size();
+    size_t count = 0; // decoded bytes so far
+    Range found{literal.file, 0, 0};
+    bool inside = false;
+    while (at < stop && count < end) {
+        if (!inside) {
+            // Between two literals are blanks and comments only; give up on anything that could be something else.
+            if (*at != '"' && !std::isspace(*at))
+                return literal;
+            inside = *at++ == '"';
+            continue;
+        }
+        const unsigned char* start = at;
+        unsigned char c = *at++;
+        if (c == '"') {
+            inside = false;
+            continue;
+        }
+        if (c == '\\' && at < stop)
+            read_escape(at, stop);
+        if (count == begin)
+            found.begin = literal.begin + static_cast<uint32_t>(start - first);
+        if (++count == end)
+            found.end = literal.begin + static_cast<uint32_t>(at - first);
+    }
+    return found.end > found.begin && found.begin >= literal.begin && begin < end ? found : literal;
 }
 
 } // namespace sonde

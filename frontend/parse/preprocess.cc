@@ -1,63 +1,79 @@
-// The preprocessor. Macros expand before conditionals are evaluated; a skipped branch is only lexed.
+// The preprocessor. Macros expand before conditionals are evaluated; a branch that is not taken is only lexed.
 #include "frontend/parse/preprocess.h"
 
 #include <fnmatch.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include <string.h>
 
+#include "base/suggest.h"
+
 namespace sonde {
 namespace {
 
-struct Macro {
-    std::vector<std::string> params;
-    bool has_params = false;
-    std::vector<Token> body;
-    Range range;
-};
+constexpr std::string_view systemtap_version = "5.6"; // whose language this is
 
 class Preprocessor {
   public:
-    Preprocessor(const ParseOptions& options, Diagnostics& diags) : options_(options), diags_(diags) {}
+    Preprocessor(const ParseOptions& options, Diagnostics& diags, MacroTable& own)
+        : options_(options), diags_(diags), own_(own) {}
 
-    std::vector<Token> run(std::vector<Token> tokens) {
-        std::vector<Token> expanded;
-        expand(tokens, 0, tokens.size() - 1, expanded, 0, nullptr);
-        expanded.push_back(tokens.back());
-        return expanded;
+    std::vector<Token> run(const std::vector<Token>& tokens) {
+        std::vector<Token> out;
+        out.reserve(tokens.size());
+        expand(tokens, 0, tokens.size() - 1, out, 0, nullptr);
+        out.push_back(tokens.back());
+        return out;
     }
 
   private:
-    using Bindings = std::map<std::string, std::vector<Token>>;
+    using Bindings = std::map<std::string, std::vector<Token>, std::less<>>;
 
-    // Expands tokens [from, to) into out. `depth` bounds macros in macros; `bindings` are a macro body's parameters.
+    // Expands tokens [from, to) into out. `bindings` are the parameters of the macro whose body this is.
     void expand(const std::vector<Token>& in, size_t from, size_t to, std::vector<Token>& out, int depth,
                 const Bindings* bindings) {
-        for (size_t i = from; i < to && !too_much_; i++) {
+        for (size_t i = from; i < to && !stopped_; i++) {
             const Token& token = in[i];
-            if (out.size() > max_preprocessed_tokens) {
-                diags_.report(DiagId::Syntax, token.range, "macro expansion gives too many tokens");
-                too_much_ = true;
-                return;
-            }
-            if (token.kind == TokenKind::Identifier && token.text == "@define") {
-                i = define(in, i, to);
-            } else if (token.is("%(")) {
+            if (token.is("%("))
                 i = conditional(in, i, to, out, depth, bindings);
-            } else if (token.kind == TokenKind::Identifier && token.text[0] == '@') {
-                i = macro_use(in, i, to, out, depth, bindings);
-            } else {
+            else if (token.kind != TokenKind::Identifier || token.text[0] != '@')
                 out.push_back(token);
-            }
+            else if (token.text == "@define")
+                i = define(in, i, to, bindings != nullptr);
+            else
+                i = macro_use(in, i, to, out, depth, bindings);
         }
     }
 
-    // Index of the matching `%)` for the `%(` at `open`, or `to`. Fills in where the top-level %? and %: are.
+    // ---- limits
+
+    bool too_deep(int depth, Range range) {
+        if (depth > max_macro_depth)
+            stop(range, fmt::format("macros and conditionals are nested more than {} deep", max_macro_depth));
+        return stopped_;
+    }
+
+    bool spend(size_t tokens, Range range) {
+        spent_ += tokens;
+        if (spent_ > max_macro_tokens)
+            stop(range, fmt::format("macros give more than {} tokens", max_macro_tokens));
+        return !stopped_;
+    }
+
+    void stop(Range range, const std::string& message) {
+        if (!stopped_)
+            diags_.report(DiagId::Syntax, range, message);
+        stopped_ = true;
+    }
+
+    // ---- macros
+
+    // Index of the `%)` that closes the `%(` at `open`, or `to`. Fills in where the `%?` and the `%:` of this level are.
     static size_t matching(const std::vector<Token>& in, size_t open, size_t to,
                            std::optional<size_t>* then_at = nullptr, std::optional<size_t>* else_at = nullptr) {
         int depth = 0;
@@ -66,129 +82,167 @@ class Preprocessor {
                 depth++;
             else if (in[i].is("%)") && --depth == 0)
                 return i;
-            else if (depth == 1 && in[i].is("%?") && then_at)
+            else if (depth == 1 && in[i].is("%?") && then_at && !*then_at)
                 *then_at = i;
-            else if (depth == 1 && in[i].is("%:") && else_at)
+            else if (depth == 1 && in[i].is("%:") && else_at && !*else_at)
                 *else_at = i;
         }
         return to;
     }
 
-    size_t define(const std::vector<Token>& in, size_t at, size_t to) {
+    // Index of the last token of the definition.
+    size_t define(const std::vector<Token>& in, size_t at, size_t to, bool in_macro) {
+        if (in_macro)
+            diags_.report(DiagId::Syntax, in[at].range, "a macro cannot define a macro");
         size_t i = at + 1;
-        if (i >= to || in[i].kind != TokenKind::Identifier) {
-            diags_.report(DiagId::Syntax, in[at].range, "expected a name after `@define`");
-            return at;
-        }
+        auto got = [&](std::string_view what) {
+            if (i < to)
+                diags_.report(DiagId::Syntax, in[i].range, fmt::format("expected {}, got `{}`", what, in[i].text));
+            else
+                diags_.report(DiagId::Syntax, in[at].range, fmt::format("expected {}, got the end of the text", what));
+            return i < to ? i - 1 : to - 1;
+        };
+        auto is_name = [&] {
+            return i < to && (in[i].kind == TokenKind::Identifier || in[i].kind == TokenKind::Keyword) &&
+                   in[i].text[0] != '@' && in[i].text[0] != '$';
+        };
+        if (!is_name())
+            return got("a macro's name after `@define`");
         std::string name = in[i].text;
         Macro macro;
-        macro.range = in[i].range;
-        i++;
+        macro.range = in[i++].range;
         if (i < to && in[i].is("(")) {
             macro.has_params = true;
-            for (i++; i < to && !in[i].is(")"); i++)
-                if (in[i].kind == TokenKind::Identifier)
-                    macro.params.push_back(in[i].text);
+            do {
+                i++;
+                if (macro.params.empty() && i < to && in[i].is(")"))
+                    break;
+                if (!is_name())
+                    return got("a macro parameter's name");
+                macro.params.push_back(in[i++].text);
+            } while (i < to && in[i].is(","));
+            if (i >= to || !in[i].is(")"))
+                return got("`)` after the macro's parameters");
             i++;
         }
-        if (i >= to || !in[i].is("%(")) {
-            diags_.report(DiagId::Syntax, macro.range, fmt::format("expected `%( body %)` behind `@define {}`", name));
-            return i >= to ? to - 1 : i;
-        }
+        if (i >= to || !in[i].is("%("))
+            return got(fmt::format("`%( body %)` after `@define {}`", name));
         size_t close = matching(in, i, to);
         if (close == to) {
             diags_.report(DiagId::Syntax, in[i].range, "`%(` has no `%)`");
             return to - 1;
         }
         macro.body.assign(in.begin() + static_cast<ptrdiff_t>(i) + 1, in.begin() + static_cast<ptrdiff_t>(close));
-        if (auto [old, fresh] = macros_.try_emplace(name, macro); !fresh)
+        if (auto [old, fresh] = own_.macros.try_emplace(name, macro); !fresh)
             diags_.report(DiagId::Redefinition, macro.range, fmt::format("macro `@{}` is defined twice", name))
                 .note(old->second.range, "first here");
         return close;
     }
 
+    const Macro* find_macro(std::string_view name) const {
+        if (auto found = own_.macros.find(name); found != own_.macros.end())
+            return &found->second;
+        if (!options_.macros)
+            return nullptr;
+        auto found = options_.macros->macros.find(name);
+        return found == options_.macros->macros.end() ? nullptr : &found->second;
+    }
+
+    // Index of the last token of the use. A name that is no macro stays: it is an operator, or unknown to later passes.
     size_t macro_use(const std::vector<Token>& in, size_t at, size_t to, std::vector<Token>& out, int depth,
                      const Bindings* bindings) {
-        std::string name = in[at].text.substr(1);
+        const Token& use = in[at];
+        std::string_view name = std::string_view(use.text).substr(1);
         if (bindings) {
             if (auto bound = bindings->find(name); bound != bindings->end()) {
-                out.insert(out.end(), bound->second.begin(), bound->second.end());
+                if (spend(bound->second.size() + 1, use.range))
+                    out.insert(out.end(), bound->second.begin(), bound->second.end());
                 return at;
             }
         }
-        auto found = macros_.find(name);
-        if (found == macros_.end()) {
-            out.push_back(in[at]);
+        const Macro* macro = find_macro(name);
+        if (!macro) {
+            out.push_back(use);
             return at;
         }
-        const Macro& macro = found->second;
-        if (depth > 100) {
-            diags_.report(DiagId::Syntax, in[at].range, fmt::format("macro `@{}` expands into itself", name));
-            too_much_ = true;
+        if (too_deep(depth + 1, use.range) || !spend(macro->body.size() + 1, use.range))
             return at;
-        }
         Bindings inner;
-        size_t last = at;
-        if (macro.has_params)
-            last = arguments(in, at, to, macro, inner, depth, bindings);
-        std::vector<Token> body;
-        expand(macro.body, 0, macro.body.size(), body, depth + 1, &inner);
-        out.insert(out.end(), body.begin(), body.end());
+        size_t last = macro->has_params ? arguments(in, at, to, *macro, inner, depth, bindings) : at;
+        std::vector<Token> body = macro->body;
+        for (Token& token : body) {
+            token.range = use.range;
+            token.on_line = false;
+        }
+        expand(body, 0, body.size(), out, depth + 1, &inner);
         return last;
     }
 
+    // Index of the `)`, or `at` if the macro is used without arguments.
     size_t arguments(const std::vector<Token>& in, size_t at, size_t to, const Macro& macro, Bindings& inner, int depth,
                      const Bindings* bindings) {
-        size_t i = at + 1;
+        size_t i = at;
         std::vector<std::vector<Token>> args;
-        if (i < to && in[i].is("(")) {
+        if (at + 1 < to && in[at + 1].is("(")) {
             int nesting = 0;
-            size_t start = i + 1;
-            for (; i < to; i++) {
+            size_t start = at + 2;
+            for (i = at + 1; i < to; i++) {
                 if (in[i].is("(") || in[i].is("["))
                     nesting++;
                 else if (in[i].is(")") || in[i].is("]"))
                     nesting--;
-                if ((nesting == 1 && in[i].is(",")) || nesting == 0) {
-                    args.emplace_back();
-                    expand(in, start, i, args.back(), depth + 1, bindings);
+                if (nesting > 0 && !(nesting == 1 && in[i].is(",")))
+                    continue;
+                if (nesting == 0 || in[i].is(",")) {
+                    std::vector<Token>& arg = args.emplace_back();
+                    expand(in, start, i, arg, depth + 1, bindings);
+                    if (!spend(arg.size() + 1, in[at].range))
+                        return i;
                     start = i + 1;
                 }
                 if (nesting == 0)
                     break;
             }
+            if (i == to) {
+                diags_.report(DiagId::Syntax, in[at + 1].range,
+                              fmt::format("`(` has no `)` in the use of macro `{}`", in[at].text));
+                return to - 1;
+            }
             if (macro.params.empty() && args.size() == 1 && args[0].empty())
                 args.clear();
-        } else {
-            i = at;
         }
         if (args.size() != macro.params.size())
             diags_
-                .report(
-                    DiagId::Arity, in[at].range,
-                    fmt::format("macro `{}` takes {} arguments, not {}", in[at].text, macro.params.size(), args.size()))
+                .report(DiagId::Arity, in[at].range,
+                        fmt::format("macro `{}` takes {} argument{}, not {}", in[at].text, macro.params.size(),
+                                    macro.params.size() == 1 ? "" : "s", args.size()))
                 .note(macro.range, "defined here");
         for (size_t n = 0; n < macro.params.size(); n++)
-            inner[macro.params[n]] = n < args.size() ? args[n] : std::vector<Token>{};
+            inner[macro.params[n]] = n < args.size() ? std::move(args[n]) : std::vector<Token>{};
         return i;
     }
 
+    // ---- conditionals
+
+    // Index of the `%)`.
     size_t conditional(const std::vector<Token>& in, size_t at, size_t to, std::vector<Token>& out, int depth,
                        const Bindings* bindings) {
+        if (too_deep(depth + 1, in[at].range))
+            return at;
         std::optional<size_t> then_at, else_at;
         size_t close = matching(in, at, to, &then_at, &else_at);
-        if (close == to || !then_at) {
+        if (close == to || !then_at || (else_at && *else_at < *then_at)) {
             diags_.report(DiagId::Syntax, in[at].range, close == to ? "`%(` has no `%)`" : "`%(` has no `%?`");
             return close == to ? to - 1 : close;
         }
         std::vector<Token> condition;
         expand(in, at + 1, *then_at, condition, depth + 1, bindings);
-        bool value = evaluate(condition, in[at].range);
-        size_t middle = else_at.value_or(close);
-        if (value)
-            expand(in, *then_at + 1, middle, out, depth, bindings);
+        if (stopped_)
+            return close;
+        if (evaluate(condition, in[at].range))
+            expand(in, *then_at + 1, else_at.value_or(close), out, depth + 1, bindings);
         else if (else_at)
-            expand(in, *else_at + 1, close, out, depth, bindings);
+            expand(in, *else_at + 1, close, out, depth + 1, bindings);
         return close;
     }
 
@@ -196,13 +250,26 @@ class Preprocessor {
     bool evaluate(const std::vector<Token>& tokens, Range range) {
         bool any = false, all = true;
         size_t i = 0;
+        auto operand = [&]() -> std::optional<Token> {
+            bool negative = i + 1 < tokens.size() && tokens[i].is("-") && tokens[i + 1].kind == TokenKind::Number;
+            i += negative;
+            if (i >= tokens.size())
+                return std::nullopt;
+            Token token = tokens[i++];
+            if (negative) {
+                token.number = static_cast<int64_t>(0 - static_cast<uint64_t>(token.number));
+                token.text = "-" + token.text;
+            }
+            return token;
+        };
         while (true) {
-            if (i + 3 > tokens.size()) {
-                diags_.report(DiagId::Syntax, range, "expected `operand operator operand` as a condition");
+            std::optional<Token> left = operand(), op = left ? operand() : left, right = op ? operand() : op;
+            if (!right) {
+                Range where = tokens.empty() ? range : Range::join(tokens.front().range, tokens.back().range);
+                diags_.report(DiagId::Syntax, where, "expected `operand operator operand` as a condition");
                 return false;
             }
-            all = compare(tokens[i], tokens[i + 1], tokens[i + 2]) && all;
-            i += 3;
+            all = compare(*left, *op, *right) && all;
             if (i == tokens.size())
                 return any || all;
             if (tokens[i].is("||")) {
@@ -217,7 +284,7 @@ class Preprocessor {
         }
     }
 
-    static bool holds(std::string_view op, int order) {
+    static bool holds(std::string_view op, int64_t order) {
         return op == "=="   ? order == 0
                : op == "!=" ? order != 0
                : op == "<"  ? order < 0
@@ -225,6 +292,7 @@ class Preprocessor {
                : op == ">"  ? order > 0
                             : order >= 0;
     }
+    static int64_t order(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
     bool compare(const Token& left, const Token& op, const Token& right) {
         bool equality = op.is("==") || op.is("!=");
@@ -233,36 +301,66 @@ class Preprocessor {
             return false;
         }
         if (left.kind == TokenKind::Number && right.kind == TokenKind::Number)
-            return holds(op.text, left.number < right.number ? -1 : left.number > right.number);
-        std::optional<std::string> value = operand(left);
-        std::string wanted = right.kind == TokenKind::Identifier && right.text.starts_with("CONFIG_")
-                                 ? operand(right).value_or("")
-                                 : right.text;
-        if (!value) {
-            diags_
-                .report(DiagId::Syntax, left.range, fmt::format("`{}` is nothing that a condition can ask", left.text))
-                .help("kernel_v, kernel_vr, systemtap_v, arch, runtime, systemtap_privilege, guru_mode, CONFIG_*");
+            return holds(op.text, order(left.number, right.number));
+        if (left.kind == TokenKind::String && right.kind == TokenKind::String)
+            return holds(op.text, left.text.compare(right.text));
+        if (left.kind != TokenKind::Identifier) {
+            mismatch(left, right);
             return false;
         }
-        bool pattern = wanted.find_first_of("*?[") != std::string::npos;
-        if (equality && pattern)
-            return (fnmatch(wanted.c_str(), value->c_str(), 0) == 0) == op.is("==");
-        if (pattern)
+        std::optional<std::string> value = known(left);
+        if (!value)
+            return false;
+        if (left.text == "guru_mode") {
+            if (right.kind != TokenKind::Number)
+                mismatch(left, right);
+            return holds(op.text, order(options_.guru, right.number));
+        }
+        bool is_config = left.text.starts_with("CONFIG_");
+        if (is_config && right.kind == TokenKind::Number) {
+            char* end = nullptr;
+            errno = 0;
+            int64_t number = std::strtoll(value->c_str(), &end, 0);
+            // What is no number is different from every number, and neither above nor below one.
+            return value->empty() || *end || errno ? op.is("!=") : holds(op.text, order(number, right.number));
+        }
+        if (is_config && right.kind == TokenKind::Identifier) {
+            std::optional<std::string> other = known(right);
+            return other && holds(op.text, strverscmp(value->c_str(), other->c_str()));
+        }
+        if (right.kind != TokenKind::String) {
+            mismatch(left, right);
+            return false;
+        }
+        if (right.text.find_first_of("*?[") != std::string::npos) {
+            if (equality)
+                return (fnmatch(right.text.c_str(), value->c_str(), 0) == 0) == op.is("==");
             diags_.report(DiagId::Syntax, right.range, fmt::format("`{}` does not go with a pattern", op.text))
                 .help("use `==` or `!=`");
-        return holds(op.text, strverscmp(value->c_str(), wanted.c_str()));
+        }
+        return holds(op.text, strverscmp(value->c_str(), right.text.c_str()));
     }
 
-    std::optional<std::string> operand(const Token& token) const {
-        if (token.kind == TokenKind::String || token.kind == TokenKind::Number)
-            return token.text;
+    static std::string describe(const Token& token) {
+        return token.kind == TokenKind::Number   ? "a number"
+               : token.kind == TokenKind::String ? "a string"
+                                                 : fmt::format("`{}`", token.text);
+    }
+
+    void mismatch(const Token& left, const Token& right) {
+        diags_.report(DiagId::Syntax, right.range,
+                      fmt::format("a condition cannot compare {} with {}", describe(left), describe(right)));
+    }
+
+    // The value of a name.
+    std::optional<std::string> known(const Token& token) {
         const std::string& name = token.text;
         if (name == "kernel_v")
             return options_.kernel_release.substr(0, options_.kernel_release.find('-'));
         if (name == "kernel_vr")
             return options_.kernel_release;
         if (name == "systemtap_v")
-            return "5.6";
+            return std::string(systemtap_version);
         if (name == "arch")
             return options_.arch;
         if (name == "runtime")
@@ -273,24 +371,59 @@ class Preprocessor {
             return options_.guru ? "1" : "0";
         if (name.starts_with("CONFIG_")) {
             auto found = options_.kernel_config.find(name);
-            return found == options_.kernel_config.end() ? "" : found->second;
+            return found == options_.kernel_config.end() ? "undefined" : found->second;
         }
+        diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is nothing that a condition can ask for", name))
+            .suggest(nearest_name(name, {"kernel_v", "kernel_vr", "systemtap_v", "arch", "runtime",
+                                         "systemtap_privilege", "guru_mode"}))
+            .help("kernel_v, kernel_vr, systemtap_v, arch, runtime, systemtap_privilege, guru_mode and CONFIG_*");
         return std::nullopt;
     }
 
     const ParseOptions& options_;
     Diagnostics& diags_;
-    std::map<std::string, Macro> macros_;
-    bool too_much_ = false;
+    MacroTable& own_;
+    size_t spent_ = 0;
+    bool stopped_ = false; // a limit was reached: nothing more is expanded
 };
+
+// String literals that came to stand side by side are one too.
+void join_strings(std::vector<Token>& tokens) {
+    size_t kept = 0;
+    for (size_t i = 0; i < tokens.size(); i++) {
+        if (kept > 0 && tokens[i].kind == TokenKind::String && tokens[kept - 1].kind == TokenKind::String) {
+            tokens[kept - 1].text += tokens[i].text;
+            tokens[kept - 1].range = Range::join(tokens[kept - 1].range, tokens[i].range);
+        } else {
+            if (kept != i)
+                tokens[kept] = std::move(tokens[i]);
+            kept++;
+        }
+    }
+    tokens.resize(kept);
+}
 
 } // namespace
 
 std::vector<Token> preprocess(std::vector<Token> tokens, const ParseOptions& options, Diagnostics& diags) {
-    bool any = false;
+    bool any = options.macros != nullptr;
     for (const Token& token : tokens)
         any = any || token.is("%(") || (token.kind == TokenKind::Identifier && token.text == "@define");
-    return any ? Preprocessor(options, diags).run(std::move(tokens)) : tokens;
+    if (!any)
+        return tokens;
+    MacroTable own;
+    std::vector<Token> out = Preprocessor(options, diags, own).run(tokens);
+    join_strings(out);
+    return out;
+}
+
+void load_macros(FileId file, const Sources& sources, const ParseOptions& options, MacroTable& table,
+                 Diagnostics& diags) {
+    std::vector<Token> tokens = lex(file, sources, {}, diags);
+    std::vector<Token> rest = Preprocessor(options, diags, table).run(tokens);
+    if (rest.size() > 1)
+        diags.report(DiagId::Syntax, rest[0].range,
+                     fmt::format("expected `@define` in a library of macros, got `{}`", rest[0].text));
 }
 
 } // namespace sonde

@@ -350,7 +350,13 @@ class Inference {
     }
 
     ValueType primitive(hir::Intrinsic& call) {
-        const ast::Function& declared = *a_.primitives_.at(&call);
+        auto found = a_.primitives_.find(&call);
+        if (found == a_.primitives_.end()) { // made by the binding of a `$variable`: right as it is
+            for (hir::Expr* arg : call.args)
+                infer(*arg, ValueType::Unknown);
+            return call.type;
+        }
+        const ast::Function& declared = *found->second;
         for (size_t i = 0; i < call.args.size(); i++) {
             ValueType wanted =
                 declared.params[i].type == ast::DeclaredType::String ? ValueType::String : ValueType::Long;

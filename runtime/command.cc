@@ -1,0 +1,86 @@
+#include "runtime/command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+
+namespace sonde {
+
+Result<Command> Command::start(const std::string& command) {
+    // A plain program name is looked up now, so that a mistake is said before anything is attached; the shell does the
+    // rest.
+    bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
+    size_t begin = command.find_first_not_of(" \t");
+    if (begin == std::string::npos)
+        return Error("-c: the command is empty");
+    std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
+    if (plain || first.find_first_of("$`\\\"'*?[~=({") == std::string::npos) {
+        Result<std::string> found = find_in_path(first);
+        if (!found && plain)
+            return std::move(found).error().in(fmt::format("cannot run the command `{}`", first));
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno_error("cannot start the command", errno);
+    Fd reader(ends[0]), writer(ends[1]);
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("cannot start the command", errno);
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        signal(SIGPIPE, SIG_DFL);
+        close(ends[1]);
+        char byte = 0;
+        // End of file instead of a byte: the session ended before it began.
+        if (read(ends[0], &byte, 1) != 1)
+            _exit(0);
+        // A plain command replaces the shell, so that target() is the program itself.
+        std::string text = plain ? "exec " + command : command;
+        execl("/bin/sh", "sh", "-c", text.c_str(), static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    Command out;
+    out.pid_ = pid;
+    out.gate_ = std::move(writer);
+    return out;
+}
+
+void Command::release() {
+    if (gate_.get() < 0)
+        return;
+    ssize_t ignored = write(gate_.get(), "x", 1);
+    (void)ignored;
+    gate_ = Fd();
+}
+
+std::optional<int> Command::poll() {
+    if (!ended_ && pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_)
+        ended_ = true;
+    return ended_ ? std::optional(status_) : std::nullopt;
+}
+
+void Command::terminate() {
+    gate_ = Fd();
+    if (pid_ <= 0 || poll())
+        return;
+    kill(pid_, SIGTERM);
+    // A command that does not listen is killed after two seconds.
+    for (int i = 0; i < 200 && !poll(); i++)
+        usleep(10000);
+    if (!poll()) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, &status_, 0);
+        ended_ = true;
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,36 @@
+// The command given with -c: started stopped, let go when every probe is armed, ended with the session.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace sonde {
+
+class Command {
+  public:
+    // The child exists and waits; its first instruction runs after release(). Errors: not found, no permission.
+    static Result<Command> start(const std::string& command);
+    Command() = default;
+    Command(Command&&) = default;
+    Command& operator=(Command&&) = default;
+
+    pid_t pid() const { return pid_; }
+    void release();
+    // The wait status if it has ended.
+    std::optional<int> poll();
+    // Ends it if it still runs.
+    void terminate();
+
+  private:
+    pid_t pid_ = 0;
+    bool ended_ = false;
+    int status_ = 0;
+    Fd gate_; // written to let the child go
+};
+
+} // namespace sonde

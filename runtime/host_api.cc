@@ -1,0 +1,223 @@
+// What host handlers' code calls (runtime/host_api.h).
+#include "runtime/host_api.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include <sched.h>
+#include <x86intrin.h>
+
+#include "runtime/session_state.h"
+
+namespace sonde {
+namespace {
+
+Session& of(void* session) { return *static_cast<Session*>(session); }
+
+std::string key_of(Session& session, uint32_t global, const void* key) {
+    return {static_cast<const char*>(key), session.plan.globals[global].key_size};
+}
+
+uint64_t payload_size(Session& session, uint32_t global) { return session.plan.globals[global].value_size - 8; }
+
+int64_t realtime_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+// The same arithmetic as codegen/rtlib/stats.c, on a copy.
+void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t value) {
+    plan::StatsBlock block{};
+    std::memcpy(&block, payload.data(), sizeof block);
+    uint64_t biased = static_cast<uint64_t>(value) + (1ull << 63);
+    block.count++;
+    block.sum = static_cast<int64_t>(static_cast<uint64_t>(block.sum) + static_cast<uint64_t>(value));
+    block.max_biased = std::max(block.max_biased, biased);
+    block.min_biased = std::max(block.min_biased, ~biased);
+    uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    unsigned __int128 squares = static_cast<unsigned __int128>(block.squares_high) << 64 | block.squares_low;
+    squares += static_cast<unsigned __int128>(magnitude) * magnitude;
+    block.squares_low = static_cast<uint64_t>(squares);
+    block.squares_high = static_cast<uint64_t>(squares >> 64);
+    std::memcpy(payload.data(), &block, sizeof block);
+    if (needs.histogram == plan::StatsNeeds::None)
+        return;
+    uint64_t bucket = 0;
+    if (needs.histogram == plan::StatsNeeds::Log) {
+        auto bits = static_cast<uint64_t>(magnitude ? 64 - __builtin_clzll(magnitude) : 0);
+        bits = std::min<uint64_t>(bits, 63);
+        bucket = value < 0 ? 64 - bits : 64 + bits;
+    } else if (value >= needs.low) {
+        uint64_t inner = static_cast<uint64_t>(needs.high - needs.low) / static_cast<uint64_t>(needs.width);
+        uint64_t at =
+            (static_cast<uint64_t>(value) - static_cast<uint64_t>(needs.low)) / static_cast<uint64_t>(needs.width);
+        bucket = at > inner ? inner + 2 : at + 1;
+    }
+    size_t place = sizeof block + 8 * bucket;
+    uint64_t count = 0;
+    if (place + 8 > payload.size())
+        return;
+    std::memcpy(&count, payload.data() + place, 8);
+    count++;
+    std::memcpy(payload.data() + place, &count, 8);
+}
+
+} // namespace
+
+extern "C" {
+
+void sonde_host_emit(void* session, const void* record, uint64_t size) {
+    of(session).handle_record(static_cast<const uint8_t*>(record), size);
+}
+
+int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value) {
+    Session& s = of(session);
+    std::string payload;
+    bool there = s.arrays[global]->load(key_of(s, global, key), payload);
+    payload.resize(payload_size(s, global), '\0');
+    std::memcpy(value, payload.data(), payload.size());
+    return there;
+}
+
+int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value) {
+    Session& s = of(session);
+    return s.arrays[global]->store(key_of(s, global, key),
+                                   std::string(static_cast<const char*>(value), payload_size(s, global)));
+}
+
+int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value) {
+    int64_t value = 0;
+    sonde_host_array_load(session, global, key, &value);
+    *old_value = value;
+    value = static_cast<int64_t>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));
+    return sonde_host_array_store(session, global, key, &value);
+}
+
+int64_t sonde_host_array_stat_add(void* session, uint32_t global, const void* key, int64_t value) {
+    Session& s = of(session);
+    std::string name = key_of(s, global, key), payload;
+    s.arrays[global]->load(name, payload);
+    payload.resize(payload_size(s, global), '\0');
+    add_to_stats(payload, s.plan.globals[global].stats, value);
+    return s.arrays[global]->store(name, payload);
+}
+
+void sonde_host_array_delete(void* session, uint32_t global, const void* key) {
+    Session& s = of(session);
+    s.arrays[global]->erase(key_of(s, global, key));
+}
+
+void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
+    Session& s = of(session);
+    for (const ArrayElement& element : s.arrays[global]->snapshot())
+        if (matches_slice(s.plan.globals[global], s.plan.max_string, element.key, mask, slice))
+            s.arrays[global]->erase(element.key);
+}
+
+int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
+    Session& s = of(session);
+    std::string payload;
+    if (mask == ~0ull)
+        return s.arrays[global]->load(key_of(s, global, slice), payload);
+    for (const ArrayElement& element : s.arrays[global]->snapshot())
+        if (matches_slice(s.plan.globals[global], s.plan.max_string, element.key, mask, slice))
+            return 1;
+    return 0;
+}
+
+void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
+    Session& s = of(session);
+    Session::Iterator& iterator = s.iterators.emplace_back();
+    iterator.global = &s.plan.globals[spec->global];
+    iterator.elements = s.arrays[spec->global]->snapshot();
+    if (spec->slice_mask)
+        std::erase_if(iterator.elements, [&](const ArrayElement& element) {
+            return !matches_slice(*iterator.global, s.plan.max_string, element.key, spec->slice_mask, spec->slice_key);
+        });
+    sort_elements(*iterator.global, s.plan.max_string, *spec, iterator.elements);
+    iterator.end = iterator.elements.size();
+    if (spec->limit >= 0)
+        iterator.end = std::min(iterator.end, static_cast<size_t>(spec->limit));
+    return &iterator;
+}
+
+int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
+    auto& iterator = *static_cast<Session::Iterator*>(opaque);
+    if (iterator.next >= iterator.end)
+        return 0;
+    const ArrayElement& element = iterator.elements[iterator.next++];
+    std::memcpy(key, element.key.data(), element.key.size());
+    if (value)
+        std::memcpy(value, element.payload.data(), element.payload.size());
+    return 1;
+}
+
+void sonde_host_foreach_end(void*) {}
+
+char* sonde_host_push_frame(void* session, uint64_t size) { return of(session).push_frame(size); }
+void sonde_host_pop_frame(void* session, char* frame) { of(session).pop_frame(frame); }
+
+int64_t sonde_host_pid() { return getpid(); }
+int64_t sonde_host_tid() { return syscall(SYS_gettid); }
+int64_t sonde_host_ppid() { return getppid(); }
+int64_t sonde_host_uid() { return getuid(); }
+int64_t sonde_host_euid() { return geteuid(); }
+int64_t sonde_host_gid() { return getgid(); }
+int64_t sonde_host_egid() { return getegid(); }
+int64_t sonde_host_cpu() { return sched_getcpu(); }
+void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
+int64_t sonde_host_monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+int64_t sonde_host_realtime_ns() { return realtime_ns(); }
+int64_t sonde_host_cycles() { return static_cast<int64_t>(__rdtsc()); }
+
+} // extern "C"
+
+const HostSymbol* host_symbols(unsigned long* count) {
+#define SYMBOL(name) {#name, reinterpret_cast<void*>(name)}
+    static const HostSymbol symbols[] = {
+        SYMBOL(sonde_host_emit),
+        SYMBOL(sonde_host_array_load),
+        SYMBOL(sonde_host_array_store),
+        SYMBOL(sonde_host_array_add),
+        SYMBOL(sonde_host_array_stat_add),
+        SYMBOL(sonde_host_array_delete),
+        SYMBOL(sonde_host_array_delete_slice),
+        SYMBOL(sonde_host_array_contains_slice),
+        SYMBOL(sonde_host_foreach_begin),
+        SYMBOL(sonde_host_foreach_next),
+        SYMBOL(sonde_host_foreach_end),
+        SYMBOL(sonde_host_push_frame),
+        SYMBOL(sonde_host_pop_frame),
+        SYMBOL(sonde_host_pid),
+        SYMBOL(sonde_host_tid),
+        SYMBOL(sonde_host_ppid),
+        SYMBOL(sonde_host_uid),
+        SYMBOL(sonde_host_euid),
+        SYMBOL(sonde_host_gid),
+        SYMBOL(sonde_host_egid),
+        SYMBOL(sonde_host_cpu),
+        SYMBOL(sonde_host_execname),
+        SYMBOL(sonde_host_monotonic_ns),
+        SYMBOL(sonde_host_realtime_ns),
+        SYMBOL(sonde_host_cycles),
+        SYMBOL(memcpy),
+        SYMBOL(memmove),
+        SYMBOL(memset),
+        SYMBOL(memcmp),
+    };
+#undef SYMBOL
+    *count = std::size(symbols);
+    return symbols;
+}
+
+} // namespace sonde

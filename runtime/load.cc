@@ -1,0 +1,139 @@
+// Loading through libbpf.
+#include "runtime/load.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/verifier_log.h"
+
+namespace sonde {
+namespace {
+
+constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF_TRACE_UPROBE_MULTI, 6.6
+
+// libbpf talks through one function of the process; what it says is kept while a load runs.
+thread_local std::string* libbpf_log = nullptr;
+
+int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
+    if (level == LIBBPF_DEBUG || !libbpf_log)
+        return 0;
+    char line[16384];
+    int size = std::vsnprintf(line, sizeof line, format, args);
+    libbpf_log->append(line, static_cast<size_t>(std::min<int>(std::max(size, 0), sizeof line - 1)));
+    return size;
+}
+
+// Where `sonde_data` lies in .bss.
+std::optional<uint64_t> data_offset(const std::vector<uint8_t>& object) {
+    elf_version(EV_CURRENT);
+    std::vector<uint8_t> copy = object;
+    Elf* elf = elf_memory(reinterpret_cast<char*>(copy.data()), copy.size());
+    std::optional<uint64_t> found;
+    for (Elf_Scn* section = nullptr; elf && (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
+            continue;
+        Elf_Data* data = elf_getdata(section, nullptr);
+        for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
+            GElf_Sym symbol;
+            if (!gelf_getsym(data, static_cast<int>(i), &symbol))
+                continue;
+            const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+            if (name && std::strcmp(name, "sonde_data") == 0)
+                found = symbol.st_value;
+        }
+    }
+    elf_end(elf);
+    return found;
+}
+
+} // namespace
+
+KernelObject::~KernelObject() {
+    if (memory_)
+        munmap(memory_, mapped_);
+    bpf_object__close(object_);
+}
+
+int KernelObject::map_fd(const std::string& name) const {
+    bpf_map* map = bpf_object__find_map_by_name(object_, name.c_str());
+    return map ? bpf_map__fd(map) : -1;
+}
+
+int KernelObject::program_fd(const std::string& name) const {
+    bpf_program* program = bpf_object__find_program_by_name(object_, name.c_str());
+    return program ? bpf_program__fd(program) : -1;
+}
+
+Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, bool multi) {
+    std::string log;
+    libbpf_log = &log;
+    struct Restore {
+        ~Restore() { libbpf_log = nullptr; }
+    } restore;
+    libbpf_set_print(keep_log);
+
+    std::unique_ptr<KernelObject> out(new KernelObject());
+    bpf_object_open_opts open_options{};
+    open_options.sz = sizeof open_options;
+    open_options.object_name = "sonde";
+    out->object_ = bpf_object__open_mem(plan.bpf_object.data(), plan.bpf_object.size(), &open_options);
+    if (!out->object_)
+        return Error(fmt::format("internal: libbpf cannot read the object: {}", log));
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, out->object_) {
+        if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE && multi)
+            bpf_program__set_expected_attach_type(program, uprobe_multi_type);
+    }
+    if (int failed = bpf_object__load(out->object_)) {
+        int err = -failed;
+        if (err == EPERM || err == EACCES) {
+            std::string why = explain_permission();
+            // EACCES is the verifier's answer too.
+            if (why.find("CAP_") != std::string::npos || log.find("BEGIN PROG LOAD LOG") == std::string::npos)
+                return Error(why, err);
+        }
+        size_t begin = log.find("BEGIN PROG LOAD LOG"), end = log.find("END PROG LOAD LOG");
+        if (begin != std::string::npos) {
+            if (const char* verbose = std::getenv("SONDE_VERIFIER_LOG"))
+                std::fprintf(stderr, "%s%s\n", verbose, log.c_str());
+            begin = log.find('\n', begin);
+            return Error(explain_verifier_log(
+                             log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
+                         err);
+        }
+        return Error(fmt::format("the kernel does not load the handlers: {} ({})", std::strerror(err),
+                                 log.substr(0, log.find('\n'))),
+                     err);
+    }
+    std::optional<uint64_t> offset = data_offset(plan.bpf_object);
+    bpf_map* map = nullptr;
+    bpf_object__for_each_map(map, out->object_) {
+        if (!offset || !std::strstr(bpf_map__name(map), ".bss"))
+            continue;
+        // libbpf's own mapping is the kernel's only through skeletons; this one is in every version.
+        out->mapped_ = bpf_map__value_size(map);
+        void* memory = mmap(nullptr, out->mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+        if (memory == MAP_FAILED)
+            return errno_error("cannot map the script's globals", errno);
+        out->memory_ = memory;
+        if (*offset + plan.data_size <= out->mapped_)
+            out->data_ = static_cast<char*>(memory) + *offset;
+    }
+    if (!out->data_)
+        return Error("internal: the object has no data area");
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,38 @@
+// The BPF object in the kernel: opened, sized, verified, with its maps at hand. libbpf is wrapped here and in attach/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/plan.h"
+
+struct bpf_object;
+struct bpf_link;
+
+namespace sonde {
+
+class KernelObject {
+  public:
+    // `multi`: programs on user space are loaded for uprobe_multi links. Errors: missing capabilities, by name; a
+    // verifier's refusal with the script's line.
+    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, bool multi);
+    ~KernelObject();
+    KernelObject(const KernelObject&) = delete;
+    KernelObject& operator=(const KernelObject&) = delete;
+
+    char* data() const { return data_; }           // `sonde_data`, mapped
+    int map_fd(const std::string& name) const;     // -1: no such map
+    int program_fd(const std::string& name) const; // -1: no such program
+    bpf_object* object() const { return object_; }
+
+  private:
+    KernelObject() = default;
+    bpf_object* object_ = nullptr;
+    void* memory_ = nullptr; // the mapping that data_ lies in
+    size_t mapped_ = 0;
+    char* data_ = nullptr;
+};
+
+} // namespace sonde

@@ -1,0 +1,142 @@
+// What the end of a session says: globals that nobody read, errors, losses, times.
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/histogram.h"
+#include "runtime/session_state.h"
+
+namespace sonde {
+namespace {
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            out += '\\';
+        if (c == '\n')
+            out += "\\n";
+        else
+            out += c;
+    }
+    return out + "\"";
+}
+
+std::string string_at(const char* bytes, size_t size) { return {bytes, strnlen(bytes, size)}; }
+
+// A value as `name=value`, or a statistic as its extractors and its histogram.
+std::string render(const plan::Global& global, const std::string& name, const char* payload, uint32_t max_string) {
+    if (global.type == plan::Value::String)
+        return fmt::format("{}={}\n", name, quoted(string_at(payload, max_string)));
+    if (global.type == plan::Value::Long) {
+        int64_t value = 0;
+        std::memcpy(&value, payload, sizeof value);
+        return fmt::format("{}={}\n", name, value);
+    }
+    std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + global.stats.buckets());
+    std::memcpy(words.data(), payload, words.size() * 8);
+    plan::StatsBlock block{};
+    std::memcpy(&block, words.data(), sizeof block);
+    StatsView view{&block, words.data() + sizeof block / 8};
+    if (block.count == 0)
+        return fmt::format("{} @count=0\n", name);
+    std::string out = fmt::format("{} @count={} @min={} @max={} @sum={} @avg={}\n", name, block.count, view.min(),
+                                  view.max(), block.sum, view.avg());
+    if (global.stats.buckets())
+        out += render_histogram(global.stats, view.buckets);
+    return out;
+}
+
+} // namespace
+
+void Session::print_global(const plan::Global& global, size_t index) {
+    if (global.keys.empty()) {
+        output.write(render(global, global.name, data + global.offset, plan.max_string));
+        return;
+    }
+    std::vector<ArrayElement> elements = arrays[index]->snapshot();
+    // By value, largest first.
+    HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, -1, 0, nullptr};
+    sort_elements(global, plan.max_string, order, elements);
+    for (const ArrayElement& element : elements) {
+        std::string keys;
+        size_t at = 0;
+        for (plan::Value key : global.keys) {
+            keys += keys.empty() ? "" : ",";
+            if (key == plan::Value::String) {
+                keys += quoted(string_at(element.key.data() + at, plan.max_string));
+                at += plan.max_string;
+            } else {
+                int64_t value = 0;
+                std::memcpy(&value, element.key.data() + at, 8);
+                keys += std::to_string(value);
+                at += 8;
+            }
+        }
+        output.write(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string));
+    }
+}
+
+void Session::print_globals() {
+    if (options.suppress_auto_print)
+        return;
+    for (size_t i = 0; i < plan.globals.size(); i++)
+        if (plan.globals[i].auto_print)
+            print_global(plan.globals[i], i);
+}
+
+uint64_t Session::skipped_probes() {
+    uint64_t skipped = 0;
+    if (!kernel)
+        return 0;
+    int counts = kernel->map_fd("sonde_counts");
+    for (uint32_t i = 0; i < plan.probes.size(); i++) {
+        plan::ProbeCounts row{};
+        if (bpf_map_lookup_elem(counts, &i, &row) == 0)
+            skipped += row.skipped;
+    }
+    return skipped;
+}
+
+void Session::report() {
+    uint64_t skipped = 0;
+    if (kernel) {
+        int counts = kernel->map_fd("sonde_counts");
+        for (uint32_t i = 0; i < plan.probes.size(); i++) {
+            plan::ProbeCounts row{};
+            if (bpf_map_lookup_elem(counts, &i, &row) != 0)
+                continue;
+            skipped += row.skipped;
+            if (row.lost)
+                std::fprintf(stderr, "WARNING: %llu events lost at %s: the buffer was full\n",
+                             static_cast<unsigned long long>(row.lost), plan.probes[i].place.c_str());
+            if (row.skipped)
+                std::fprintf(stderr, "WARNING: %llu hits skipped at %s: no scratch memory was free\n",
+                             static_cast<unsigned long long>(row.skipped), plan.probes[i].place.c_str());
+        }
+    }
+    if (words->errors || skipped)
+        std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
+                     static_cast<unsigned long long>(words->errors), static_cast<unsigned long long>(skipped));
+    if (!options.timing || !kernel)
+        return;
+    int timing = kernel->map_fd("sonde_timing");
+    std::fprintf(stderr, "----- probe hit report:\n");
+    for (uint32_t i = 0; i < plan.probes.size(); i++) {
+        const plan::Probe& probe = plan.probes[i];
+        plan::ProbeTiming row{};
+        if (!probe.in_kernel || bpf_map_lookup_elem(timing, &i, &row) != 0)
+            continue;
+        unsigned long long least = row.hits ? ~row.min_biased_ns : 0, mean = row.hits ? row.total_ns / row.hits : 0;
+        std::fprintf(stderr, "%s, (%s), hits: %llu, ns: %llumin/%lluavg/%llumax, points: %zu\n",
+                     probe.points.empty() ? "" : probe.points[0].pn.c_str(), probe.place.c_str(),
+                     static_cast<unsigned long long>(row.hits), least, mean,
+                     static_cast<unsigned long long>(row.max_ns), probe.points.size());
+    }
+}
+
+} // namespace sonde

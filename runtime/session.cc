@@ -1,0 +1,378 @@
+// A session from beginning to end: one readable function, run_session(), and its steps.
+#include "runtime/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "runtime/attach/attach.h"
+#include "runtime/command.h"
+#include "runtime/session_state.h"
+
+namespace sonde {
+namespace {
+
+constexpr int poll_ms = 10; // events wait at most that long: handlers wake nobody for a few of them
+
+int handle_ring_record(void* session, void* record, size_t size) {
+    static_cast<Session*>(session)->handle_record(static_cast<const uint8_t*>(record), size);
+    return 0;
+}
+
+// Both rings. Control records are looked at first, so that a flood of prints cannot delay an exit().
+class Rings {
+  public:
+    Rings() = default;
+    ~Rings() {
+        ring_buffer__free(events_);
+        ring_buffer__free(control_);
+    }
+    Rings(const Rings&) = delete;
+    Rings& operator=(const Rings&) = delete;
+
+    Result<void> open(Session& session) {
+        session_ = &session;
+        events_ = ring_buffer__new(session.kernel->map_fd("sonde_events"), handle_ring_record, &session, nullptr);
+        control_ = ring_buffer__new(session.kernel->map_fd("sonde_control"), handle_ring_record, &session, nullptr);
+        if (!events_ || !control_)
+            return errno_error("cannot map the ring buffers", errno);
+        return {};
+    }
+    void drain() {
+        if (!session_)
+            return;
+        session_->error_counted_in_kernel = true;
+        ring_buffer__consume(events_);
+        ring_buffer__consume(control_);
+        session_->error_counted_in_kernel = false;
+    }
+    int event_fd() const { return events_ ? ring_buffer__epoll_fd(events_) : -1; }
+    int control_fd() const { return control_ ? ring_buffer__epoll_fd(control_) : -1; }
+
+  private:
+    Session* session_ = nullptr;
+    ring_buffer* events_ = nullptr;
+    ring_buffer* control_ = nullptr;
+};
+
+int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+class Timers {
+  public:
+    explicit Timers(const plan::Plan& plan) {
+        for (const plan::Probe& probe : plan.probes)
+            if (probe.kind == plan::ProbeKind::Timer)
+                timers_.push_back({&probe, 0});
+    }
+    void start() {
+        for (Timer& timer : timers_)
+            timer.next = now_ns() + interval(*timer.probe);
+    }
+    // Nanoseconds until the next one; `most` if there is none before.
+    int64_t until_next(int64_t most) const {
+        int64_t least = most, now = now_ns();
+        for (const Timer& timer : timers_)
+            least = std::min(least, std::max<int64_t>(0, timer.next - now));
+        return least;
+    }
+    // The timer that is due longest, or null. It is set for its next time; times that were missed are not made up for.
+    const plan::Probe* take_due() {
+        int64_t now = now_ns();
+        Timer* due = nullptr;
+        for (Timer& timer : timers_)
+            if (timer.next <= now && (!due || timer.next < due->next))
+                due = &timer;
+        if (!due)
+            return nullptr;
+        due->next = std::max(due->next + interval(*due->probe), now);
+        return due->probe;
+    }
+
+  private:
+    struct Timer {
+        const plan::Probe* probe;
+        int64_t next;
+    };
+    int64_t interval(const plan::Probe& probe) {
+        auto base = static_cast<int64_t>(probe.timer.interval_ns);
+        if (probe.timer.random_ns) {
+            auto spread = static_cast<int64_t>(probe.timer.random_ns);
+            base += std::uniform_int_distribution<int64_t>(-spread, spread)(random_);
+        }
+        return std::max<int64_t>(base, 1000);
+    }
+    std::vector<Timer> timers_;
+    std::mt19937_64 random_{std::random_device{}()};
+};
+
+void fill_data(Session& session) {
+    const plan::Plan& plan = session.plan;
+    timespec real{}, mono{};
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    session.words->realtime_offset_ns = (real.tv_sec - mono.tv_sec) * 1000000000ll + real.tv_nsec - mono.tv_nsec;
+    session.words->max_errors = plan.max_errors;
+    session.words->max_action = plan.max_action;
+    for (const plan::Global& global : plan.globals) {
+        if (!global.keys.empty())
+            continue;
+        char* place = session.data + global.offset;
+        if (global.type == plan::Value::Long)
+            std::memcpy(place, &global.initial_long, 8);
+        else if (global.type == plan::Value::String)
+            std::snprintf(place, plan.max_string, "%s", global.initial_string.c_str());
+    }
+}
+
+Result<void> prepare(Session& session, bool multi) {
+    const plan::Plan& plan = session.plan;
+    if (!plan.bpf_object.empty()) {
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, multi);
+        if (!kernel)
+            return std::move(kernel).error();
+        session.kernel = *std::move(kernel);
+        session.data = session.kernel->data();
+    } else {
+        // Slack behind the last string, as in the kernel's data area.
+        session.own_data.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
+        session.data = reinterpret_cast<char*>(session.own_data.data());
+    }
+    session.words = reinterpret_cast<plan::SessionWords*>(session.data);
+    fill_data(session);
+    if (!plan.host_object.empty()) {
+        Result<HostObject> object = HostObject::load(plan.host_object);
+        if (!object)
+            return std::move(object).error();
+        session.host_object = *std::move(object);
+    }
+    for (const plan::Global& global : plan.globals) {
+        if (global.keys.empty())
+            session.arrays.push_back(nullptr);
+        else if (global.in_kernel)
+            session.arrays.push_back(make_kernel_array(global, session.kernel->map_fd(global.map), session.words));
+        else
+            session.arrays.push_back(make_host_array(global));
+    }
+    return {};
+}
+
+// A begin, end, error or timer handler, wherever it lives.
+void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
+    rings.drain();
+    // A handler may run more statements here than in the kernel, where others wait for it (MAXACTION_INTERRUPTIBLE).
+    session.words->max_action = 10 * session.plan.max_action;
+    if (probe.in_kernel) {
+        uint64_t context[8] = {};
+        bpf_test_run_opts run{};
+        run.sz = sizeof run;
+        run.ctx_in = context;
+        run.ctx_size_in = sizeof context;
+        int failed = bpf_prog_test_run_opts(session.kernel->program_fd(probe.symbol), &run);
+        if (failed)
+            std::fprintf(stderr, "WARNING: cannot run the handler at %s: %s\n", probe.place.c_str(),
+                         std::strerror(-failed));
+    } else {
+        session.run_host_handler(probe);
+    }
+    session.words->max_action = session.plan.max_action;
+    rings.drain();
+}
+
+void run_all(Session& session, Rings& rings, plan::ProbeKind kind) {
+    std::vector<const plan::Probe*> probes;
+    for (const plan::Probe& probe : session.plan.probes)
+        if (probe.kind == kind)
+            probes.push_back(&probe);
+    std::stable_sort(probes.begin(), probes.end(),
+                     [](const plan::Probe* a, const plan::Probe* b) { return a->order < b->order; });
+    for (const plan::Probe* probe : probes) {
+        // Each of a probe's points is a run of its own: `probe begin, begin`.
+        for (size_t i = 0; i < std::max<size_t>(1, probe->points.size()); i++)
+            run_handler(session, rings, *probe);
+        if (session.aborted || (kind == plan::ProbeKind::Begin && session.failed))
+            return;
+    }
+}
+
+class Signals {
+  public:
+    Signals() {
+        sigemptyset(&mask_);
+        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
+            sigaddset(&mask_, signal);
+        sigprocmask(SIG_BLOCK, &mask_, &old_);
+        signal(SIGPIPE, SIG_IGN);
+        fd_ = Fd(signalfd(-1, &mask_, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    ~Signals() { sigprocmask(SIG_SETMASK, &old_, nullptr); }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+    int fd() const { return fd_.get(); }
+    // True if the session was asked to end.
+    bool take_end() {
+        signalfd_siginfo info{};
+        bool end = false;
+        while (read(fd_.get(), &info, sizeof info) == sizeof info)
+            end = end || info.ssi_signo != SIGCHLD;
+        return end;
+    }
+
+  private:
+    sigset_t mask_{}, old_{};
+    Fd fd_;
+};
+
+void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command) {
+    int64_t started = now_ns();
+    int64_t limit =
+        session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
+    bool host_only = !session.kernel;
+    timers.start();
+    while (!session.exiting) {
+        int64_t wait = timers.until_next(host_only ? 1000000000ll : poll_ms * 1000000ll);
+        wait = std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started)));
+        pollfd fds[3] = {{signals.fd(), POLLIN, 0}, {rings.control_fd(), POLLIN, 0}, {rings.event_fd(), POLLIN, 0}};
+        timespec timeout{wait / 1000000000, wait % 1000000000};
+        ppoll(fds, 3, &timeout, nullptr);
+        rings.drain();
+        if (signals.take_end())
+            session.exiting = true;
+        if (command.pid() && command.poll()) {
+            rings.drain();
+            session.exiting = true;
+        }
+        while (!session.exiting)
+            if (const plan::Probe* probe = timers.take_due())
+                run_handler(session, rings, *probe);
+            else
+                break;
+        if (now_ns() - started >= limit)
+            session.exiting = true;
+        session.output.flush();
+        if (!session.output.failure().empty())
+            session.exiting = true;
+    }
+}
+
+// How the command ended, when it ended by itself.
+bool command_failed(Command& command, const std::string& text) {
+    std::optional<int> status = command.poll();
+    if (!status || *status == 0)
+        return false;
+    if (WIFSIGNALED(*status))
+        std::fprintf(stderr, "WARNING: `%s` was ended by signal %d (%s)\n", text.c_str(), WTERMSIG(*status),
+                     strsignal(WTERMSIG(*status)));
+    else
+        std::fprintf(stderr, "WARNING: `%s` exited with status %d\n", text.c_str(), WEXITSTATUS(*status));
+    return true;
+}
+
+Result<void> follow_target(Session& session, Attachments& attachments, int64_t target) {
+    if (!session.plan.filter_target || !session.kernel)
+        return {};
+    for (const char* program : {"sonde_follow_fork"}) {
+        Result<std::unique_ptr<Attachment>> attached = attach_tracing(session.kernel->object(), program);
+        if (!attached)
+            return std::move(attached).error();
+        attachments.push_back(*std::move(attached));
+    }
+    auto tgid = static_cast<uint32_t>(target);
+    uint8_t one = 1;
+    if (bpf_map_update_elem(session.kernel->map_fd("sonde_targets"), &tgid, &one, BPF_ANY) != 0)
+        return errno_error("cannot follow the target", errno);
+    return {};
+}
+
+} // namespace
+
+Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
+    Session session(plan, options);
+    if (options.target_pid && (options.target_pid < 0 || options.target_pid > INT32_MAX ||
+                               (kill(static_cast<pid_t>(options.target_pid), 0) != 0 && errno == ESRCH)))
+        return Error(fmt::format("-x {}: there is no such process", options.target_pid));
+    if (Result<void> opened = session.output.open(options.output); !opened)
+        return std::move(opened).error();
+    Signals signals;
+    bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
+    if (Result<void> prepared = prepare(session, multi); !prepared)
+        return std::move(prepared).error();
+    Rings rings;
+    if (session.kernel)
+        if (Result<void> opened = rings.open(session); !opened)
+            return std::move(opened).error();
+
+    // The command exists, and waits.
+    Command command;
+    if (!options.command.empty()) {
+        Result<Command> started = Command::start(options.command);
+        if (!started)
+            return std::move(started).error();
+        command = *std::move(started);
+    }
+    struct Terminate {
+        Command& command;
+        ~Terminate() { command.terminate(); }
+    } terminate{command};
+    session.words->target = command.pid() ? command.pid() : options.target_pid;
+
+    run_all(session, rings, plan::ProbeKind::Begin);
+    bool interrupted_in_begin = session.exiting;
+    Attachments attachments;
+    if (!session.exiting && session.kernel) {
+        if (Result<void> followed = follow_target(session, attachments, session.words->target); !followed)
+            return std::move(followed).error();
+        Result<Attachments> attached = attach_probes(plan, *session.kernel, multi);
+        if (!attached)
+            return std::move(attached).error();
+        for (std::unique_ptr<Attachment>& one : *attached)
+            attachments.push_back(std::move(one));
+    }
+    // Beyond this point every probe is armed.
+    bool command_bad = false;
+    if (!interrupted_in_begin) {
+        __atomic_store_n(&session.words->state, plan::Running, __ATOMIC_SEQ_CST);
+        command.release();
+        Timers timers(plan);
+        pump(session, rings, timers, signals, command);
+        command_bad = command.pid() && command_failed(command, options.command);
+    }
+    __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+    attachments.clear();
+    command.terminate();
+    rings.drain();
+
+    // Beyond this point no kernel handler runs any more.
+    if (session.failed)
+        run_all(session, rings, plan::ProbeKind::Error);
+    else if (!session.aborted)
+        run_all(session, rings, plan::ProbeKind::End);
+    if (!session.aborted)
+        session.print_globals();
+    session.output.flush();
+    session.report();
+    bool unwritten = !session.output.failure().empty();
+    if (unwritten)
+        std::fprintf(stderr, "ERROR: %s\n", session.output.failure().c_str());
+    if (session.failed)
+        std::fprintf(stderr, "Pass 5: run failed.\n");
+    return session.failed || unwritten || command_bad ? 1 : 0;
+}
+
+} // namespace sonde

@@ -1,0 +1,64 @@
+// One running session: everything that host handlers' code reaches through its opaque `session` pointer.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/host_arrays.h"
+#include "runtime/host_object.h"
+#include "runtime/load.h"
+#include "runtime/output.h"
+#include "runtime/plan.h"
+#include "runtime/session.h"
+
+namespace sonde {
+
+class Session {
+  public:
+    Session(const plan::Plan& plan, const SessionOptions& options) : plan(plan), options(options) {}
+
+    const plan::Plan& plan;
+    const SessionOptions& options;
+    Output output;
+    HostObject host_object;
+    std::unique_ptr<KernelObject> kernel; // null: the script has no kernel handlers
+    std::vector<uint64_t> own_data;       // the data area without kernel handlers
+    char* data = nullptr;
+    plan::SessionWords* words = nullptr;
+    std::vector<std::unique_ptr<HostArray>> arrays; // by global; null for scalars
+    bool exiting = false;                           // exit() was called, or the session ends for another reason
+    bool aborted = false;                           // abort(): no end probes
+    bool failed = false;                            // more soft errors than allowed
+    bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
+
+    // A frame for one handler run, zeroed; recursive functions take more behind it.
+    char* push_frame(uint64_t size);
+    void pop_frame(char* frame);
+
+    // A record from a handler, of either place.
+    void handle_record(const uint8_t* record, size_t size);
+    void run_host_handler(const plan::Probe& probe);
+
+    struct Iterator {
+        const plan::Global* global;
+        std::vector<ArrayElement> elements;
+        size_t next = 0, end = 0;
+    };
+    std::list<Iterator> iterators; // freed with the handler that began them
+
+    // At the end: globals that nobody read, and what was lost.
+    void print_globals();
+    void report();
+    uint64_t skipped_probes();
+
+  private:
+    void report_error(const plan::RecordHeader& header, const uint8_t* payload);
+    void print_global(const plan::Global& global, size_t index);
+    std::vector<char> stack_;
+    size_t stack_top_ = 0;
+};
+
+} // namespace sonde

@@ -1,0 +1,63 @@
+// The verifier prints `; source text @ file:line` before the instructions of a line (BTF line information); the last
+// one before the error is the line at fault.
+#include "runtime/verifier_log.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace sonde {
+
+std::string explain_verifier_log(const std::string& log) {
+    std::string place, text, error;
+    size_t at = 0;
+    while (at < log.size()) {
+        size_t end = log.find('\n', at);
+        if (end == std::string::npos)
+            end = log.size();
+        std::string line = log.substr(at, end - at);
+        at = end + 1;
+        if (line.starts_with("; ")) {
+            size_t mark = line.rfind(" @ ");
+            place = mark == std::string::npos ? "" : line.substr(mark + 3);
+            text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
+        } else if (!line.empty() && !line.starts_with("processed ") && !line.starts_with("verification time") &&
+                   !line.starts_with("stack depth") && !line.starts_with("-- ") && !line.starts_with("libbpf")) {
+            error = line;
+        }
+    }
+    if (log.find("BPF program is too large") != std::string::npos)
+        error = "it takes more steps to check than the kernel allows";
+    std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
+    return fmt::format("the kernel's verifier refuses the handler{}: {}", where,
+                       error.empty() ? "no reason given" : error);
+}
+
+std::string explain_permission() {
+    struct Capability {
+        int bit;
+        const char* name;
+    };
+    // CAP_SYS_ADMIN includes the others (capabilities(7)).
+    constexpr Capability wanted[] = {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}};
+    uint64_t effective = 0;
+    if (Result<std::string> status = read_file("/proc/self/status"); status.ok())
+        if (size_t at = status->find("CapEff:"); at != std::string::npos)
+            effective = std::strtoull(status->c_str() + at + 7, nullptr, 16);
+    bool admin = effective & (1ull << 21);
+    std::string missing;
+    for (const Capability& capability : wanted)
+        if (!admin && !(effective & (1ull << capability.bit)))
+            missing += (missing.empty() ? "" : " and ") + std::string(capability.name);
+    if (!missing.empty())
+        return fmt::format("tracing needs {}, which this process does not have: run sonde as root", missing);
+    Result<std::string> lockdown = read_file("/sys/kernel/security/lockdown");
+    if (lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos)
+        return "the kernel is locked down (confidentiality), which forbids tracing";
+    return "the kernel does not permit it";
+}
+
+} // namespace sonde
