@@ -154,7 +154,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
     if (bpf)
         pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
     else if (auto error = builder.parsePassPipeline(
-                 pipeline, "always-inline,function(sroa,early-cse,instcombine,simplifycfg),globaldce"))
+                 pipeline, "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
         llvm::consumeError(std::move(error));
     pipeline.run(module, modules);
 }
@@ -199,10 +199,14 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     target.define_constants();
+    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass.
     for (llvm::Function& function : module)
-        if (!function.isDeclaration() &&
-            (function.getName().starts_with("sonde_rt_") || function.getName().starts_with("fn_")))
-            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+        if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_")) {
+            if (bpf)
+                function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+            else
+                function.setLinkage(llvm::GlobalValue::InternalLinkage);
+        }
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     if (llvm::verifyModule(module, &broken_stream))

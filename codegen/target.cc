@@ -97,6 +97,8 @@ llvm::DIFile* Target::di_file(FileId file) {
 llvm::DISubprogram* Target::describe(llvm::Function* function, Range range) {
     if (!unit_)
         unit_ = di_.createCompileUnit(llvm::dwarf::DW_LANG_C11, di_file(range.file), "sonde", true, "", 0);
+    if (llvm::DISubprogram* known = function->getSubprogram())
+        return known;
     auto* type = di_.createSubroutineType(
         di_.getOrCreateTypeArray({di_.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed)}));
     unsigned line = range.valid() ? state_.sources.line_column(range.file, range.begin).line : 1;

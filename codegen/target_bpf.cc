@@ -122,6 +122,7 @@ class BpfTarget final : public Target {
             if (!state_.plan.probes[i].entry_map.empty())
                 map(state_.plan.probes[i].entry_map, LruHash, 16,
                     static_cast<uint32_t>(8 * state_.program.handlers[i]->entry_values.size()), 65536);
+        describe_data();
         di_.finalize();
     }
 
@@ -398,6 +399,15 @@ class BpfTarget final : public Target {
         auto* structure = di_.createStructType(unit_, "", file, 0, at, 64, llvm::DINode::FlagZero, nullptr,
                                                di_.getOrCreateArray(members));
         variable->addDebugInfo(di_.createGlobalVariableExpression(unit_, name, "", file, 0, structure, false));
+    }
+
+    // libbpf makes .bss memory-mappable only if BTF says that it holds a global variable.
+    void describe_data() {
+        llvm::DIFile* file = di_file(0);
+        auto* byte = di_.createBasicType("char", 8, llvm::dwarf::DW_ATE_signed_char);
+        auto* range = di_.getOrCreateSubrange(0, static_cast<int64_t>(state_.plan.data_size));
+        auto* array = di_.createArrayType(state_.plan.data_size * 8, 8, byte, di_.getOrCreateArray({range}));
+        data_->addDebugInfo(di_.createGlobalVariableExpression(unit_, "sonde_data", "", file, 0, array, false));
     }
 
     llvm::Value* u32_key(uint32_t value) {
