@@ -150,13 +150,15 @@ llvm::Value* Lowering::emit_substr(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_isinstr(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* hay = lower_slot(*expr.args[0]);
-    return t_.routine("sonde_rt_isinstr", t_.i64(), {hay, lower_slot(*expr.args[1])});
+    llvm::Value* needle = lower_slot(*expr.args[1]);
+    return t_.routine("sonde_rt_isinstr", t_.i64(), {hay, needle, new_slot()});
 }
 
 llvm::Value* Lowering::emit_strtol(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* text = lower_slot(*expr.args[0]);
-    return t_.routine("sonde_rt_strtol", t_.i64(), {text, lower(*expr.args[1])});
+    llvm::Value* base = lower(*expr.args[1]);
+    return t_.routine("sonde_rt_strtol", t_.i64(), {text, base, new_slot()});
 }
 
 llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {

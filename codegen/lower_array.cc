@@ -17,7 +17,7 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
         size += key == ValueType::String ? max() : 8;
         strings = strings || key == ValueType::String;
     }
-    llvm::Value* buffer = strings ? new_bytes(size + max()) : t_.stack(size);
+    llvm::Value* buffer = strings ? new_bytes(size + max()) : t_.scratch("key", size);
     // All operands first: composing one may use what another needs.
     std::vector<llvm::Value*> values;
     for (const hir::Expr* key : keys)

@@ -361,7 +361,7 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
 
 llvm::Value* Lowering::load(const hir::Load& expr) {
     llvm::Value* address = lower(*expr.address);
-    llvm::Value* buffer = t_.stack(8);
+    llvm::Value* buffer = t_.scratch("load", 8);
     b_.CreateStore(t_.number(0), buffer);
     llvm::Value* fault = t_.read_memory(env_, buffer, expr.size, address, expr.user);
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);

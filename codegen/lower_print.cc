@@ -15,7 +15,7 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
     for (const auto& [value, size] : rest)
         bound += size ? size : max();
     Mark mark(*this);
-    llvm::Value* buffer = on_stack ? t_.stack(fixed) : new_bytes(bound + max());
+    llvm::Value* buffer = on_stack ? t_.scratch("record", fixed) : new_bytes(bound + max());
     b_.CreateStore(b_.getInt32(type), buffer);
     b_.CreateStore(b_.getInt32(format), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));
@@ -50,7 +50,7 @@ void Lowering::emit_error() {
     bool text = env_.error_text != nullptr;
     uint64_t fixed = sizeof(plan::RecordHeader) + 8;
     Mark mark(*this);
-    llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : t_.stack(fixed + 8);
+    llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : t_.scratch("record", fixed + 8);
     b_.CreateStore(b_.getInt32(plan::RaiseError), buffer);
     b_.CreateStore(b_.CreateTrunc(b_.CreateLoad(t_.i64(), env_.error), b_.getInt32Ty()), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));

@@ -82,6 +82,13 @@ llvm::Value* Target::stack(uint64_t bytes) {
     return slot;
 }
 
+llvm::Value* Target::scratch(const std::string& tag, uint64_t bytes) {
+    llvm::Value*& slot = scratch_[{ir_.GetInsertBlock()->getParent(), fmt::format("{} {}", tag, bytes)}];
+    if (!slot)
+        slot = stack(bytes);
+    return slot;
+}
+
 llvm::DIFile* Target::di_file(FileId file) {
     auto [entry, fresh] = files_.try_emplace(file, nullptr);
     if (fresh) {

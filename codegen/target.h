@@ -143,8 +143,10 @@ class Target {
     // A routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, std::initializer_list<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
-    // An alloca at the function's entry.
+    // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::Value* stack(uint64_t bytes);
+    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it (BPF has 512 bytes of stack).
+    llvm::Value* scratch(const std::string& tag, uint64_t bytes);
     llvm::DISubprogram* describe(llvm::Function* function, Range range);
     void locate(Range range); // what is emitted next comes from there
     // Defines the tables and constants that the routines and the code refer to; after everything is lowered and linked.
@@ -161,6 +163,7 @@ class Target {
     llvm::DICompileUnit* unit_ = nullptr;
     std::map<FileId, llvm::DIFile*> files_;
     llvm::DIFile* di_file(FileId file);
+    std::map<std::pair<llvm::Function*, std::string>, llvm::Value*> scratch_;
     uint64_t zeros_size_ = 0;
     std::map<std::string, llvm::GlobalVariable*> literals_;
 };

@@ -411,7 +411,7 @@ class BpfTarget final : public Target {
     }
 
     llvm::Value* u32_key(uint32_t value) {
-        llvm::Value* key = stack(8);
+        llvm::Value* key = scratch("index", 8);
         ir_.CreateStore(ir_.getInt32(value), key);
         return key;
     }
@@ -442,7 +442,7 @@ class BpfTarget final : public Target {
     }
 
     void filter_target() {
-        llvm::Value* tgid = stack(8);
+        llvm::Value* tgid = scratch("index", 8);
         ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32)), ir_.getInt32Ty()),
                         tgid);
         go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
@@ -457,7 +457,7 @@ class BpfTarget final : public Target {
         ir_.SetInsertPoint(claimed);
         llvm::PHINode* slot = ir_.CreatePHI(ptr(), claim_tries);
         ir_.restoreIP(saved);
-        llvm::Value* key = stack(8);
+        llvm::Value* key = scratch("index", 8);
         llvm::Value* first = ir_.CreateMul(ir_.CreateTrunc(helper(get_smp_processor_id, {}), ir_.getInt32Ty()),
                                            ir_.getInt32(claim_tries));
         for (uint32_t i = 0; i < claim_tries; i++) {
@@ -530,7 +530,7 @@ class BpfTarget final : public Target {
     }
 
     llvm::Value* saved_key(llvm::Value* place) {
-        llvm::Value* key = stack(16);
+        llvm::Value* key = scratch("saved", 16);
         ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
         ir_.CreateStore(place, offset(key, 8));
         return key;

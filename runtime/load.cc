@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
@@ -28,9 +29,14 @@ thread_local std::string* libbpf_log = nullptr;
 int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     if (level == LIBBPF_DEBUG || !libbpf_log)
         return 0;
-    char line[16384];
-    int size = std::vsnprintf(line, sizeof line, format, args);
-    libbpf_log->append(line, static_cast<size_t>(std::min<int>(std::max(size, 0), sizeof line - 1)));
+    va_list again;
+    va_copy(again, args);
+    int size = std::vsnprintf(nullptr, 0, format, again);
+    va_end(again);
+    std::string line(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
+    std::vsnprintf(line.data(), line.size(), format, args);
+    line.pop_back();
+    libbpf_log->append(line);
     return size;
 }
 
@@ -106,8 +112,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         }
         size_t begin = log.find("BEGIN PROG LOAD LOG"), end = log.find("END PROG LOAD LOG");
         if (begin != std::string::npos) {
-            if (const char* verbose = std::getenv("SONDE_VERIFIER_LOG"))
-                std::fprintf(stderr, "%s%s\n", verbose, log.c_str());
+            if (const char* file = std::getenv("SONDE_VERIFIER_LOG"))
+                static_cast<void>(write_file(file, log));
             begin = log.find('\n', begin);
             return Error(explain_verifier_log(
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),

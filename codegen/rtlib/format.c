@@ -41,7 +41,7 @@ static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64
 /* d u x X o */
 RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
 {
-    u8 text[DIGITS + 4];
+    u8 text[128];
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
     u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
     u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
@@ -89,7 +89,9 @@ RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
         len = sonde_rt_append(slot, len, head);
     if (used > DIGITS)
         used = DIGITS;
-    len = sonde_rt_append(slot, len, text + DIGITS - used);
+    u64 start = (DIGITS - used) & 127;
+    __asm__ volatile("" : "+r"(start)); /* a sum, not a difference: nothing may be subtracted from a stack pointer */
+    len = sonde_rt_append(slot, len, text + start);
     if (flag == '-')
         len = append_blanks(slot, len, blanks);
     return len;
@@ -153,9 +155,9 @@ RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
     u64 month = mp < 10 ? mp + 2 : mp - 10; /* 0: January */
     u64 year = yoe + era * 400 + (month < 2);
     u8 text[32];
-    copy_bytes(text, 3, names + 3 * (days % 7));
+    copy_bytes(text, 3, names + 3 * (days % 7 & 7));
     text[3] = ' ';
-    copy_bytes(text + 4, 3, names + 21 + 3 * (month % 12));
+    copy_bytes(text + 4, 3, names + 21 + 3 * (month & 15));
     text[7] = ' ';
     put2(text, 8, day);
     if (day < 10)

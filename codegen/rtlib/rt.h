@@ -33,6 +33,12 @@ static inline u64 copy_bounded(u8* dst, u32 size, const u8* src)
 }
 static inline void copy_bytes(u8* dst, u32 size, const u8* src) { bpf_probe_read_kernel(dst, size, src); }
 #define LOOP(count, callback, context) bpf_loop(count, (void*)callback, context, 0)
+/* x, as the verifier cannot know it. A loop whose counters it knows is checked once for every value; through memory of a map, once. */
+static inline u64 opaque(void* slot, u64 x)
+{
+    *(volatile u64*)slot = x;
+    return *(volatile u64*)slot;
+}
 #else
 #define RT
 static inline u64 copy_bounded(u8* dst, u32 size, const u8* src)
@@ -51,6 +57,11 @@ static inline void copy_bytes(u8* dst, u32 size, const u8* src)
 {
     for (u32 i = 0; i < size; i++)
         dst[i] = src[i];
+}
+static inline u64 opaque(void* slot, u64 x)
+{
+    (void)slot;
+    return x;
 }
 #define LOOP(count, callback, context)                                                                                 \
     do {                                                                                                               \

@@ -81,10 +81,11 @@ static long find_step(u64 i, struct find* f)
     f->matched = 0;
     return f->at >= sonde_rt_max;
 }
-/* 1 if the first contains the second. */
-RT s64 sonde_rt_isinstr(const u8* slot_hay, const u8* slot_needle)
+/* 1 if the first contains the second. scratch_slot is overwritten. */
+RT s64 sonde_rt_isinstr(const u8* slot_hay, const u8* slot_needle, u8* scratch_slot)
 {
-    struct find f = {slot_hay, slot_needle, 0, 0, 0};
+    u64 zero = opaque(scratch_slot, 0);
+    struct find f = {slot_hay, slot_needle, zero, zero, 0};
     LOOP(sonde_rt_max * 16, find_step, &f);
     return f.found;
 }
@@ -125,12 +126,13 @@ static long number_step(u64 i, struct number* n)
     n->value = n->value * n->base + digit;
     return 0;
 }
-/* C's strtol without its errors. */
-RT s64 sonde_rt_strtol(const u8* slot, s64 base)
+/* C's strtol without its errors. scratch_slot is overwritten. */
+RT s64 sonde_rt_strtol(const u8* slot, s64 base, u8* scratch_slot)
 {
+    u64 zero = opaque(scratch_slot, 0);
     if (base != 0 && (base < 2 || base > 36))
         return 0;
-    struct number n = {slot, 0, 0, (u64)base, 0, 0};
+    struct number n = {slot, zero, zero, (u64)base, zero, zero};
     LOOP(sonde_rt_max, number_step, &n);
     return n.negative ? -(s64)n.value : (s64)n.value;
 }
@@ -177,7 +179,8 @@ RT s64 sonde_rt_tokenize(u8* slot, u8* state_slot, u64* position, const u8* inpu
         copy_bounded(state_slot, sonde_rt_max, input);
         *position = 0;
     }
-    struct token t = {state_slot, slot_delim, *position, 0, 0, 0, 0, 0};
+    u64 zero = opaque(slot, 0), start = opaque(slot, *position);
+    struct token t = {state_slot, slot_delim, start, zero, zero, zero, zero, zero};
     LOOP(sonde_rt_max, token_step, &t);
     slot[0] = 0;
     *position = t.at;
@@ -223,7 +226,8 @@ static long quote_step(u64 i, struct quote* q)
 /* In double quotes with C's escapes; at most `limit` characters, and "..." behind the quote if that cuts it. */
 RT u64 sonde_rt_quote(u8* slot, const u8* src_slot, s64 limit)
 {
-    struct quote q = {slot, src_slot, 1, limit < 0 ? 0 : (u64)limit, 0};
+    u64 one = opaque(slot, 1);
+    struct quote q = {slot, src_slot, one, limit < 0 ? 0 : (u64)limit, 0};
     slot[0] = '"';
     LOOP(sonde_rt_max, quote_step, &q);
     u64 len = q.len;
