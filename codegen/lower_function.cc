@@ -119,6 +119,10 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     env_ = {};
     locals_.clear();
     bool frame = needs_frame(handler);
+    if (!handler.entry_values.empty()) {
+        t_.state().plan.probes[probe].entry_program = handler.name + "_entry";
+        t_.state().plan.probes[probe].entry_map = handler.name + "_saved";
+    }
     frame_next_ = frame_max_ = 0;
     t_.begin_handler(handler, handler.name, probe, frame, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
@@ -303,8 +307,6 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
 // Stores what the .return handler wants to know under (thread, address of the return address).
 void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) {
     plan::Probe& out = t_.state().plan.probes[probe];
-    out.entry_program = handler.name + "_entry";
-    out.entry_map = handler.name + "_saved";
     env_ = {};
     locals_.clear();
     frame_next_ = frame_max_ = 0;

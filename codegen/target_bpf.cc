@@ -20,9 +20,7 @@ enum Helper : uint64_t {
     get_current_pid_tgid = 14,
     get_current_uid_gid = 15,
     get_current_comm = 16,
-    probe_read_user = 112,
     probe_read_kernel = 113,
-    probe_read_user_str = 114,
     ringbuf_output = 130,
     ringbuf_reserve = 131,
     ringbuf_submit = 132,
@@ -98,6 +96,10 @@ class BpfTarget final : public Target {
         ir_.CreateBr(out_);
         ir_.SetInsertPoint(out_);
         ir_.CreateRet(ir_.getInt32(0));
+        // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
+        llvm::Function* function = out_->getParent();
+        if (sleeps_ && function->getSection() == "uprobe")
+            function->setSection("uprobe.s");
     }
 
     void need_frame(uint64_t size) override { frame_bytes_ = std::max(frame_bytes_, size); }
@@ -274,15 +276,14 @@ class BpfTarget final : public Target {
                              bool user) override {
         if (address->getType()->isPointerTy())
             return helper(probe_read_kernel, {buffer, number(size), address});
-        return helper(user ? probe_read_user : probe_read_kernel, {buffer, number(size), address});
+        if (!user)
+            return helper(probe_read_kernel, {buffer, number(size), address});
+        sleeps_ = true;
+        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address});
     }
     llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
-        // The verifier wants to see the bound where the size is used.
-        if (!llvm::isa<llvm::ConstantInt>(size))
-            size = ir_.CreateAdd(ir_.CreateAnd(ir_.CreateSub(size, number(1)), number(state_.options.max_string - 1)),
-                                 number(1));
-        ir_.CreateStore(ir_.getInt8(0), slot);
-        llvm::Value* got = helper(probe_read_user_str, {slot, size, address});
+        sleeps_ = true;
+        llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
 
@@ -565,6 +566,7 @@ class BpfTarget final : public Target {
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
     bool frames_ = false;
+    bool sleeps_ = false; // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
     uint64_t frame_bytes_ = 0;
     std::string unsupported_;

@@ -155,9 +155,11 @@ RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
     u64 month = mp < 10 ? mp + 2 : mp - 10; /* 0: January */
     u64 year = yoe + era * 400 + (month < 2);
     u8 text[32];
-    copy_bytes(text, 3, names + 3 * (days % 7 & 7));
+    u64 weekday = days % 7 & 7, month_at = 21 + 3 * (month & 15);
+    __asm__ volatile("" : "+r"(weekday), "+r"(month_at)); /* bounds that the verifier sees, where it looks */
+    copy_bytes(text, 3, names + 3 * (weekday & 7));
     text[3] = ' ';
-    copy_bytes(text + 4, 3, names + 21 + 3 * (month & 15));
+    copy_bytes(text + 4, 3, names + (month_at & 127));
     text[7] = ' ';
     put2(text, 8, day);
     if (day < 10)

@@ -92,35 +92,22 @@ RT s64 sonde_rt_isinstr(const u8* slot_hay, const u8* slot_needle, u8* scratch_s
 
 struct number {
     const u8* text;
-    u64 at, value, base, negative, state; /* state: 0 blanks and sign, 1 digits */
+    u64 at, value, base;
 };
-static long number_step(u64 i, struct number* n)
+static long blank_step(u64 i, struct number* n)
 {
-    (void)i;
-    u8 c = n->text[n->at & MASK];
-    n->at++;
-    if (n->state == 0) {
-        if (c == ' ' || (c >= '\t' && c <= '\r'))
-            return 0;
-        n->state = 1;
-        if (c == '-' || c == '+') {
-            n->negative = c == '-';
-            c = n->text[n->at & MASK];
-            n->at++;
-        }
-        if (c == '0' && (n->base == 0 || n->base == 16) && (n->text[n->at & MASK] | 32) == 'x') {
-            n->base = 16;
-            n->at++;
-            return 0;
-        }
-        if (n->base == 0)
-            n->base = c == '0' ? 8 : 10;
+    u8 c = n->text[i & MASK];
+    if (c != ' ' && (c < '\t' || c > '\r')) {
+        n->at = i;
+        return 1;
     }
-    u64 digit = 99;
-    if (c >= '0' && c <= '9')
-        digit = c - '0';
-    else if ((c | 32) >= 'a' && (c | 32) <= 'z')
-        digit = (c | 32) - 'a' + 10;
+    return 0;
+}
+static long digit_step(u64 i, struct number* n)
+{
+    u8 c = n->text[(n->at + i) & MASK];
+    u8 letter = c | 32;
+    u64 digit = c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'z' ? letter - 'a' + 10 : 99;
     if (digit >= n->base)
         return 1;
     n->value = n->value * n->base + digit;
@@ -129,12 +116,19 @@ static long number_step(u64 i, struct number* n)
 /* C's strtol without its errors. scratch_slot is overwritten. */
 RT s64 sonde_rt_strtol(const u8* slot, s64 base, u8* scratch_slot)
 {
-    u64 zero = opaque(scratch_slot, 0);
     if (base != 0 && (base < 2 || base > 36))
         return 0;
-    struct number n = {slot, zero, zero, (u64)base, zero, zero};
-    LOOP(sonde_rt_max, number_step, &n);
-    return n.negative ? -(s64)n.value : (s64)n.value;
+    struct number n = {slot, opaque(scratch_slot, 0), opaque(scratch_slot, 0), 0};
+    LOOP(sonde_rt_max, blank_step, &n);
+    u8 sign = slot[n.at & MASK];
+    u64 at = n.at + (sign == '-' || sign == '+');
+    u8 first = slot[at & MASK], second = slot[(at + 1) & MASK] | 32;
+    u64 hex = first == '0' && second == 'x' && (base == 0 || base == 16);
+    u64 radix = base ? (u64)base : hex ? 16 : first == '0' ? 8 : 10;
+    n.at = at + 2 * hex;
+    n.base = opaque(scratch_slot, radix);
+    LOOP(sonde_rt_max, digit_step, &n);
+    return sign == '-' ? -(s64)n.value : (s64)n.value;
 }
 
 struct token {
