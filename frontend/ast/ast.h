@@ -40,6 +40,7 @@ enum class ExprKind {
 struct Expr {
     ExprKind kind;
     Range range;
+    int height = 1; // nodes from this one down to the deepest one; bounded (parse/parser.h), so that passes may recurse
 
   protected:
     Expr(ExprKind k, Range r) : kind(k), range(r) {}
@@ -350,7 +351,7 @@ struct Function {
     BlockStmt* body =
         nullptr;          // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
     std::string embedded; // the text of `%{ ... %}` as a body (privileged files only); body is then empty
-    std::string doc;      // the comment lines right above it
+    std::string doc;      // the comment right above it, without the comment signs; lines end in a newline
 };
 
 // One dotted component of a probe point: process("a").function("f").return

@@ -44,6 +44,81 @@ const char* spelling(Extractor extractor) {
     return names[static_cast<int>(extractor)];
 }
 
+// How tightly an expression holds together; parentheses are written only where they are needed. That keeps messages
+// short, and a long chain of operators no deeper than it was written.
+enum Tightness { Loosest, TernaryTightness, BinaryTightness, UnaryTightness = BinaryTightness + 11, Postfix, Tightest };
+
+int tightness(BinaryOp op) {
+    switch (op) {
+    case BinaryOp::Or:
+        return BinaryTightness;
+    case BinaryOp::And:
+        return BinaryTightness + 1;
+    case BinaryOp::BitOr:
+        return BinaryTightness + 2;
+    case BinaryOp::BitXor:
+        return BinaryTightness + 3;
+    case BinaryOp::BitAnd:
+        return BinaryTightness + 4;
+    case BinaryOp::Lt:
+    case BinaryOp::Le:
+    case BinaryOp::Eq:
+    case BinaryOp::Ne:
+    case BinaryOp::Ge:
+    case BinaryOp::Gt:
+    case BinaryOp::Match:
+    case BinaryOp::NotMatch:
+        return BinaryTightness + 6;
+    case BinaryOp::Shl:
+    case BinaryOp::Shr:
+    case BinaryOp::ShrLogical:
+        return BinaryTightness + 7;
+    case BinaryOp::Concat:
+        return BinaryTightness + 8;
+    case BinaryOp::Add:
+    case BinaryOp::Sub:
+        return BinaryTightness + 9;
+    case BinaryOp::Mul:
+    case BinaryOp::Div:
+    case BinaryOp::Mod:
+        return BinaryTightness + 10;
+    }
+    return Loosest;
+}
+constexpr int in_tightness = BinaryTightness + 5;
+
+int tightness(const Expr& expr) {
+    switch (expr.kind) {
+    case ExprKind::Assign:
+        return Loosest;
+    case ExprKind::Ternary:
+        return TernaryTightness;
+    case ExprKind::Binary:
+        return tightness(as<BinaryExpr>(expr).op);
+    case ExprKind::In:
+        return in_tightness;
+    case ExprKind::Unary:
+    case ExprKind::AddressOf:
+        return UnaryTightness;
+    case ExprKind::IncDec:
+        return as<IncDecExpr>(expr).prefix ? UnaryTightness : Postfix;
+    default:
+        return Tightest;
+    }
+}
+
+// In parentheses if it would fall apart where at least `needed` is wanted.
+std::string operand(const Expr& expr, int needed) {
+    std::string text = to_source(expr);
+    return tightness(expr) < needed ? "(" + text + ")" : text;
+}
+
+// The operand of a prefix operator: not so close that the two signs would be read as one.
+std::string prefix(const std::string& sign, const Expr& expr) {
+    std::string text = operand(expr, UnaryTightness);
+    return sign + (tightness(expr) == UnaryTightness ? " " : "") + text;
+}
+
 std::string list(const std::vector<Expr*>& exprs) {
     std::string out;
     for (const Expr* expr : exprs)
@@ -70,6 +145,20 @@ std::string components(const std::vector<Component>& steps) {
         }
     }
     return out;
+}
+
+std::string number(int64_t value) {
+    // Without a sign: a minus would be an operator.
+    return value < 0 ? fmt::format("{:#x}", static_cast<uint64_t>(value)) : fmt::format("{}", value);
+}
+
+std::string member(const MemberExpr& expr) {
+    // Some values need parentheses in front of a component: a name would become an array or end in the `$`.
+    bool open = expr.base->kind == ExprKind::Call || expr.base->kind == ExprKind::Index ||
+                expr.base->kind == ExprKind::AtOperator || expr.base->kind == ExprKind::Entry ||
+                (expr.base->kind == ExprKind::Name && expr.components[0].kind == Component::Member);
+    std::string base = to_source(*expr.base);
+    return (open ? base : "(" + base + ")") + components(expr.components);
 }
 
 std::string statistic(const StatisticExpr& expr) {
@@ -126,10 +215,15 @@ class Writer {
             line(to_source(*as<ExprStmt>(stmt).expr) + ";");
             break;
         case StmtKind::If: {
-            const auto& s = as<IfStmt>(stmt);
-            block(fmt::format("if ({})", to_source(*s.condition)), *s.then_body);
-            if (s.else_body)
-                block("else", *s.else_body);
+            // A chain of else-ifs stays a chain.
+            const auto* s = &as<IfStmt>(stmt);
+            block(fmt::format("if ({})", to_source(*s->condition)), *s->then_body);
+            while (s->else_body && s->else_body->kind == StmtKind::If) {
+                s = &as<IfStmt>(*s->else_body);
+                block(fmt::format("else if ({})", to_source(*s->condition)), *s->then_body);
+            }
+            if (s->else_body)
+                block("else", *s->else_body);
             break;
         }
         case StmtKind::While:
@@ -210,7 +304,7 @@ const char* type_suffix(DeclaredType type) {
 std::string to_source(const Expr& expr) {
     switch (expr.kind) {
     case ExprKind::Number:
-        return fmt::format("{}", as<NumberExpr>(expr).value);
+        return number(as<NumberExpr>(expr).value);
     case ExprKind::String:
         return quoted(as<StringExpr>(expr).value);
     case ExprKind::Name:
@@ -225,22 +319,22 @@ std::string to_source(const Expr& expr) {
         return print_call(as<PrintExpr>(expr));
     case ExprKind::Unary: {
         static const char* const ops[] = {"-", "+", "!", "~"};
-        return fmt::format("{}({})", ops[static_cast<int>(as<UnaryExpr>(expr).op)],
-                           to_source(*as<UnaryExpr>(expr).operand));
+        return prefix(ops[static_cast<int>(as<UnaryExpr>(expr).op)], *as<UnaryExpr>(expr).operand);
     }
     case ExprKind::Binary: {
         const auto& e = as<BinaryExpr>(expr);
-        return fmt::format("({} {} {})", to_source(*e.left), spelling(e.op), to_source(*e.right));
+        int mine = tightness(e.op);
+        return fmt::format("{} {} {}", operand(*e.left, mine), spelling(e.op), operand(*e.right, mine + 1));
     }
     case ExprKind::Ternary: {
         const auto& e = as<TernaryExpr>(expr);
-        return fmt::format("({} ? {} : {})", to_source(*e.condition), to_source(*e.then_value),
+        return fmt::format("{} ? {} : {}", operand(*e.condition, BinaryTightness), to_source(*e.then_value),
                            to_source(*e.else_value));
     }
     case ExprKind::Assign: {
         const auto& e = as<AssignExpr>(expr);
         std::string op = e.aggregate ? "<<<" : e.op ? fmt::format("{}=", spelling(*e.op)) : "=";
-        return fmt::format("({} {} {})", to_source(*e.target), op, to_source(*e.value));
+        return fmt::format("{} {} {}", to_source(*e.target), op, to_source(*e.value));
     }
     case ExprKind::IncDec: {
         const auto& e = as<IncDecExpr>(expr);
@@ -249,12 +343,14 @@ std::string to_source(const Expr& expr) {
     }
     case ExprKind::In: {
         const auto& e = as<InExpr>(expr);
-        return fmt::format("([{}] in {})", list(e.keys), e.array);
+        if (e.keys.size() == 1 && e.keys[0]->kind != ExprKind::Wildcard)
+            return fmt::format("{} in {}", operand(*e.keys[0], in_tightness), e.array);
+        return fmt::format("[{}] in {}", list(e.keys), e.array);
     }
     case ExprKind::Target:
         return target(as<TargetExpr>(expr));
     case ExprKind::AddressOf:
-        return "&" + to_source(*as<AddressOfExpr>(expr).operand);
+        return prefix("&", *as<AddressOfExpr>(expr).operand);
     case ExprKind::Defined:
         return fmt::format("@defined({})", to_source(*as<DefinedExpr>(expr).operand));
     case ExprKind::Entry:
@@ -267,7 +363,7 @@ std::string to_source(const Expr& expr) {
     case ExprKind::AtOperator:
         return fmt::format("{}({})", as<AtOperatorExpr>(expr).name, list(as<AtOperatorExpr>(expr).args));
     case ExprKind::Member:
-        return to_source(*as<MemberExpr>(expr).base) + components(as<MemberExpr>(expr).components);
+        return member(as<MemberExpr>(expr));
     }
     return "";
 }
@@ -297,7 +393,9 @@ std::string dump(const File& file) {
             (global->is_private ? "private global " : "global ") + global->name + (global->wrap ? "%" : "");
         if (global->capacity)
             text += fmt::format("[{}]", *global->capacity);
-        if (global->initializer)
+        if (global->initializer && global->initializer->kind == ExprKind::Number)
+            text += fmt::format(" = {}", as<NumberExpr>(*global->initializer).value);
+        else if (global->initializer)
             text += " = " + to_source(*global->initializer);
         writer.line(text);
     }
@@ -312,7 +410,7 @@ std::string dump(const File& file) {
         if (!function->body)
             writer.line(head + ";");
         else if (!function->embedded.empty())
-            writer.line(head + " %{" + function->embedded + "%}");
+            writer.text += head + " %{" + function->embedded + "%}\n";
         else
             writer.block(head, *function->body);
     }

@@ -34,7 +34,7 @@ bool read_number(std::string_view format, size_t& at, bool& is_arg, int32_t& val
 
 } // namespace
 
-Result<std::vector<plan::Directive>> parse_format(std::string_view format) {
+Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_t* bad) {
     std::vector<Directive> out;
     size_t at = 0;
     while (at < format.size()) {
@@ -51,6 +51,8 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format) {
             at++;
             continue;
         }
+        if (bad)
+            *bad = percent;
         Directive d;
         if (std::string_view("0+- #").find(format[at]) != std::string_view::npos) {
             d.flag = format[at++];
@@ -66,7 +68,7 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format) {
             if (!read_number(format, at, d.precision_is_arg, d.precision))
                 return Error(fmt::format("`{}`: the precision is too large", format.substr(percent, at - percent)));
         }
-        while (at < format.size() && format[at] == 'l')
+        for (int i = 0; i < 2 && at < format.size() && format[at] == 'l'; i++)
             at++;
         if (at == format.size())
             return Error(fmt::format("`{}` ends without a conversion", format.substr(percent)));

@@ -9,7 +9,7 @@
 
 namespace sonde {
 
-// Errors: which directive is wrong and what would be right.
-Result<std::vector<plan::Directive>> parse_format(std::string_view format);
+// Errors: which directive is wrong and what would be right. `bad`, if given, then becomes the offset of its `%`.
+Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_t* bad = nullptr);
 
 } // namespace sonde

@@ -1,7 +1,5 @@
 // Expressions, by precedence from loose to tight (the language reference's operator table, with its two surprises: `&`,
-// `|` and `^` bind looser than comparisons, and `.` looser than `+`).
-#include <array>
-
+// `|` and `^` bind looser than comparisons, and `.` looser than `+`). Target variables and @operators: parse_target.cc.
 #include <fmt/format.h>
 
 #include "frontend/parse/format.h"
@@ -13,48 +11,71 @@ using namespace ast;
 
 namespace {
 
-struct BinaryRow {
-    std::string_view op;
-    BinaryOp value;
+// Levels of the binary operators, loosest first; all group from the left. `in` has a level, but no expression at its
+// right.
+enum Level {
+    OrLevel,
+    AndLevel,
+    BitOrLevel,
+    BitXorLevel,
+    BitAndLevel,
+    InLevel,
+    CompareLevel,
+    ShiftLevel,
+    ConcatLevel,
+    AddLevel,
+    MulLevel
 };
 
-// Levels of left-associative operators, loosest first. `in` stands between Xor-and-friends and the comparisons.
-constexpr int in_level = 5;
-const std::vector<std::vector<BinaryRow>>& binary_levels() {
-    static const std::vector<std::vector<BinaryRow>> levels = {
-        {{"||", BinaryOp::Or}},
-        {{"&&", BinaryOp::And}},
-        {{"|", BinaryOp::BitOr}},
-        {{"^", BinaryOp::BitXor}},
-        {{"&", BinaryOp::BitAnd}},
-        {}, // in
-        {{"<", BinaryOp::Lt},
-         {"<=", BinaryOp::Le},
-         {"==", BinaryOp::Eq},
-         {"!=", BinaryOp::Ne},
-         {">=", BinaryOp::Ge},
-         {">", BinaryOp::Gt},
-         {"=~", BinaryOp::Match},
-         {"!~", BinaryOp::NotMatch}},
-        {{"<<", BinaryOp::Shl}, {">>", BinaryOp::Shr}, {">>>", BinaryOp::ShrLogical}},
-        {{".", BinaryOp::Concat}},
-        {{"+", BinaryOp::Add}, {"-", BinaryOp::Sub}},
-        {{"*", BinaryOp::Mul}, {"/", BinaryOp::Div}, {"%", BinaryOp::Mod}},
-    };
-    return levels;
+struct BinaryRow {
+    std::string_view text;
+    BinaryOp op;
+    int level;
+};
+
+constexpr BinaryRow binary_rows[] = {
+    {"||", BinaryOp::Or, OrLevel},
+    {"&&", BinaryOp::And, AndLevel},
+    {"|", BinaryOp::BitOr, BitOrLevel},
+    {"^", BinaryOp::BitXor, BitXorLevel},
+    {"&", BinaryOp::BitAnd, BitAndLevel},
+    {"<", BinaryOp::Lt, CompareLevel},
+    {"<=", BinaryOp::Le, CompareLevel},
+    {"==", BinaryOp::Eq, CompareLevel},
+    {"!=", BinaryOp::Ne, CompareLevel},
+    {">=", BinaryOp::Ge, CompareLevel},
+    {">", BinaryOp::Gt, CompareLevel},
+    {"=~", BinaryOp::Match, CompareLevel},
+    {"!~", BinaryOp::NotMatch, CompareLevel},
+    {"<<", BinaryOp::Shl, ShiftLevel},
+    {">>", BinaryOp::Shr, ShiftLevel},
+    {">>>", BinaryOp::ShrLogical, ShiftLevel},
+    {".", BinaryOp::Concat, ConcatLevel},
+    {"+", BinaryOp::Add, AddLevel},
+    {"-", BinaryOp::Sub, AddLevel},
+    {"*", BinaryOp::Mul, MulLevel},
+    {"/", BinaryOp::Div, MulLevel},
+    {"%", BinaryOp::Mod, MulLevel},
+};
+
+const BinaryRow* find_binary(const Token& token) {
+    if (token.kind == TokenKind::Operator)
+        for (const BinaryRow& row : binary_rows)
+            if (token.text == row.text)
+                return &row;
+    return nullptr;
 }
 
-constexpr std::pair<std::string_view, BinaryOp> assignment_ops[] = {
-    {"+=", BinaryOp::Add},    {"-=", BinaryOp::Sub},    {"*=", BinaryOp::Mul},    {"/=", BinaryOp::Div},
-    {"%=", BinaryOp::Mod},    {"&=", BinaryOp::BitAnd}, {"^=", BinaryOp::BitXor}, {"|=", BinaryOp::BitOr},
-    {".=", BinaryOp::Concat}, {"<<=", BinaryOp::Shl},   {">>=", BinaryOp::Shr},
+struct AssignRow {
+    std::string_view text;
+    std::optional<BinaryOp> op;
 };
 
-constexpr std::pair<std::string_view, Extractor> extractors[] = {
-    {"@count", Extractor::Count},      {"@sum", Extractor::Sum},
-    {"@min", Extractor::Min},          {"@max", Extractor::Max},
-    {"@avg", Extractor::Avg},          {"@variance", Extractor::Variance},
-    {"@hist_log", Extractor::HistLog}, {"@hist_linear", Extractor::HistLinear},
+constexpr AssignRow assign_rows[] = {
+    {"=", std::nullopt},      {"<<<", std::nullopt},   {"+=", BinaryOp::Add},    {"-=", BinaryOp::Sub},
+    {"*=", BinaryOp::Mul},    {"/=", BinaryOp::Div},   {"%=", BinaryOp::Mod},    {"&=", BinaryOp::BitAnd},
+    {"^=", BinaryOp::BitXor}, {"|=", BinaryOp::BitOr}, {".=", BinaryOp::Concat}, {"<<=", BinaryOp::Shl},
+    {">>=", BinaryOp::Shr},
 };
 
 bool is_print(std::string_view name) {
@@ -70,167 +91,164 @@ Expr* Parser::parse_expr() {
     return too_deep() ? nullptr : parse_assignment();
 }
 
+bool Parser::check_assignable(const Expr& target, std::string_view op) {
+    if (target.kind == ExprKind::Name || target.kind == ExprKind::Index || target.kind == ExprKind::Target ||
+        target.kind == ExprKind::Member)
+        return true;
+    diags_
+        .report(DiagId::NotAssignable, target.range,
+                fmt::format("`{}` cannot be changed by `{}`", to_source(target), op))
+        .help("a variable, an array element or a target variable can");
+    return false;
+}
+
 Expr* Parser::parse_assignment() {
     Expr* left = parse_ternary();
-    if (!left)
-        return nullptr;
-    Token op = peek();
-    std::optional<BinaryOp> compound;
-    bool known = op.is("=") || op.is("<<<");
-    for (const auto& [text, value] : assignment_ops)
-        if (op.is(text)) {
-            compound = value;
-            known = true;
-        }
-    if (!known)
+    if (!left || peek().kind != TokenKind::Operator)
+        return left;
+    const Token& op = peek();
+    const auto* row = std::find_if(std::begin(assign_rows), std::end(assign_rows),
+                                   [&](const AssignRow& candidate) { return op.text == candidate.text; });
+    if (row == std::end(assign_rows))
         return left;
     take();
     DepthGuard guard(*this);
-    if (too_deep())
-        return nullptr;
-    Expr* value = parse_assignment();
+    Expr* value = too_deep() ? nullptr : parse_assignment();
     if (!value)
         return nullptr;
-    bool assignable = left->kind == ExprKind::Name || left->kind == ExprKind::Index || left->kind == ExprKind::Target ||
-                      left->kind == ExprKind::Member;
-    if (!assignable) {
-        diags_.report(DiagId::NotAssignable, left->range, fmt::format("cannot assign to `{}`", to_source(*left)))
-            .help("a variable or an array element can stand left of an assignment");
+    if (!check_assignable(*left, op.text))
         return left;
-    }
     auto* assign = arena_.make<AssignExpr>(Range::join(left->range, value->range), left, value);
-    assign->op = compound;
+    assign->op = row->op;
     assign->aggregate = op.is("<<<");
-    return assign;
+    return grow(assign, {left, value});
 }
 
+// Between `?` and `:` anything can stand, as between parentheses; behind the `:` an assignment is part of the value.
 Expr* Parser::parse_ternary() {
-    Expr* condition = parse_binary(0);
+    Expr* condition = parse_binary(OrLevel);
     if (!condition || !accept("?"))
         return condition;
-    DepthGuard guard(*this);
-    if (too_deep())
-        return nullptr;
-    Expr* then_value = parse_ternary();
+    Expr* then_value = parse_expr();
     if (!then_value || !expect(":", "between the two values of `?`"))
         return nullptr;
-    Expr* else_value = parse_ternary();
+    DepthGuard guard(*this);
+    Expr* else_value = too_deep() ? nullptr : parse_assignment();
     if (!else_value)
         return nullptr;
-    return arena_.make<TernaryExpr>(Range::join(condition->range, else_value->range), condition, then_value,
-                                    else_value);
+    return grow(
+        arena_.make<TernaryExpr>(Range::join(condition->range, else_value->range), condition, then_value, else_value),
+        {condition, then_value, else_value});
 }
 
-Expr* Parser::parse_binary(int level) {
-    if (level == static_cast<int>(binary_levels().size()))
-        return parse_unary();
-    Expr* left = parse_binary(level + 1);
-    if (!left)
-        return nullptr;
-    if (level == in_level)
-        return parse_in(left);
-    while (true) {
-        const BinaryRow* row = nullptr;
-        for (const BinaryRow& candidate : binary_levels()[static_cast<size_t>(level)])
-            if (peek().is(candidate.op))
-                row = &candidate;
-        if (!row)
+// Operators of the level `loosest` and tighter ones (precedence climbing).
+Expr* Parser::parse_binary(int loosest) {
+    int tightest = MulLevel; // what comes next may not be tighter than what was read: `a in b + c`
+    bool brackets = loosest <= InLevel && peek().is("[");
+    if (brackets)
+        tightest = InLevel;
+    Expr* left = brackets ? parse_bracket_in() : parse_unary();
+    while (left) {
+        if (peek().is_keyword("in") && loosest <= InLevel && tightest >= InLevel) {
+            take();
+            const Token* array = expect_name("an array after `in`");
+            if (!array)
+                return nullptr;
+            left = grow(arena_.make<InExpr>(Range::join(left->range, array->range), std::vector<Expr*>{left},
+                                            array->text, array->range),
+                        {left});
+            tightest = InLevel;
+            continue;
+        }
+        const BinaryRow* row = find_binary(peek());
+        if (!row || row->level < loosest || row->level > tightest)
             return left;
         Range op_range = take().range;
-        Expr* right = parse_binary(level + 1);
+        Expr* right = parse_binary(row->level + 1);
         if (!right)
             return nullptr;
-        if ((row->value == BinaryOp::Match || row->value == BinaryOp::NotMatch) && right->kind != ExprKind::String)
-            fail(right->range, fmt::format("the right side of `{}` has to be a string literal", row->op));
-        left = arena_.make<BinaryExpr>(Range::join(left->range, right->range), row->value, op_range, left, right);
+        if ((row->op == BinaryOp::Match || row->op == BinaryOp::NotMatch) && right->kind != ExprKind::String)
+            diags_.report(DiagId::Syntax, right->range,
+                          fmt::format("the right side of `{}` has to be a string literal", row->text));
+        left = grow(arena_.make<BinaryExpr>(Range::join(left->range, right->range), row->op, op_range, left, right),
+                    {left, right});
+        tightest = row->level;
     }
-}
-
-Expr* Parser::parse_in(Expr* left) {
-    while (peek().is_keyword("in")) {
-        take();
-        std::optional<Token> array = expect_name("an array after `in`");
-        if (!array)
-            return nullptr;
-        left = arena_.make<InExpr>(Range::join(left->range, array->range), std::vector<Expr*>{left}, array->text,
-                                   array->range);
-    }
-    return left;
-}
-
-Expr* Parser::parse_unary() {
-    DepthGuard guard(*this);
-    if (too_deep())
-        return nullptr;
-    Token token = peek();
-    std::optional<UnaryOp> op;
-    if (token.is("-"))
-        op = UnaryOp::Minus;
-    else if (token.is("+"))
-        op = UnaryOp::Plus;
-    else if (token.is("!"))
-        op = UnaryOp::Not;
-    else if (token.is("~"))
-        op = UnaryOp::BitNot;
-    if (op) {
-        take();
-        Expr* operand = parse_unary();
-        if (!operand)
-            return nullptr;
-        return arena_.make<UnaryExpr>(Range::join(token.range, operand->range), *op, operand);
-    }
-    if (token.is("++") || token.is("--")) {
-        take();
-        Expr* operand = parse_unary();
-        if (!operand)
-            return nullptr;
-        return arena_.make<IncDecExpr>(Range::join(token.range, operand->range), token.is("++"), true, operand);
-    }
-    if (token.is("&")) {
-        take();
-        Expr* operand = parse_unary();
-        if (!operand)
-            return nullptr;
-        return arena_.make<AddressOfExpr>(Range::join(token.range, operand->range), operand);
-    }
-    return parse_postfix();
-}
-
-Expr* Parser::parse_postfix() {
-    Expr* expr = parse_primary();
-    while (expr && (peek().is("++") || peek().is("--"))) {
-        Token op = take();
-        expr = arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr);
-    }
-    return expr;
+    return nullptr;
 }
 
 // [k1, k2] in a
 Expr* Parser::parse_bracket_in() {
     Range begin = take().range;
     std::vector<Expr*> keys;
+    if (!parse_keys(keys, begin))
+        return nullptr;
+    if (!accept_keyword("in")) {
+        fail_expected("`in` after the keys in brackets");
+        return nullptr;
+    }
+    const Token* array = expect_name("an array after `in`");
+    if (!array)
+        return nullptr;
+    auto* expr = arena_.make<InExpr>(since(begin), keys, array->text, array->range);
+    return grow(expr, keys);
+}
+
+bool Parser::parse_keys(std::vector<Expr*>& keys, Range open) {
     do {
         if (peek().is("*") && (peek(1).is(",") || peek(1).is("]")))
             keys.push_back(arena_.make<WildcardExpr>(take().range));
+        else if (Expr* key = parse_expr())
+            keys.push_back(key);
         else
-            keys.push_back(parse_expr());
-        if (!keys.back())
-            return nullptr;
+            return false;
     } while (accept(","));
-    if (!expect("]", "after the keys"))
+    return expect_close("]", open, "after the keys");
+}
+
+Expr* Parser::parse_unary() {
+    const Token& token = peek();
+    std::optional<UnaryOp> op = token.is("-")   ? std::optional(UnaryOp::Minus)
+                                : token.is("+") ? std::optional(UnaryOp::Plus)
+                                : token.is("!") ? std::optional(UnaryOp::Not)
+                                : token.is("~") ? std::optional(UnaryOp::BitNot)
+                                                : std::nullopt;
+    bool step = token.is("++") || token.is("--"), address = token.is("&");
+    if (!op && !step && !address)
+        return parse_postfix();
+    take();
+    DepthGuard guard(*this);
+    Expr* operand = too_deep() ? nullptr : parse_unary();
+    if (!operand)
         return nullptr;
-    if (!accept_keyword("in")) {
-        fail_expected("`in` after the bracketed keys");
-        return nullptr;
+    Range range = Range::join(token.range, operand->range);
+    if (op)
+        return grow(arena_.make<UnaryExpr>(range, *op, operand), {operand});
+    if (step) {
+        if (!check_assignable(*operand, token.text))
+            return operand;
+        return grow(arena_.make<IncDecExpr>(range, token.is("++"), true, operand), {operand});
     }
-    std::optional<Token> array = expect_name("an array after `in`");
-    if (!array)
-        return nullptr;
-    return arena_.make<InExpr>(Range::join(begin, array->range), std::move(keys), array->text, array->range);
+    if (operand->kind != ExprKind::Target && operand->kind != ExprKind::Member) {
+        diags_.report(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
+            .help("`&` takes a target variable, as in `&$x->y`");
+        return operand;
+    }
+    return grow(arena_.make<AddressOfExpr>(range, operand), {operand});
+}
+
+Expr* Parser::parse_postfix() {
+    Expr* expr = parse_primary();
+    while (expr && (peek().is("++") || peek().is("--"))) {
+        const Token& op = take();
+        if (check_assignable(*expr, op.text))
+            expr = grow(arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});
+    }
+    return expr;
 }
 
 Expr* Parser::parse_primary() {
-    Token token = peek();
+    const Token& token = peek();
     switch (token.kind) {
     case TokenKind::Number:
         take();
@@ -241,17 +259,14 @@ Expr* Parser::parse_primary() {
     case TokenKind::Identifier:
         return parse_name();
     case TokenKind::Embedded:
-        diags_.report(DiagId::EmbeddedCode, token.range, "embedded C code cannot run in BPF");
-        take();
+        refuse_embedded(take());
         return arena_.make<NumberExpr>(token.range, 0);
     default:
         break;
     }
-    if (token.is("["))
-        return parse_bracket_in();
     if (accept("(")) {
         Expr* inner = parse_expr();
-        if (!inner || !expect(")", "to close the parenthesis"))
+        if (!inner || !expect_close(")", token.range, "to close the parenthesis"))
             return nullptr;
         return with_components(inner);
     }
@@ -260,39 +275,32 @@ Expr* Parser::parse_primary() {
 }
 
 Expr* Parser::parse_name() {
-    Token name = take();
+    const Token& name = take();
     if (name.text[0] == '@')
         return parse_at(name);
     if (name.text[0] == '$')
         return parse_target(name);
+    Range open = peek().range;
     if (is_print(name.text) && peek().is("("))
         return parse_print(name);
     if (accept("(")) {
         std::vector<Expr*> args;
-        if (!parse_arguments(args))
+        if (!parse_arguments(args, open))
             return nullptr;
-        return with_components(arena_.make<CallExpr>(since(name.range), name.text, name.range, std::move(args)));
+        auto* call = arena_.make<CallExpr>(since(name.range), name.text, name.range, args);
+        return with_components(grow(call, args));
     }
-    if (peek().is("[")) {
-        take();
+    if (accept("[")) {
         std::vector<Expr*> keys;
-        do {
-            if (peek().is("*") && (peek(1).is(",") || peek(1).is("]")))
-                keys.push_back(arena_.make<WildcardExpr>(take().range));
-            else
-                keys.push_back(parse_expr());
-            if (!keys.back())
-                return nullptr;
-        } while (accept(","));
-        if (!expect("]", "after the keys"))
+        if (!parse_keys(keys, open))
             return nullptr;
-        return with_components(arena_.make<IndexExpr>(since(name.range), name.text, name.range, std::move(keys)));
+        auto* element = arena_.make<IndexExpr>(since(name.range), name.text, name.range, keys);
+        return with_components(grow(element, keys));
     }
     return with_components(arena_.make<NameExpr>(name.range, name.text));
 }
 
-// Behind `(`; takes the `)`.
-bool Parser::parse_arguments(std::vector<Expr*>& args) {
+bool Parser::parse_arguments(std::vector<Expr*>& args, Range open) {
     if (accept(")"))
         return true;
     do {
@@ -301,7 +309,20 @@ bool Parser::parse_arguments(std::vector<Expr*>& args) {
             return false;
         args.push_back(arg);
     } while (accept(","));
-    return expect(")", "after the arguments");
+    return expect_close(")", open, "after the arguments");
+}
+
+// The place of a bad directive is the directive, not the literal.
+void Parser::check_format(const Token& literal) {
+    size_t begin = 0;
+    if (auto parsed = parse_format(literal.text, &begin); !parsed) {
+        size_t end = literal.text.find_first_of(" \n%", begin + 1);
+        // Up to its conversion letter, where it has one.
+        size_t letter = literal.text.find_first_not_of("0123456789+- #.*l", begin + 1);
+        end = letter == std::string::npos ? std::min(end, literal.text.size()) : letter + 1;
+        diags_.report(DiagId::BadFormat, range_in_string(literal.range, begin, end, diags_.sources()),
+                      parsed.error().message);
+    }
 }
 
 Expr* Parser::parse_print(const Token& name) {
@@ -315,9 +336,9 @@ Expr* Parser::parse_print(const Token& name) {
     print->newline = kind.ends_with("ln");
     print->has_format = kind == "printf";
     print->has_delimiter = kind.starts_with("printd");
-    take(); // (
+    Range open = take().range;
     if (print->has_format || print->has_delimiter) {
-        Token literal = peek();
+        const Token& literal = peek();
         if (literal.kind != TokenKind::String) {
             fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
             return nullptr;
@@ -326,195 +347,24 @@ Expr* Parser::parse_print(const Token& name) {
         print->format = literal.text;
         print->format_range = literal.range;
         if (print->has_format)
-            if (auto parsed = parse_format(literal.text); !parsed)
-                diags_.report(DiagId::BadFormat, literal.range, parsed.error().message);
+            check_format(literal);
         if (!accept(",")) {
-            if (!expect(")", "after the format"))
+            if (!expect_close(")", open, "after the format"))
                 return nullptr;
-        } else if (!parse_arguments(print->args)) {
+        } else if (!parse_arguments(print->args, open)) {
             return nullptr;
         }
-    } else if (!parse_arguments(print->args)) {
+    } else if (!parse_arguments(print->args, open)) {
         return nullptr;
     }
     print->range = since(name.range);
     size_t least = print->has_delimiter ? 2 : print->has_format || print->newline ? 0 : 1;
     if (print->args.size() < least)
         diags_.report(DiagId::Arity, print->range,
-                      fmt::format("`{}` needs at least {} argument{}{}", name.text, least, least == 1 ? "" : "s",
-                                  print->has_delimiter ? " behind the delimiter" : ""));
-    return print;
-}
-
-// ->m, [e], and a trailing $ or $$.
-bool Parser::parse_components(std::vector<Component>& components, bool brackets) {
-    while (true) {
-        if (peek().is("->")) {
-            Range begin = take().range;
-            Token member = peek();
-            if (member.kind != TokenKind::Identifier && member.kind != TokenKind::Keyword) {
-                fail_expected("a member's name after `->`");
-                return false;
-            }
-            take();
-            Component component{Component::Member, Range::join(begin, member.range), member.text, nullptr};
-            // `->m$` and `->m$$` are one identifier to the lexer.
-            int pretty = 0;
-            while (pretty < 2 && component.name.size() > 1 && component.name.ends_with('$')) {
-                component.name.pop_back();
-                pretty++;
-            }
-            components.push_back(component);
-            if (pretty)
-                components.push_back(
-                    {pretty == 1 ? Component::PrettyOne : Component::PrettyDeep, member.range, "", nullptr});
-        } else if (brackets && peek().is("[")) {
-            Range begin = take().range;
-            Expr* index = parse_expr();
-            if (!index || !expect("]", "after the index"))
-                return false;
-            components.push_back({Component::Index, since(begin), "", index});
-        } else if (peek().kind == TokenKind::Identifier && (peek().text == "$" || peek().text == "$$")) {
-            Token pretty = take();
-            components.push_back(
-                {pretty.text == "$" ? Component::PrettyOne : Component::PrettyDeep, pretty.range, "", nullptr});
-        } else {
-            return true;
-        }
-    }
-}
-
-Expr* Parser::with_components(Expr* base) {
-    if (!peek().is("->"))
-        return base;
-    auto* member = arena_.make<MemberExpr>(base->range, base);
-    if (!parse_components(member->components, true))
-        return nullptr;
-    member->range = since(base->range);
-    return member;
-}
-
-Expr* Parser::parse_target(const Token& name) {
-    auto* target = arena_.make<TargetExpr>(name.range);
-    target->name = name.text;
-    // `$x$` and `$x$$` are one identifier to the lexer; `$$vars$` too.
-    int pretty = 0;
-    while (pretty < 2 && target->name.size() > 2 && target->name.ends_with('$')) {
-        target->name.pop_back();
-        pretty++;
-    }
-    if (pretty)
-        target->components.push_back(
-            {pretty == 1 ? Component::PrettyOne : Component::PrettyDeep, name.range, "", nullptr});
-    if (!parse_components(target->components, true))
-        return nullptr;
-    target->range = since(name.range);
-    return target;
-}
-
-std::optional<int64_t> Parser::parse_literal_number() {
-    bool negative = accept("-");
-    Token token = peek();
-    if (token.kind != TokenKind::Number) {
-        fail_expected("a literal number");
-        return std::nullopt;
-    }
-    take();
-    return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(token.number)) : token.number;
-}
-
-StatisticExpr* Parser::parse_statistic(const Token& name, Extractor extractor) {
-    if (!expect("(", fmt::format("after `{}`", name.text)))
-        return nullptr;
-    Expr* operand = parse_expr();
-    if (!operand)
-        return nullptr;
-    auto* statistic = arena_.make<StatisticExpr>(name.range, extractor, operand);
-    while (accept(",")) {
-        std::optional<int64_t> param = parse_literal_number();
-        if (!param)
-            return nullptr;
-        statistic->params.push_back(*param);
-    }
-    if (!expect(")", fmt::format("to close `{}`", name.text)))
-        return nullptr;
-    statistic->range = since(name.range);
-    size_t least = extractor == Extractor::HistLinear ? 3 : 0;
-    size_t most = extractor == Extractor::HistLinear ? 3 : extractor == Extractor::Variance ? 1 : 0;
-    if (statistic->params.size() < least || statistic->params.size() > most)
-        diags_.report(DiagId::Arity, statistic->range,
-                      extractor == Extractor::HistLinear
-                          ? "`@hist_linear` takes a statistic, low, high and width"
-                          : fmt::format("`{}` takes a statistic{}", name.text, most ? " and a bit shift" : ""));
-    else if (extractor == Extractor::HistLinear) {
-        const std::vector<int64_t>& p = statistic->params;
-        if (p[2] <= 0 || p[1] <= p[0] || (p[1] - p[0]) / p[2] + 3 > 128) {
-            diags_.report(DiagId::BadStatistic, statistic->range,
-                          "these bounds give no histogram: high must be above low, the width positive, and at most 126 "
-                          "buckets between them");
-            statistic->params = {0, 1, 1};
-        }
-    }
-    return statistic;
-}
-
-Expr* Parser::parse_at(const Token& name) {
-    for (const auto& [text, extractor] : extractors) {
-        if (name.text != text)
-            continue;
-        StatisticExpr* statistic = parse_statistic(name, extractor);
-        bool histogram = extractor == Extractor::HistLog || extractor == Extractor::HistLinear;
-        if (!statistic || !histogram || !peek().is("["))
-            return statistic;
-        take();
-        Expr* index = parse_expr();
-        if (!index || !expect("]", "after the bucket"))
-            return nullptr;
-        return arena_.make<HistIndexExpr>(since(name.range), statistic, index);
-    }
-    if (name.text == "@defined" || name.text == "@entry") {
-        if (!expect("(", fmt::format("after `{}`", name.text)))
-            return nullptr;
-        Expr* operand = parse_expr();
-        if (!operand || !expect(")", fmt::format("to close `{}`", name.text)))
-            return nullptr;
-        if (name.text == "@defined")
-            return arena_.make<DefinedExpr>(since(name.range), operand);
-        return arena_.make<EntryExpr>(since(name.range), operand);
-    }
-    if (name.text == "@cast" || name.text == "@var") {
-        auto* target = arena_.make<TargetExpr>(name.range);
-        target->base = name.text == "@cast" ? TargetExpr::Cast : TargetExpr::Var;
-        if (!expect("(", fmt::format("after `{}`", name.text)))
-            return nullptr;
-        if (target->base == TargetExpr::Cast) {
-            target->operand = parse_expr();
-            if (!target->operand || !expect(",", "before the type of `@cast`"))
-                return nullptr;
-        }
-        if (peek().kind != TokenKind::String) {
-            fail_expected(target->base == TargetExpr::Cast ? "the type's name as a string literal"
-                                                           : "the variable's name as a string literal");
-            return nullptr;
-        }
-        target->name = take().text;
-        if (accept(",")) {
-            if (peek().kind != TokenKind::String) {
-                fail_expected("a module's name as a string literal");
-                return nullptr;
-            }
-            target->module = take().text;
-        }
-        if (!expect(")", fmt::format("to close `{}`", name.text)) || !parse_components(target->components, true))
-            return nullptr;
-        target->range = since(name.range);
-        return target;
-    }
-    auto* op = arena_.make<AtOperatorExpr>(name.range, name.text);
-    if (accept("(") && !parse_arguments(op->args))
-        return nullptr;
-    op->range = since(name.range);
-    return op;
+                      fmt::format("`{}` needs at least {} argument{}{}, got {}", name.text, least,
+                                  least == 1 ? "" : "s", print->has_delimiter ? " behind the delimiter" : "",
+                                  print->args.size()));
+    return grow(print, print->args);
 }
 
 } // namespace sonde

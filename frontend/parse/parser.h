@@ -1,7 +1,7 @@
 // From text to syntax tree: lexer, preprocessor, recursive descent with recovery.
 //
-// Recovers at `;`, at `}`, at a line that begins like a statement and at the words that begin a declaration, so that one
-// run reports several errors. No text makes it crash or loop, whatever is in it.
+// Recovers at `;`, at `}`, at a line that begins like a statement and at the words that begin a declaration, so that
+// one run reports several errors. No text makes it crash or loop, whatever is in it.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@
 
 namespace sonde {
 
-// The deepest tree that the parser makes; what is deeper is refused with a message, so that every later pass may recurse.
-// Each statement inside another one, and each parenthesis, index, argument or prefix operator, is a level of nesting; an
-// expression's height counts its nodes from the top down to the deepest one (`a + b + c`: 3).
+// The deepest tree that the parser makes; what is deeper is refused with a message, so that every later pass may
+// recurse. Each statement inside another one, and each parenthesis, index, argument or prefix operator, is a level of
+// nesting; an expression's height counts its nodes from the top down to the deepest one (`a + b + c`: 3).
 constexpr int max_nesting = 256;
 constexpr int max_expr_height = 512;
 
@@ -29,8 +29,9 @@ struct ParseOptions {
     bool guru = false;
     std::string kernel_release; // for %( kernel_v ... %)
     std::string arch;
-    std::map<std::string, std::string> kernel_config; // CONFIG_X -> "y", "m", number; one that is not there: "undefined"
-    const MacroTable* macros = nullptr;               // the library's macros, if any; a file's own ones go first
+    std::map<std::string, std::string>
+        kernel_config;                  // CONFIG_X -> "y", "m", number; one that is not there: "undefined"
+    const MacroTable* macros = nullptr; // the library's macros, if any; a file's own ones go first
 };
 
 // Errors go to diags; the tree then holds what could be read. Never null.

@@ -73,7 +73,8 @@ class Preprocessor {
 
     // ---- macros
 
-    // Index of the `%)` that closes the `%(` at `open`, or `to`. Fills in where the `%?` and the `%:` of this level are.
+    // Index of the `%)` that closes the `%(` at `open`, or `to`. Fills in where the `%?` and the `%:` of this level
+    // are.
     static size_t matching(const std::vector<Token>& in, size_t open, size_t to,
                            std::optional<size_t>* then_at = nullptr, std::optional<size_t>* else_at = nullptr) {
         int depth = 0;
@@ -374,8 +375,8 @@ class Preprocessor {
             return found == options_.kernel_config.end() ? "undefined" : found->second;
         }
         diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is nothing that a condition can ask for", name))
-            .suggest(nearest_name(name, {"kernel_v", "kernel_vr", "systemtap_v", "arch", "runtime",
-                                         "systemtap_privilege", "guru_mode"}))
+            .suggest(nearest_name(
+                name, {"kernel_v", "kernel_vr", "systemtap_v", "arch", "runtime", "systemtap_privilege", "guru_mode"}))
             .help("kernel_v, kernel_vr, systemtap_v, arch, runtime, systemtap_privilege, guru_mode and CONFIG_*");
         return std::nullopt;
     }

@@ -59,8 +59,10 @@ Frame frame_of(const Expansion& expansion, const ast::Probe& probe) {
             frame.key += fmt::format(" {}", static_cast<const void*>(piece.block));
         }
     }
-    for (const Expansion::Condition& condition : expansion.conditions)
+    for (const Expansion::Condition& condition : expansion.conditions) {
+        frame.dependent = frame.dependent || depends_on_point(*condition.expr);
         frame.key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
+    }
     return frame;
 }
 

@@ -137,7 +137,7 @@ void Analyzer::analyze_usage() {
             report_once(DiagId::NeverAssigned, global->range,
                         fmt::format("global `{}` is never assigned", global->name));
         }
-        if (global->wrap && !global->is_array() && shapes_[global].kind != Shape::Array)
+        if (global->wrap && shapes_[global].kind == Shape::Scalar)
             report_once(DiagId::BadDeclaration, global->range,
                         fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);

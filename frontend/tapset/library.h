@@ -20,9 +20,12 @@ class Library {
   public:
     // `parse` parses one whole text (parse/parser.h bound to its options).
     using Parse = std::function<ast::File*(FileId)>;
+    // A name, and the files that may declare it, in the order of adding.
+    using Index = std::map<std::string, std::vector<FileId>, std::less<>>;
+
     Library(Sources& sources, Parse parse) : sources_(sources), parse_(std::move(parse)) {}
 
-    // Adds a library text to the index; reads only top-level declarations' names.
+    // Adds a library text to the index; reads only the names of declarations, and none that are private.
     void add(FileId file);
 
     // Every file that declares a function (a global, an alias whose name begins with that component) of that name,
@@ -39,7 +42,7 @@ class Library {
     const ast::File* load(FileId file);
     Sources& sources_;
     Parse parse_;
-    std::map<std::string, std::vector<FileId>, std::less<>> functions_, globals_, aliases_;
+    Index functions_, globals_, aliases_;
     std::map<FileId, const ast::File*> parsed_;
 };
 

@@ -278,6 +278,21 @@ TEST(Sema, RecursionIsMarked) {
     EXPECT_EQ(a.program->functions.back()->name, "plain");
 }
 
+TEST(Sema, ReturnWithoutAValueGivesTheEmptyOne) {
+    Analysis a("function f(x) { if (x) return \"a\"; return }  probe begin { println(f(1)) }");
+    ASSERT_ANALYZED(a);
+    const hir::Stmt& last = *a.function("f").body->body.back();
+    ASSERT_NE(hir::as<hir::Return>(last).value, nullptr);
+    EXPECT_EQ(hir::dump_expr(*hir::as<hir::Return>(last).value), "\"\"");
+}
+
+TEST(Sema, ListingsResolveAliases) {
+    Analysis a("probe begin { exit() }");
+    FileId file = a.sources.add("list", "oneshot, end");
+    std::vector<ast::ProbePoint*> points = parse_probe_points(file, a.sources, a.parse_options, a.arena, a.diags);
+    EXPECT_EQ(resolve_listing(points, *a.library, a.env, a.arena, a.diags).size(), 2u);
+}
+
 TEST(Sema, OverloadsByArity) {
     Analysis a("function f(a) { return a }  function f(a, b) { return a + b }  probe begin { println(f(1), f(1, 2)) }");
     ASSERT_ANALYZED(a);
@@ -319,6 +334,12 @@ constexpr Lowering lowerings[] = {
     {"println(@defined($x) ? $x : 2)", "  printf(\"%d\\n\", 2)\n"},
     {"println(@defined($x) && $x > 1)", "  printf(\"%d\\n\", 0)\n"},
     {"println(!@defined($x) && pid() == 1)", "  printf(\"%d\\n\", ((%pid() == 1) != 0))\n"},
+    {"try { error(\"e\") } catch (m) { println(m) }",
+     "  try\n    %error(\"e\")\n  catch m\n    printf(\"%s\\n\", m)\n"},
+    {"while (1) { if (pid() == 2) break; else continue }",
+     "  loop ; 1; \n    if (%pid() == 2)\n      break\n    else\n      continue\n"},
+    {"s <<< 1 foreach (b in @hist_log(s)) println(b, @hist_log(s)[b])",
+     "  (@s <<< 1)\n  foreach [b] in hist(@s) sort 0 0 0\n    printf(\"%d%d\\n\", b, hist(@s)[b])\n"},
     {"println(@choose_defined($x, 7))", "  printf(\"%d\\n\", 7)\n"},
     {"a[1] = 2 foreach (g in a) println(g)",
      "  (@a[1] = 2)\n  foreach [g.0] in @a sort 0 0 0\n    (@g = g.0)\n    printf(\"%d\\n\", @g)\n"},
@@ -357,6 +378,13 @@ TEST(Sema, AliasesTakeSuffixesAndPatterns) {
     EXPECT_EQ(a.program->handlers[0]->timer.interval_ns, 2'000'000'000u);
     EXPECT_EQ(a.program->handlers[1]->points[0].pn, "set.one");
     EXPECT_EQ(a.program->handlers[2]->kind, plan::ProbeKind::End);
+}
+
+TEST(Sema, DoubleStarCrossesComponents) {
+    Analysis a("probe set.one = begin { }  probe set.two.deep = end { }  probe set.** { println(2) }");
+    ASSERT_ANALYZED(a);
+    ASSERT_EQ(a.program->handlers.size(), 2u);
+    EXPECT_EQ(a.program->handlers[1]->points[0].pn, "set.two.deep");
 }
 
 TEST(Sema, SeveralDefinitionsOfAnAliasAddUp) {

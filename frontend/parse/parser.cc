@@ -1,0 +1,196 @@
+// The parser's tools and entry points.
+#include "frontend/parse/parser.h"
+
+#include <fmt/format.h>
+
+#include "frontend/parse/parser_impl.h"
+#include "frontend/parse/preprocess.h"
+
+namespace sonde {
+
+using namespace ast;
+
+// ---- tokens -----------------------------------------------------------------------------------------------------
+
+const Token& Parser::take() {
+    const Token& token = peek();
+    if (token.kind != TokenKind::End)
+        at_++;
+    return token;
+}
+
+bool Parser::at_declaration() const {
+    const Token &token = peek(), &next = peek(1);
+    if (token.kind != TokenKind::Keyword || (at_ > 0 && (tokens_[at_ - 1].is(".") || tokens_[at_ - 1].is("->"))))
+        return false;
+    if (token.text == "probe")
+        return next.kind == TokenKind::Identifier || next.kind == TokenKind::Keyword || next.is("{") || next.is("*");
+    return (token.text == "function" || token.text == "global" || token.text == "private") &&
+           (next.kind == TokenKind::Identifier || next.kind == TokenKind::Keyword);
+}
+
+bool Parser::accept(std::string_view op) {
+    if (!peek().is(op))
+        return false;
+    at_++;
+    return true;
+}
+
+bool Parser::accept_keyword(std::string_view word) {
+    if (!peek().is_keyword(word))
+        return false;
+    at_++;
+    return true;
+}
+
+bool Parser::expect(std::string_view op, std::string_view where) {
+    if (accept(op))
+        return true;
+    fail_expected(fmt::format("`{}` {}", op, where));
+    return false;
+}
+
+bool Parser::expect_close(std::string_view op, Range open, std::string_view where) {
+    if (accept(op))
+        return true;
+    fail_expected(fmt::format("`{}` {}", op, where)).note(open, "opened here");
+    return false;
+}
+
+const Token* Parser::expect_name(std::string_view what) {
+    const Token& token = peek();
+    if (token.kind == TokenKind::Identifier && token.text[0] != '@' && token.text[0] != '$')
+        return &take();
+    fail_expected(what);
+    return nullptr;
+}
+
+std::optional<int64_t> Parser::parse_literal_number() {
+    bool negative = peek().is("-") && peek(1).kind == TokenKind::Number;
+    if (negative)
+        take();
+    const Token& token = peek();
+    if (token.kind != TokenKind::Number) {
+        fail_expected("a literal number");
+        return std::nullopt;
+    }
+    take();
+    return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(token.number)) : token.number;
+}
+
+Range Parser::since(Range begin) const { return at_ == 0 ? begin : Range::join(begin, tokens_[at_ - 1].range); }
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
+    return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
+}
+
+// A line of a comment without its sign and one blank.
+std::string comment_text(std::string_view line, std::string_view sign) {
+    line.remove_prefix(std::min(sign.size(), line.size()));
+    if (line.starts_with(' '))
+        line.remove_prefix(1);
+    return std::string(line) + "\n";
+}
+
+// The inside of a /* */ comment, without the `*` that lines may begin with.
+std::string block_comment_text(std::string_view text) {
+    std::string doc;
+    while (!text.empty()) {
+        size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = trimmed(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        doc += comment_text(line, line.substr(0, std::min(line.find_first_not_of('*'), line.size())));
+    }
+    size_t begin = std::min(doc.find_first_not_of('\n'), doc.size());
+    size_t last = doc.find_last_not_of('\n');
+    return last == std::string::npos ? "" : doc.substr(begin, last - begin + 2);
+}
+
+} // namespace
+
+std::string Parser::doc_above(Range declaration) const {
+    std::string_view above = diags_.sources().text(file_).substr(0, declaration.begin);
+    std::string doc;
+    size_t line_begin = above.rfind('\n');
+    if (line_begin == std::string_view::npos || !trimmed(above.substr(line_begin + 1)).empty())
+        return doc;
+    above = above.substr(0, line_begin);
+    while (true) {
+        line_begin = above.rfind('\n') + 1; // npos + 1 is 0
+        std::string_view line = trimmed(above.substr(line_begin));
+        std::string_view sign = line.starts_with("//") ? "//" : line.starts_with("#") ? "#" : "";
+        if (sign.empty()) {
+            size_t open = doc.empty() && line.ends_with("*/") ? above.rfind("/*") : std::string_view::npos;
+            if (open == std::string_view::npos)
+                return doc;
+            size_t open_line = above.rfind('\n', open) + 1, close = above.rfind("*/");
+            if (close >= open + 2 && trimmed(above.substr(open_line, open - open_line)).empty())
+                doc = block_comment_text(above.substr(open + 2, close - open - 2));
+            return doc;
+        }
+        doc = comment_text(line, sign) + doc;
+        if (line_begin == 0)
+            return doc;
+        above = above.substr(0, line_begin - 1);
+    }
+}
+
+// ---- errors -----------------------------------------------------------------------------------------------------
+
+DiagBuilder Parser::fail(Range range, const std::string& message) {
+    if (failed_)
+        return DiagBuilder(nullptr);
+    failed_ = true;
+    return diags_.report(DiagId::Syntax, range, message);
+}
+
+DiagBuilder Parser::fail_expected(std::string_view what) {
+    const Token& token = peek();
+    std::string got = token.kind == TokenKind::End        ? "the end of the script"
+                      : token.kind == TokenKind::String   ? "a string"
+                      : token.kind == TokenKind::Embedded ? "embedded C code"
+                      : token.kind == TokenKind::Keyword  ? fmt::format("the keyword `{}`", token.text)
+                                                          : fmt::format("`{}`", token.text);
+    DiagBuilder report = fail(token.range, fmt::format("expected {}, got {}", what, got));
+    if (token.argument)
+        report.help(fmt::format("`${0}` stands for the argument's characters, `@{0}` for the same as a string",
+                                token.argument));
+    return report;
+}
+
+bool Parser::too_deep() {
+    if (depth_ <= max_nesting)
+        return false;
+    fail(peek().range, fmt::format("this is nested more than {} deep", max_nesting));
+    return true;
+}
+
+bool Parser::too_high(const Expr& expr) {
+    if (expr.height <= max_expr_height)
+        return false;
+    fail(peek().range, fmt::format("this expression has more than {} operators inside of each other", max_expr_height))
+        .help("compute it in several steps");
+    return true;
+}
+
+// ---- entry points -----------------------------------------------------------------------------------------------
+
+namespace {
+std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseOptions& options, Diagnostics& diags) {
+    return preprocess(lex(file, sources, options.args, diags), options, diags);
+}
+} // namespace
+
+File* parse_file(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena, Diagnostics& diags) {
+    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_file();
+}
+
+std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources, const ParseOptions& options,
+                                            Arena& arena, Diagnostics& diags) {
+    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_points_only();
+}
+
+} // namespace sonde
