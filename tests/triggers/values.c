@@ -88,6 +88,8 @@ int main(void)
                     .value = {.half = {1, 2}}, .paint = BLUE, .anonymous = 77, .table = {10, 20, 30}, .text = "first"};
     long out = integers(-1, 200, -30000, 60000, -2000000000, 4000000000u, -5000000000, 6000000000u);
     out += flags(true, false, 'x', BLUE);
+    /* Somebody else may look: every member is really stored. */
+    __asm__ volatile("" ::"r"(&first), "r"(&second) : "memory");
     out += walk(&first, 5);
     struct pair p = both(11, 22);
     out += p.first + p.second;
