@@ -162,6 +162,7 @@ bool BodyBuilder::check_key_count(hir::Global& array, size_t count, Range range)
 std::vector<hir::Expr*> BodyBuilder::build_keys(const std::vector<ast::Expr*>& keys, bool wildcards, hir::Global& array,
                                                 Range range) {
     std::vector<hir::Expr*> out;
+    out.reserve(keys.size());
     for (const ast::Expr* key : keys)
         out.push_back(key->kind == ast::ExprKind::Wildcard && wildcards ? nullptr : build(*key));
     if (!check_key_count(array, keys.size(), range))
@@ -338,6 +339,7 @@ hir::Expr* BodyBuilder::build_incdec(const ast::IncDecExpr& expr, bool value_unu
 hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
     std::vector<hir::Expr*> args;
     Analyzer::FunctionEntry* entry = a_.find_function(expr.name, expr.args.size(), file_, expr.name_range);
+    args.reserve(expr.args.size());
     for (const ast::Expr* arg : expr.args)
         args.push_back(build(*arg));
     if (!entry)

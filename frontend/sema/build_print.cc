@@ -1,4 +1,5 @@
 // printf's family, and statistics: what is written with @extractors.
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,22 +53,22 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
         format.directives.push_back(std::move(d));
     };
     if (expr.has_format) {
-        size_t wanted = 0;
-        Result<std::vector<Directive>> parsed = parse_format(expr.format);
-        if (parsed) { // the parser has reported what is wrong with it
+        std::optional<size_t> wanted; // open if the format is wrong, as the parser has reported
+        if (Result<std::vector<Directive>> parsed = parse_format(expr.format)) {
+            wanted = 0;
             for (const Directive& d : *parsed)
                 if (d.kind != Directive::Literal)
-                    wanted += 1u + d.width_is_arg + d.precision_is_arg;
+                    *wanted += 1u + d.width_is_arg + d.precision_is_arg;
             format.directives = *std::move(parsed);
         }
         for (const ast::Expr* arg : expr.args)
             args.push_back(build(*arg));
-        if (parsed && wanted != args.size()) {
+        if (wanted && *wanted != args.size()) {
             a_.report_once(DiagId::Arity, expr.range,
-                           fmt::format("the format takes {} argument{}, and there {} {}", wanted, plural(wanted),
+                           fmt::format("the format takes {} argument{}, and there {} {}", *wanted, plural(*wanted),
                                        args.size() == 1 ? "is" : "are", args.size()))
                 .note(expr.format_range, "the format");
-            args.resize(wanted, zero(expr.range));
+            args.resize(*wanted, zero(expr.range));
         }
     } else {
         for (size_t i = 0; i < expr.args.size(); i++) {
