@@ -154,7 +154,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
     if (bpf)
         pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
     else if (auto error = builder.parsePassPipeline(
-                 pipeline, "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
+                 pipeline,
+                 "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
         llvm::consumeError(std::move(error));
     pipeline.run(module, modules);
 }

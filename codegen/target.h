@@ -145,7 +145,8 @@ class Target {
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::Value* stack(uint64_t bytes);
-    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it (BPF has 512 bytes of stack).
+    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it (BPF has
+    // 512 bytes of stack).
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
     llvm::DISubprogram* describe(llvm::Function* function, Range range);
     void locate(Range range); // what is emitted next comes from there

@@ -3,15 +3,12 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -38,30 +35,6 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     line.pop_back();
     libbpf_log->append(line);
     return size;
-}
-
-// Where `sonde_data` lies in .bss.
-std::optional<uint64_t> data_offset(const std::vector<uint8_t>& object) {
-    elf_version(EV_CURRENT);
-    std::vector<uint8_t> copy = object;
-    Elf* elf = elf_memory(reinterpret_cast<char*>(copy.data()), copy.size());
-    std::optional<uint64_t> found;
-    for (Elf_Scn* section = nullptr; elf && (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
-            continue;
-        Elf_Data* data = elf_getdata(section, nullptr);
-        for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
-            GElf_Sym symbol;
-            if (!gelf_getsym(data, static_cast<int>(i), &symbol))
-                continue;
-            const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-            if (name && std::strcmp(name, "sonde_data") == 0)
-                found = symbol.st_value;
-        }
-    }
-    elf_end(elf);
-    return found;
 }
 
 } // namespace
@@ -123,10 +96,9 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                                  log.substr(0, log.find('\n'))),
                      err);
     }
-    std::optional<uint64_t> offset = data_offset(plan.bpf_object);
     bpf_map* map = nullptr;
     bpf_object__for_each_map(map, out->object_) {
-        if (!offset || !std::strstr(bpf_map__name(map), ".bss"))
+        if (!std::strstr(bpf_map__name(map), ".bss"))
             continue;
         // libbpf's own mapping is the kernel's only through skeletons; this one is in every version.
         out->mapped_ = bpf_map__value_size(map);
@@ -134,8 +106,9 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         if (memory == MAP_FAILED)
             return errno_error("cannot map the script's globals", errno);
         out->memory_ = memory;
-        if (*offset + plan.data_size <= out->mapped_)
-            out->data_ = static_cast<char*>(memory) + *offset;
+        // `sonde_data` is the only variable there.
+        if (plan.data_size <= out->mapped_)
+            out->data_ = static_cast<char*>(memory);
     }
     if (!out->data_)
         return Error("internal: the object has no data area");

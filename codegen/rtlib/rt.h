@@ -1,10 +1,12 @@
 /* What the routines build on: one source, two targets.
  *
- * A string is NUL-terminated memory. A slot is a buffer of 2 * sonde_rt_max bytes, so that a write of the constant size sonde_rt_max at an
- * offset masked to sonde_rt_max - 1 is always inside: the verifier sees constant bounds. sonde_rt_max is MAXSTRINGLEN, a power of
- * two, defined as a constant by the module that a script becomes; it folds when the module is linked.
+ * A string is NUL-terminated memory. A slot is a buffer of 2 * sonde_rt_max bytes, so that a write of the constant size
+ * sonde_rt_max at an offset masked to sonde_rt_max - 1 is always inside: the verifier sees constant bounds.
+ * sonde_rt_max is MAXSTRINGLEN, a power of two, defined as a constant by the module that a script becomes; it folds
+ * when the module is linked.
  *
- * On BPF, loops over bytes are bpf_loop() callbacks: the verifier looks at one iteration instead of all (5.17, bpf: Add bpf_loop helper).
+ * On BPF, loops over bytes are bpf_loop() callbacks: the verifier looks at one iteration instead of all (5.17, bpf: Add
+ * bpf_loop helper).
  */
 #pragma once
 
@@ -14,9 +16,9 @@ typedef int s32;
 typedef unsigned long long u64;
 typedef long long s64;
 
-extern const u32 sonde_rt_max;      /* MAXSTRINGLEN */
-extern const u8 sonde_rt_zeros[];   /* at least sonde_rt_max NULs, and as many as the largest array value */
-extern const u8 sonde_rt_blanks[];  /* sonde_rt_max blanks and a NUL */
+extern const u32 sonde_rt_max;     /* MAXSTRINGLEN */
+extern const u8 sonde_rt_zeros[];  /* at least sonde_rt_max NULs, and as many as the largest array value */
+extern const u8 sonde_rt_blanks[]; /* sonde_rt_max blanks and a NUL */
 
 #define MASK (sonde_rt_max - 1)
 
@@ -26,23 +28,21 @@ static long (*const bpf_probe_read_kernel)(void* dst, u32 size, const void* src)
 static long (*const bpf_probe_read_kernel_str)(void* dst, u32 size, const void* src) = (void*)115;
 static long (*const bpf_loop)(u32 count, void* callback, void* context, u64 flags) = (void*)181;
 /* Copies a string into size bytes; gives its length. Never fails for our own memory. */
-static inline u64 copy_bounded(u8* dst, u32 size, const u8* src)
-{
+static inline u64 copy_bounded(u8* dst, u32 size, const u8* src) {
     long n = bpf_probe_read_kernel_str(dst, size, src);
     return n > 0 ? (u64)(n - 1) & MASK : 0;
 }
 static inline void copy_bytes(u8* dst, u32 size, const u8* src) { bpf_probe_read_kernel(dst, size, src); }
 #define LOOP(count, callback, context) bpf_loop(count, (void*)callback, context, 0)
-/* x, as the verifier cannot know it. A loop whose counters it knows is checked once for every value; through memory of a map, once. */
-static inline u64 opaque(void* slot, u64 x)
-{
+/* x, as the verifier cannot know it. A loop whose counters it knows is checked once for every value; through memory of
+ * a map, once. */
+static inline u64 opaque(void* slot, u64 x) {
     *(volatile u64*)slot = x;
     return *(volatile u64*)slot;
 }
 #else
 #define RT
-static inline u64 copy_bounded(u8* dst, u32 size, const u8* src)
-{
+static inline u64 copy_bounded(u8* dst, u32 size, const u8* src) {
     u64 n = 0;
     if (size == 0)
         return 0;
@@ -53,13 +53,11 @@ static inline u64 copy_bounded(u8* dst, u32 size, const u8* src)
     dst[n] = 0;
     return n;
 }
-static inline void copy_bytes(u8* dst, u32 size, const u8* src)
-{
+static inline void copy_bytes(u8* dst, u32 size, const u8* src) {
     for (u32 i = 0; i < size; i++)
         dst[i] = src[i];
 }
-static inline u64 opaque(void* slot, u64 x)
-{
+static inline u64 opaque(void* slot, u64 x) {
     (void)slot;
     return x;
 }

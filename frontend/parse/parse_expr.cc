@@ -208,11 +208,12 @@ bool Parser::parse_keys(std::vector<Expr*>& keys, Range open) {
 
 Expr* Parser::parse_unary() {
     const Token& token = peek();
-    std::optional<UnaryOp> op = token.is("-")   ? std::optional(UnaryOp::Minus)
-                                : token.is("+") ? std::optional(UnaryOp::Plus)
-                                : token.is("!") ? std::optional(UnaryOp::Not)
-                                : token.is("~") ? std::optional(UnaryOp::BitNot)
-                                                : std::nullopt;
+    static constexpr std::pair<std::string_view, UnaryOp> operators[] = {
+        {"-", UnaryOp::Minus}, {"+", UnaryOp::Plus}, {"!", UnaryOp::Not}, {"~", UnaryOp::BitNot}};
+    const std::pair<std::string_view, UnaryOp>* op = nullptr;
+    for (const auto& row : operators)
+        if (token.is(row.first))
+            op = &row;
     bool step = token.is("++") || token.is("--"), address = token.is("&");
     if (!op && !step && !address)
         return parse_postfix();
@@ -223,7 +224,7 @@ Expr* Parser::parse_unary() {
         return nullptr;
     Range range = Range::join(token.range, operand->range);
     if (op)
-        return grow(arena_.make<UnaryExpr>(range, *op, operand), {operand});
+        return grow(arena_.make<UnaryExpr>(range, op->second, operand), {operand});
     if (step) {
         if (!check_assignable(*operand, token.text))
             return operand;
