@@ -26,11 +26,15 @@ llvm::Value* Lowering::truth(const hir::Expr& expr) {
 }
 
 llvm::Value* Lowering::lower_slot(const hir::Expr& expr) {
-    bool is_slot = expr.kind == hir::ExprKind::LocalRef || expr.kind == hir::ExprKind::Concat ||
-                   expr.kind == hir::ExprKind::Print || expr.kind == hir::ExprKind::Element ||
-                   expr.kind == hir::ExprKind::Call || expr.kind == hir::ExprKind::Intrinsic;
+    using hir::ExprKind;
+    bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print ||
+                   expr.kind == ExprKind::Element || expr.kind == ExprKind::Call || expr.kind == ExprKind::Intrinsic;
+    // pp() and its relatives are constants of the module, cells of a table where a handler has several points.
+    if (expr.kind == ExprKind::Intrinsic)
+        for (const char* name : {"pp", "pn", "probefunc", "ppfunc"})
+            is_slot = is_slot && hir::as<hir::Intrinsic>(expr).name != name;
     llvm::Value* value = lower(expr);
-    if (is_slot && !llvm::isa<llvm::GlobalVariable>(value))
+    if (is_slot)
         return value;
     llvm::Value* slot = new_slot();
     store_string(slot, value);
