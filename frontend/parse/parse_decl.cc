@@ -26,7 +26,7 @@ File* Parser::parse_file() {
 void Parser::recover_at_declaration() {
     while (!at_end() && !at_declaration())
         take();
-    failed_ = in_function_ = false;
+    failed_ = gave_up_ = in_function_ = false;
     loops_ = 0;
 }
 

@@ -26,17 +26,19 @@ bool begins_line(const Token& token, const Token& before) {
 } // namespace
 
 // Skips to behind the next `;` or `}` or to what ends or begins a statement, so that what follows an error is read
-// again. `failed_at` is where the statement began: at least one token is skipped.
-void Parser::recover_in_block(size_t failed_at) {
+// again. `began` is where the statement began: at least one token is skipped.
+void Parser::recover_in_block(size_t began) {
     int nesting = 0;
-    while (!at_end() && !at_declaration()) {
+    for (size_t wrong = at_; !at_end() && !at_declaration();) {
         const Token& token = peek();
-        if (nesting == 0 && token.is("}"))
-            break;
-        if (nesting == 0 && at_ > failed_at && (begins_statement(token) || begins_line(token, tokens_[at_ - 1])))
-            break;
+        if (nesting == 0 && !gave_up_) {
+            // The token that was wrong begins a statement only where it begins a line, too.
+            bool begins = begins_statement(token) && (at_ > wrong || token.on_line);
+            if (token.is("}") || (at_ > began && (begins || begins_line(token, tokens_[at_ - 1]))))
+                break;
+        }
         nesting += token.is("{") ? 1 : token.is("}") ? -1 : 0;
-        bool end = nesting == 0 && (token.is(";") || token.is("}"));
+        bool end = nesting == 0 && !gave_up_ && (token.is(";") || token.is("}"));
         take();
         if (end && !peek().is_keyword("else") && !peek().is_keyword("catch"))
             break;

@@ -164,6 +164,7 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
 bool Parser::too_deep() {
     if (depth_ <= max_nesting)
         return false;
+    gave_up_ = true;
     fail(peek().range, fmt::format("this is nested more than {} deep", max_nesting));
     return true;
 }

@@ -29,9 +29,10 @@ struct ParseOptions {
     bool guru = false;
     std::string kernel_release; // for %( kernel_v ... %)
     std::string arch;
-    std::map<std::string, std::string>
-        kernel_config;                  // CONFIG_X -> "y", "m", number; one that is not there: "undefined"
-    const MacroTable* macros = nullptr; // the library's macros, if any; a file's own ones go first
+    // CONFIG_X -> "y", "m", number; one that is not there is "undefined".
+    std::map<std::string, std::string> kernel_config;
+    // The library's macros, if any; a file's own ones go first.
+    const MacroTable* macros = nullptr;
 };
 
 // Errors go to diags; the tree then holds what could be read. Never null.

@@ -110,7 +110,7 @@ class Parser {
     ast::Stmt* parse_try(Range begin);
     ast::Stmt* parse_return(Range begin);
     ast::Stmt* parse_delete(Range begin);
-    void recover_in_block(size_t failed_at);
+    void recover_in_block(size_t began);
 
     // ---- declarations
     void parse_declaration(ast::File& file);
@@ -142,6 +142,7 @@ class Parser {
     size_t at_ = 0;
     int depth_ = 0;
     bool failed_ = false;
+    bool gave_up_ = false; // nested too deep: what is left of the declaration is skipped
     bool in_function_ = false;
     int loops_ = 0;
 };
