@@ -5,7 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,18 +16,36 @@
 
 namespace sonde {
 
+namespace {
+
+// What the shell does itself (POSIX.1-2017, "Shell Command Language", 2.4 and 2.14), and what is no program at all.
+bool is_builtin(const std::string& word) {
+    static constexpr std::string_view words[] = {".",        ":",       "!",        "alias", "bg",    "break", "case",
+                                                 "cd",       "command", "continue", "eval",  "exec",  "exit",  "export",
+                                                 "fc",       "fg",      "for",      "if",    "jobs",  "local", "read",
+                                                 "readonly", "return",  "set",      "shift", "times", "trap",  "type",
+                                                 "ulimit",   "umask",   "unalias",  "unset", "until", "wait",  "while"};
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+} // namespace
+
 Result<Command> Command::start(const std::string& command) {
-    // A plain program name is looked up now, so that a mistake is said before anything is attached; the shell does the
-    // rest.
+    // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
     bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
     std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
-    if (plain || first.find_first_of("$`\\\"'*?[~=({") == std::string::npos) {
+    if (is_builtin(first)) {
+        plain = false;
+    } else if (first.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos) {
         Result<std::string> found = find_in_path(first);
-        if (!found && plain)
-            return std::move(found).error().in(fmt::format("cannot run the command `{}`", first));
+        bool exists = first.find('/') == std::string::npos ? found.ok() : access(first.c_str(), F_OK) == 0;
+        if (!exists)
+            return Error(fmt::format("cannot run {}: No such file or directory", first), ENOENT);
+        if (!found)
+            return std::move(found).error().in(fmt::format("cannot run {}", first));
     }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)

@@ -1,8 +1,7 @@
-// printf as documented in the language reference; numbers are formatted by the C library.
+// printf as documented in the language reference, "Formatted output".
 #include "runtime/format.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -53,35 +52,42 @@ class Payload {
 };
 
 std::string padded(std::string text, char flag, int64_t width) {
-    size_t wanted = width > 0 ? static_cast<size_t>(width) : 0;
+    size_t wanted = width > 0 ? static_cast<size_t>(std::min<int64_t>(width, 1 << 16)) : 0;
     if (text.size() >= wanted)
         return text;
     return flag == '-' ? text + std::string(wanted - text.size(), ' ') : std::string(wanted - text.size(), ' ') + text;
 }
 
+// A conversion as the kernel's vsprintf does it: at least one digit, `0x` before 0 too, and the flag 0 fills up to the
+// width whatever the precision.
 std::string integer(const Directive& d, int64_t value, int64_t width, int64_t precision) {
-    std::string spec = "%";
-    if (d.flag)
-        spec += d.flag;
-    spec += width >= 0 ? "*" : "";
-    spec += precision >= 0 ? ".*" : "";
-    spec += "ll";
-    spec += d.conversion;
-    int w = static_cast<int>(std::min<int64_t>(width, 1 << 20)),
-        p = static_cast<int>(std::min<int64_t>(precision, 1 << 20));
-    auto print = [&](char* out, size_t size) {
-        auto v = static_cast<long long>(value);
-        if (width >= 0 && precision >= 0)
-            return std::snprintf(out, size, spec.c_str(), w, p, v);
-        if (width >= 0)
-            return std::snprintf(out, size, spec.c_str(), w, v);
-        if (precision >= 0)
-            return std::snprintf(out, size, spec.c_str(), p, v);
-        return std::snprintf(out, size, spec.c_str(), v);
+    constexpr int64_t longest = 1 << 16; // a field of a mistaken width is cut
+    char conversion = d.conversion == 'p' ? 'x' : d.conversion;
+    bool is_signed = conversion == 'd' || conversion == 'i', upper = conversion == 'X';
+    auto bits = static_cast<uint64_t>(value);
+    uint64_t magnitude = is_signed && value < 0 ? 0 - bits : bits;
+    bool alternative = d.flag == '#' || d.conversion == 'p';
+    std::string prefix, digits;
+    if (conversion == 'o') {
+        digits = fmt::format("{:o}", magnitude);
+        prefix = alternative && magnitude ? "0" : "";
+    } else if (conversion == 'x' || upper) {
+        digits = upper ? fmt::format("{:X}", magnitude) : fmt::format("{:x}", magnitude);
+        prefix = !alternative ? "" : upper ? "0X" : "0x";
+    } else {
+        digits = std::to_string(magnitude);
+    }
+    if (is_signed)
+        prefix = value < 0 ? "-" : d.flag == '+' ? "+" : d.flag == ' ' ? " " : "";
+    auto zeros = [&](int64_t wanted) {
+        wanted = std::min(wanted, longest) - static_cast<int64_t>(digits.size());
+        if (wanted > 0)
+            digits.insert(0, static_cast<size_t>(wanted), '0');
     };
-    std::string out(static_cast<size_t>(std::max(0, print(nullptr, 0))), '\0');
-    print(out.data(), out.size() + 1);
-    return out;
+    zeros(precision);
+    if (d.flag == '0')
+        zeros(width - static_cast<int64_t>(prefix.size()));
+    return padded(prefix + digits, d.flag, std::min(width, longest));
 }
 
 std::string character(const Directive& d, int64_t value) {
@@ -124,8 +130,8 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
         }
         case Directive::Binary: {
             int64_t value = payload.number();
-            out.append(reinterpret_cast<const char*>(&value),
-                       static_cast<size_t>(std::clamp<int64_t>(width < 0 ? 8 : width, 1, 8)));
+            bool known = width == 1 || width == 2 || width == 4;
+            out.append(reinterpret_cast<const char*>(&value), known ? static_cast<size_t>(width) : sizeof value);
             break;
         }
         case Directive::Memory: {
@@ -133,8 +139,10 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             auto head = payload.block(sizeof size);
             if (head.size() == sizeof size)
                 std::memcpy(&size, head.data(), sizeof size);
+            std::string text;
             for (uint8_t byte : payload.block(size))
-                out += d.conversion == 'M' ? fmt::format("{:02x}", byte) : std::string(1, static_cast<char>(byte));
+                text += d.conversion == 'M' ? fmt::format("{:02x}", byte) : std::string(1, static_cast<char>(byte));
+            out += padded(std::move(text), d.flag, width);
             break;
         }
         case Directive::Histogram: {

@@ -20,14 +20,15 @@ int64_t StatsView::variance() const {
 
 namespace {
 
-constexpr int bar_width = 50; // HIST_WIDTH
-constexpr size_t elision = 2; // HIST_ELISION: empty rows kept at each side of what is not
+constexpr int bar_width = 50;   // HIST_WIDTH
+constexpr size_t log_zero = 64; // the bucket of 0
+constexpr size_t elision = 2;   // HIST_ELISION: empty rows kept at each side of what is not
 
 std::string label(const plan::StatsNeeds& needs, size_t bucket) {
     if (needs.histogram == plan::StatsNeeds::Log) {
-        if (bucket == 64)
+        if (bucket == log_zero)
             return "0";
-        if (bucket > 64)
+        if (bucket > log_zero)
             return std::to_string(1ull << (bucket - 65));
         return bucket == 0 ? std::to_string(INT64_MIN) : "-" + std::to_string(1ull << (63 - bucket));
     }
@@ -52,18 +53,16 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* coun
             first = std::min(first, i);
             last = i;
         }
-    size_t least = linear ? 1 : 0, end = linear ? total - 1 : total;
-    if (first == total) {
-        first = least;
-        last = least;
-        most = 0;
-    }
+    uint64_t scale = std::max<uint64_t>(1, (most + bar_width - 1) / bar_width);
+    if (first == total)
+        return fmt::format("value |{:-<{}} count\n\n", "", bar_width);
+    // Without negative values the empty rows in front end at 0.
+    size_t least = linear ? 1 : first >= log_zero ? log_zero : 0, end = linear ? total - 1 : total;
     size_t from = first > least ? std::max(least, first - std::min(first, elision)) : first;
     size_t to = last + 1 < end ? std::min(end - 1, last + elision) : last;
     size_t label_width = 5, count_width = std::to_string(most).size();
     for (size_t i = from; i <= to; i++)
         label_width = std::max(label_width, label(needs, i).size());
-    uint64_t scale = std::max<uint64_t>(1, (most + bar_width - 1) / bar_width);
     std::string out = fmt::format("{:>{}} |{:-<{}} count\n", "value", label_width, "", bar_width);
     for (size_t i = from; i <= to; i++) {
         // A long run of empty rows in the middle is one `~`.

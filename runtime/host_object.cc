@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,13 @@
 #include "runtime/host_api.h"
 
 namespace sonde {
+namespace {
+
+constexpr uint64_t page = 4096;
+
+bool is_int32(uint64_t value) { return static_cast<uint64_t>(int64_t{static_cast<int32_t>(value)}) == value; }
+
+} // namespace
 
 HostObject::~HostObject() {
     if (memory_)
@@ -49,24 +57,29 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
     std::vector<Elf64_Shdr> sections(header.e_shnum);
     std::memcpy(sections.data(), object.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
 
-    // Lay out what is loaded.
+    // Lay out what is loaded: code first, then from the next page on everything else.
     std::vector<uint64_t> offsets(sections.size(), 0);
-    uint64_t total = 0;
-    for (size_t i = 0; i < sections.size(); i++) {
-        const Elf64_Shdr& s = sections[i];
-        if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && !inside(s.sh_offset, s.sh_size))
-            return broken;
-        if (!(s.sh_flags & SHF_ALLOC))
-            continue;
-        uint64_t align = std::max<uint64_t>(16, s.sh_addralign);
-        if (align > 4096 || s.sh_size > (1u << 30))
-            return broken;
-        total = (total + align - 1) / align * align;
-        offsets[i] = total;
-        total += s.sh_size;
+    uint64_t total = 0, code_size = 0;
+    for (bool code : {true, false}) {
+        for (size_t i = 0; i < sections.size(); i++) {
+            const Elf64_Shdr& s = sections[i];
+            if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && !inside(s.sh_offset, s.sh_size))
+                return broken;
+            if (!(s.sh_flags & SHF_ALLOC) || code != ((s.sh_flags & SHF_EXECINSTR) != 0))
+                continue;
+            uint64_t align = std::max<uint64_t>(16, s.sh_addralign);
+            if (align > page || s.sh_size > (1u << 30))
+                return broken;
+            total = (total + align - 1) / align * align;
+            offsets[i] = total;
+            total += s.sh_size;
+        }
+        total = (total + page - 1) / page * page;
+        if (code)
+            code_size = total;
     }
     HostObject out;
-    out.size_ = std::max<uint64_t>(total, 1);
+    out.size_ = std::max<uint64_t>(total, page);
     void* memory = mmap(nullptr, out.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return errno_error("cannot map the host code", errno);
@@ -86,6 +99,8 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
         if (s.sh_link >= sections.size())
             return broken;
         const Elf64_Shdr& strings = sections[s.sh_link];
+        if (strings.sh_type != SHT_STRTAB)
+            return broken;
         for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= s.sh_size; at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
             std::memcpy(&symbol, object.data() + s.sh_offset + at, sizeof symbol);
@@ -99,11 +114,16 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
                 for (unsigned long i = 0; i < api_count; i++)
                     if (name == api[i].name)
                         value = reinterpret_cast<uint64_t>(api[i].address);
+                // There is no such table; offsets from it are offsets from the beginning.
+                if (name == "_GLOBAL_OFFSET_TABLE_")
+                    value = reinterpret_cast<uint64_t>(base);
                 if (!value)
                     return Error(fmt::format("the host code wants `{}`, which this version does not have", name));
             } else if (symbol.st_shndx == SHN_ABS) {
                 value = symbol.st_value;
-            } else if (symbol.st_shndx < sections.size()) {
+            } else if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections.size()) {
+                if (symbol.st_value > sections[symbol.st_shndx].sh_size)
+                    return broken;
                 value = reinterpret_cast<uint64_t>(base) + offsets[symbol.st_shndx] + symbol.st_value;
                 if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL)
                     out.symbols_[name] = reinterpret_cast<void*>(value);
@@ -119,33 +139,61 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
             Elf64_Rela rela;
             std::memcpy(&rela, object.data() + s.sh_offset + at, sizeof rela);
             uint64_t index = ELF64_R_SYM(rela.r_info);
-            if (index >= values.size() || rela.r_offset + 8 > sections[s.sh_info].sh_size + 7)
+            uint32_t type = ELF64_R_TYPE(rela.r_info);
+            uint64_t width =
+                type == R_X86_64_64 || type == R_X86_64_PC64 || type == R_X86_64_GOTOFF64 || type == R_X86_64_GOTPC64
+                    ? 8
+                    : 4;
+            uint64_t room = sections[s.sh_info].sh_size;
+            if (index >= values.size() || room < width || rela.r_offset > room - width)
                 return broken;
             uint8_t* place = base + offsets[s.sh_info] + rela.r_offset;
-            uint64_t value = values[index] + static_cast<uint64_t>(rela.r_addend);
-            uint64_t relative = value - reinterpret_cast<uint64_t>(place);
-            switch (ELF64_R_TYPE(rela.r_info)) {
+            // The psABI's letters: S + A is the target, P the place, GOT the table's address.
+            uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = values[index] + addend;
+            uint64_t got = reinterpret_cast<uint64_t>(base), value = 0;
+            bool fits = true;
+            switch (type) {
+            case R_X86_64_NONE:
+                continue;
             case R_X86_64_64:
-                std::memcpy(place, &value, 8);
+                value = target;
                 break;
             case R_X86_64_PC64:
-                std::memcpy(place, &relative, 8);
+                value = target - reinterpret_cast<uint64_t>(place);
+                break;
+            case R_X86_64_GOTOFF64:
+                value = target - got;
+                break;
+            case R_X86_64_GOTPC64:
+                value = got + addend - reinterpret_cast<uint64_t>(place);
+                break;
+            case R_X86_64_32:
+                value = target;
+                fits = value <= UINT32_MAX;
+                break;
+            case R_X86_64_32S:
+                value = target;
+                fits = is_int32(value);
                 break;
             case R_X86_64_PC32:
-            case R_X86_64_PLT32: {
-                auto narrow = static_cast<int32_t>(relative);
-                if (static_cast<uint64_t>(int64_t{narrow}) != relative)
-                    return Error("the host code refers to something out of reach");
-                std::memcpy(place, &narrow, 4);
+            case R_X86_64_PLT32:
+                value = target - reinterpret_cast<uint64_t>(place);
+                fits = is_int32(value);
                 break;
-            }
+            case R_X86_64_GOTPC32:
+                value = got + addend - reinterpret_cast<uint64_t>(place);
+                fits = is_int32(value);
+                break;
             default:
-                return Error(fmt::format("the host code has a relocation of type {}", ELF64_R_TYPE(rela.r_info)));
+                return Error(fmt::format("the host code has a relocation of type {}", type));
             }
+            if (!fits)
+                return Error("the host code refers to something out of reach");
+            std::memcpy(place, &value, width);
         }
     }
-    // The recursion sizes and constants live beside the code; all of it is ours, made a moment ago.
-    if (mprotect(memory, out.size_, PROT_READ | PROT_EXEC) != 0)
+    // Beyond this point code is not written any more; data stays data.
+    if (code_size && mprotect(memory, code_size, PROT_READ | PROT_EXEC) != 0)
         return errno_error("cannot make the host code executable", errno);
     return out;
 }

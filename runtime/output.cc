@@ -1,7 +1,11 @@
 #include "runtime/output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace sonde {
 
@@ -25,12 +29,18 @@ void Output::write(std::string_view text) {
 }
 
 void Output::flush() {
-    if (buffer_.empty() || !failure_.empty()) {
-        buffer_.clear();
-        return;
+    for (size_t done = 0; done < buffer_.size() && failure_.empty();) {
+        ssize_t wrote = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
+        if (wrote > 0) {
+            done += static_cast<size_t>(wrote);
+        } else if (wrote < 0 && errno == EAGAIN) {
+            // Somebody made the terminal or pipe that we share non-blocking.
+            pollfd ready{fd_, POLLOUT, 0};
+            poll(&ready, 1, -1);
+        } else if (wrote < 0 && errno != EINTR) {
+            failure_ = std::string("cannot write the output: ") + std::strerror(errno);
+        }
     }
-    if (Result<void> written = write_all(fd_, buffer_, "the output"); !written)
-        failure_ = written.error().message;
     buffer_.clear();
 }
 

@@ -15,6 +15,7 @@ constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '1', '\n'};
 
 class Writer {
   public:
+    static constexpr bool reading = false;
     std::vector<uint8_t> out;
     template <typename T> void number(T& value) {
         const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
@@ -32,6 +33,7 @@ class Writer {
 
 class Reader {
   public:
+    static constexpr bool reading = true;
     explicit Reader(std::span<const uint8_t> in) : in_(in) {}
     template <typename T> void number(T& value) { bytes(&value, sizeof value); }
     // Bounded by what is left: every element takes at least a byte.
@@ -72,15 +74,17 @@ template <typename A> void field(A& a, bool& flag) {
     flag = byte != 0;
 }
 template <typename A, typename T> void field(A& a, std::vector<T>& list) {
-    list.resize(a.count(list.size()));
+    uint64_t count = a.count(list.size());
     if constexpr (std::is_same_v<T, uint8_t>) {
+        list.resize(count);
         a.bytes(list.data(), list.size());
+    } else if constexpr (A::reading) {
+        // One by one, so that a false count takes no more memory than the file has data for.
+        for (uint64_t i = 0; i < count && a.ok(); i++)
+            fields(a, list.emplace_back());
     } else {
-        for (T& item : list) {
-            if (!a.ok())
-                return;
+        for (T& item : list)
             fields(a, item);
-        }
     }
 }
 template <typename A, typename T> void field(A& a, T& value) {
@@ -116,27 +120,55 @@ template <typename A> void members(A& a, Probe& v) {
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.ring_bytes, v.filter_target, v.timing);
-    all(a, v.globals, v.formats, v.sites, v.rows, v.probes);
+    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
 // What the runtime relies on without looking again.
+bool consistent(const StatsNeeds& stats) {
+    if (stats.histogram > StatsNeeds::Linear)
+        return false;
+    if (stats.histogram != StatsNeeds::Linear)
+        return true;
+    uint64_t range = static_cast<uint64_t>(stats.high) - static_cast<uint64_t>(stats.low);
+    return stats.width > 0 && stats.high > stats.low && range <= INT64_MAX &&
+           range / static_cast<uint64_t>(stats.width) < (1 << 16);
+}
+
+bool consistent(const Global& global, const Plan& plan) {
+    if (global.type > Value::Stats || !consistent(global.stats))
+        return false;
+    auto size_of = [&](Value type) -> uint64_t {
+        if (type == Value::Stats)
+            return sizeof(StatsBlock) + 8ull * global.stats.buckets();
+        return type == Value::String ? plan.max_string : 8;
+    };
+    if (global.keys.empty())
+        return global.offset >= sizeof(SessionWords) && global.offset <= plan.data_size &&
+               size_of(global.type) <= plan.data_size - global.offset;
+    uint64_t key_size = 0;
+    for (Value key : global.keys) {
+        if (key > Value::String)
+            return false;
+        key_size += size_of(key);
+    }
+    return global.key_size == key_size && global.value_size == 8 + size_of(global.type);
+}
+
 bool consistent(const Plan& plan) {
     if (plan.max_string < 8 || plan.max_string > 65536 || (plan.max_string & (plan.max_string - 1)) ||
         plan.data_size < sizeof(SessionWords) || plan.data_size > (1ull << 30))
         return false;
-    for (const Global& g : plan.globals) {
-        if (g.type > Value::Stats || g.stats.histogram > StatsNeeds::Linear ||
-            (g.stats.histogram == StatsNeeds::Linear && (g.stats.width <= 0 || g.stats.high <= g.stats.low)))
+    for (const Global& global : plan.globals)
+        if (!consistent(global, plan) || (global.in_kernel && plan.bpf_object.empty()))
             return false;
-        if (g.keys.empty() && g.offset + 8 > plan.data_size)
-            return false;
-        if (!g.keys.empty() &&
-            (g.key_size == 0 || g.key_size > (1 << 20) || g.value_size < 16 || g.value_size > (1 << 20)))
-            return false;
-    }
-    for (const Probe& p : plan.probes)
-        if (p.kind > ProbeKind::Uretprobe || p.frame_size > (64u << 20))
+    for (const Format& format : plan.formats)
+        for (const Directive& directive : format.directives)
+            if (directive.kind > Directive::Histogram || !consistent(directive.stats))
+                return false;
+    for (const Probe& probe : plan.probes)
+        if (probe.kind > ProbeKind::Uretprobe || probe.frame_size > (4u << 20) ||
+            (probe.in_kernel && plan.bpf_object.empty()))
             return false;
     return true;
 }

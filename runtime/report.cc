@@ -18,10 +18,14 @@ std::string quoted(const std::string& text) {
     for (char c : text) {
         if (c == '"' || c == '\\')
             out += '\\';
-        if (c == '\n')
-            out += "\\n";
-        else
+        if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)
             out += c;
+        else if (c == '\n')
+            out += "\\n";
+        else if (c == '\t')
+            out += "\\t";
+        else
+            out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
     }
     return out + "\"";
 }
@@ -35,7 +39,8 @@ std::string render(const plan::Global& global, const std::string& name, const ch
     if (global.type == plan::Value::Long) {
         int64_t value = 0;
         std::memcpy(&value, payload, sizeof value);
-        return fmt::format("{}={}\n", name, value);
+        return global.print_as_pointer ? fmt::format("{}={:#x}\n", name, static_cast<uint64_t>(value))
+                                       : fmt::format("{}={}\n", name, value);
     }
     std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + global.stats.buckets());
     std::memcpy(words.data(), payload, words.size() * 8);
@@ -87,19 +92,6 @@ void Session::print_globals() {
     for (size_t i = 0; i < plan.globals.size(); i++)
         if (plan.globals[i].auto_print)
             print_global(plan.globals[i], i);
-}
-
-uint64_t Session::skipped_probes() {
-    uint64_t skipped = 0;
-    if (!kernel)
-        return 0;
-    int counts = kernel->map_fd("sonde_counts");
-    for (uint32_t i = 0; i < plan.probes.size(); i++) {
-        plan::ProbeCounts row{};
-        if (bpf_map_lookup_elem(counts, &i, &row) == 0)
-            skipped += row.skipped;
-    }
-    return skipped;
 }
 
 void Session::report() {

@@ -92,17 +92,22 @@ class Timers {
             least = std::min(least, std::max<int64_t>(0, timer.next - now));
         return least;
     }
-    // The timer that is due longest, or null. It is set for its next time; times that were missed are not made up for.
-    const plan::Probe* take_due() {
+    // The timers that were due at `now`, the latest first, each once: a handler that takes longer than its interval
+    // leaves time for the rest of the session. They are set for their next time; missed times are not made up for.
+    std::vector<const plan::Probe*> take_due() {
         int64_t now = now_ns();
-        Timer* due = nullptr;
-        for (Timer& timer : timers_)
-            if (timer.next <= now && (!due || timer.next < due->next))
-                due = &timer;
-        if (!due)
-            return nullptr;
-        due->next = std::max(due->next + interval(*due->probe), now);
-        return due->probe;
+        std::vector<std::pair<int64_t, const plan::Probe*>> due;
+        for (Timer& timer : timers_) {
+            if (timer.next > now)
+                continue;
+            due.emplace_back(timer.next, timer.probe);
+            timer.next = std::max(timer.next + interval(*timer.probe), now);
+        }
+        std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::vector<const plan::Probe*> out;
+        for (const auto& [time, probe] : due)
+            out.push_back(probe);
+        return out;
     }
 
   private:
@@ -195,19 +200,36 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     rings.drain();
 }
 
-void run_all(Session& session, Rings& rings, plan::ProbeKind kind) {
+template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::Plan& plan, Wanted wanted) {
     std::vector<const plan::Probe*> probes;
-    for (const plan::Probe& probe : session.plan.probes)
-        if (probe.kind == kind)
+    for (const plan::Probe& probe : plan.probes)
+        // Each of a probe's points is a run of its own: `probe begin, begin`.
+        for (size_t i = 0; wanted(probe.kind) && i < std::max<size_t>(1, probe.points.size()); i++)
             probes.push_back(&probe);
     std::stable_sort(probes.begin(), probes.end(),
                      [](const plan::Probe* a, const plan::Probe* b) { return a->order < b->order; });
-    for (const plan::Probe* probe : probes) {
-        // Each of a probe's points is a run of its own: `probe begin, begin`.
-        for (size_t i = 0; i < std::max<size_t>(1, probe->points.size()); i++)
-            run_handler(session, rings, *probe);
-        if (session.aborted || (kind == plan::ProbeKind::Begin && session.failed))
+    return probes;
+}
+
+// Until one calls exit() or fails.
+void run_begin_probes(Session& session, Rings& rings) {
+    for (const plan::Probe* probe :
+         in_order(session.plan, [](plan::ProbeKind kind) { return kind == plan::ProbeKind::Begin; })) {
+        if (session.exiting)
             return;
+        run_handler(session, rings, *probe);
+    }
+}
+
+// End probes; beyond the error that is one too many, error probes instead.
+void run_end_probes(Session& session, Rings& rings) {
+    for (const plan::Probe* probe : in_order(session.plan, [](plan::ProbeKind kind) {
+             return kind == plan::ProbeKind::End || kind == plan::ProbeKind::Error;
+         })) {
+        if (session.aborted)
+            return;
+        if ((probe->kind == plan::ProbeKind::Error) == session.failed)
+            run_handler(session, rings, *probe);
     }
 }
 
@@ -258,11 +280,12 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
             rings.drain();
             session.exiting = true;
         }
-        while (!session.exiting)
-            if (const plan::Probe* probe = timers.take_due())
+        if (!session.exiting)
+            for (const plan::Probe* probe : timers.take_due()) {
                 run_handler(session, rings, *probe);
-            else
-                break;
+                if (session.exiting)
+                    break;
+            }
         if (now_ns() - started >= limit)
             session.exiting = true;
         session.output.flush();
@@ -287,7 +310,9 @@ bool command_failed(Command& command, const std::string& text) {
 Result<void> follow_target(Session& session, Attachments& attachments, int64_t target) {
     if (!session.plan.filter_target || !session.kernel)
         return {};
-    for (const char* program : {"sonde_follow_fork"}) {
+    for (const char* program : {"sonde_follow_fork", "sonde_follow_exit"}) {
+        if (session.kernel->program_fd(program) < 0)
+            continue; // the Plan does not follow this
         Result<std::unique_ptr<Attachment>> attached = attach_tracing(session.kernel->object(), program);
         if (!attached)
             return std::move(attached).error();
@@ -332,7 +357,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     } terminate{command};
     session.words->target = command.pid() ? command.pid() : options.target_pid;
 
-    run_all(session, rings, plan::ProbeKind::Begin);
+    run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
     if (!session.exiting && session.kernel) {
@@ -359,10 +384,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     rings.drain();
 
     // Beyond this point no kernel handler runs any more.
-    if (session.failed)
-        run_all(session, rings, plan::ProbeKind::Error);
-    else if (!session.aborted)
-        run_all(session, rings, plan::ProbeKind::End);
+    run_end_probes(session, rings);
     if (!session.aborted)
         session.print_globals();
     session.output.flush();

@@ -1,6 +1,9 @@
 // Records, host handlers and frames.
 #include "runtime/session_state.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -10,26 +13,54 @@
 
 namespace sonde {
 
+namespace {
+
+// Up to the NUL.
+std::string text_of(std::span<const uint8_t> bytes) {
+    const char* text = reinterpret_cast<const char*>(bytes.data());
+    return {text, strnlen(text, bytes.size())};
+}
+
+} // namespace
+
 char* Session::push_frame(uint64_t size) {
-    constexpr size_t stack_bytes = 64 << 20;
-    if (stack_.empty())
-        stack_.resize(stack_bytes);
-    if (size > stack_.size() - stack_top_)
+    // Address space only: the kernel gives memory where frames have been.
+    constexpr size_t stack_bytes = 8 << 20;
+    if (!stack_) {
+        void* memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return nullptr;
+        stack_ = static_cast<char*>(memory);
+        stack_size_ = stack_bytes;
+    }
+    size = (size + 15) & ~uint64_t{15};
+    if (size > stack_size_ - stack_top_)
         return nullptr;
-    char* frame = stack_.data() + stack_top_;
+    char* frame = stack_ + stack_top_;
+    std::memset(frame, 0, size);
     stack_top_ += size;
     return frame;
 }
 
-void Session::pop_frame(char* frame) { stack_top_ = static_cast<size_t>(frame - stack_.data()); }
+void Session::pop_frame(char* frame) { stack_top_ = static_cast<size_t>(frame - stack_); }
+
+Session::~Session() {
+    if (stack_)
+        munmap(stack_, stack_size_);
+}
 
 void Session::run_host_handler(const plan::Probe& probe) {
     using Handler = void (*)(void*, char*, char*);
     auto handler = reinterpret_cast<Handler>(host_object.symbol(probe.symbol));
     if (!handler)
         return;
-    // Strings of a handler lie in slots; a page more is what the last one may spill into.
-    char* frame = push_frame(probe.frame_size + 4096);
+    // Strings of a handler lie in slots; this is what the last one may spill into.
+    const uint64_t spill = std::max<uint64_t>(4096, 2ull * plan.max_string);
+    char* frame = push_frame(probe.frame_size + spill);
+    if (!frame) {
+        std::fprintf(stderr, "WARNING: no memory for the handler at %s\n", probe.place.c_str());
+        return;
+    }
     handler(this, frame, data);
     pop_frame(frame);
     iterators.clear();
@@ -40,26 +71,25 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     if (size < sizeof header)
         return;
     std::memcpy(&header, record, sizeof header);
-    const uint8_t* payload = record + sizeof header;
-    size_t payload_size = std::min<size_t>(header.size, size - sizeof header);
+    std::span<const uint8_t> payload(record + sizeof header, std::min<size_t>(header.size, size - sizeof header));
     switch (header.type) {
     case plan::Print:
         if (header.format < plan.formats.size())
-            output.write(render_print(plan.formats[header.format], {payload, payload_size}));
+            output.write(render_print(plan.formats[header.format], payload));
         break;
     case plan::Warn:
         if (!options.warnings_off) {
             output.flush();
-            std::string text(reinterpret_cast<const char*>(payload),
-                             strnlen(reinterpret_cast<const char*>(payload), payload_size));
-            std::fprintf(stderr, "WARNING: %s\n", text.c_str());
+            std::fprintf(stderr, "WARNING: %s\n", text_of(payload).c_str());
         }
         break;
-    case plan::Exit:
-        exiting = true;
-        break;
     case plan::Abort:
-        exiting = aborted = true;
+        aborted = true;
+        [[fallthrough]];
+    case plan::Exit:
+        // No handler begins any more, in the kernel neither.
+        __atomic_store_n(&words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+        exiting = true;
         break;
     case plan::RaiseError:
         report_error(header, payload);
@@ -69,14 +99,13 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     }
 }
 
-void Session::report_error(const plan::RecordHeader& header, const uint8_t* payload) {
+void Session::report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload) {
     int64_t argument = 0;
     std::string text;
-    if (header.size >= sizeof argument)
-        std::memcpy(&argument, payload, sizeof argument);
-    if (header.size > sizeof argument)
-        text.assign(reinterpret_cast<const char*>(payload) + sizeof argument,
-                    strnlen(reinterpret_cast<const char*>(payload) + sizeof argument, header.size - sizeof argument));
+    if (payload.size() >= sizeof argument)
+        std::memcpy(&argument, payload.data(), sizeof argument);
+    if (payload.size() > sizeof argument)
+        text = text_of(payload.subspan(sizeof argument));
     std::string message = text, near;
     if (header.format < plan.sites.size()) {
         const plan::Site& site = plan.sites[header.format];
@@ -91,10 +120,10 @@ void Session::report_error(const plan::RecordHeader& header, const uint8_t* payl
     }
     output.flush();
     std::fprintf(stderr, "ERROR: %s%s%s\n", message.c_str(), near.empty() ? "" : " near ", near.c_str());
-    bool in_kernel = header.row < plan.rows.size() && kernel != nullptr && error_counted_in_kernel;
-    if (!in_kernel)
-        words->errors++;
-    if (words->errors > words->max_errors) {
+    if (!error_counted_in_kernel)
+        __atomic_fetch_add(&words->errors, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&words->errors, __ATOMIC_SEQ_CST) > words->max_errors) {
+        __atomic_store_n(&words->state, plan::Stopping, __ATOMIC_SEQ_CST);
         failed = true;
         exiting = true;
     }

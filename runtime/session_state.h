@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace sonde {
 class Session {
   public:
     Session(const plan::Plan& plan, const SessionOptions& options) : plan(plan), options(options) {}
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     const plan::Plan& plan;
     const SessionOptions& options;
@@ -34,7 +38,7 @@ class Session {
     bool failed = false;                            // more soft errors than allowed
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
-    // A frame for one handler run, zeroed; recursive functions take more behind it.
+    // A frame for one handler run, zeroed; recursive functions take more behind it. Null: no room.
     char* push_frame(uint64_t size);
     void pop_frame(char* frame);
 
@@ -52,13 +56,12 @@ class Session {
     // At the end: globals that nobody read, and what was lost.
     void print_globals();
     void report();
-    uint64_t skipped_probes();
 
   private:
-    void report_error(const plan::RecordHeader& header, const uint8_t* payload);
+    void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     void print_global(const plan::Global& global, size_t index);
-    std::vector<char> stack_;
-    size_t stack_top_ = 0;
+    char* stack_ = nullptr;
+    size_t stack_size_ = 0, stack_top_ = 0;
 };
 
 } // namespace sonde

@@ -11,6 +11,26 @@
 
 namespace sonde {
 
+namespace {
+
+// Lines of the log that are the walk itself or its statistics, not a reason: `12: (bf) r1 = r6`, `from 3 to 7: R0=1`,
+// `R1=scalar()`, `mark_precise: ...`, `processed 12 insns`.
+bool is_reason(const std::string& line) {
+    size_t digits = line.find_first_not_of("0123456789");
+    if (digits == std::string::npos || (digits > 0 && line[digits] == ':'))
+        return false;
+    for (const char* start :
+         {"processed ", "verification time", "stack depth", "-- ", "libbpf", "from ", "mark_precise", "last_idx",
+          "first_idx", "regs=", "parent ", "Func#", "func#", "Validating ", "max_states", "peak_states", "arg#"})
+        if (line.starts_with(start))
+            return line.starts_with("arg#") && line.find("expected") != std::string::npos;
+    // A register's state, `R1=...` or `R1_w=...`; `R1 type=...` is a reason.
+    size_t end = line.find_first_not_of("0123456789", 1);
+    return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
+}
+
+} // namespace
+
 std::string explain_verifier_log(const std::string& log) {
     std::string place, text, error;
     size_t at = 0;
@@ -24,9 +44,12 @@ std::string explain_verifier_log(const std::string& log) {
             size_t mark = line.rfind(" @ ");
             place = mark == std::string::npos ? "" : line.substr(mark + 3);
             text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
-        } else if (!line.empty() && !line.starts_with("processed ") && !line.starts_with("verification time") &&
-                   !line.starts_with("stack depth") && !line.starts_with("-- ") && !line.starts_with("libbpf")) {
-            error = line;
+        } else if (!line.empty() && is_reason(line)) {
+            // That comes behind the reason.
+            if (!error.empty() && line.starts_with("Caller passes invalid args"))
+                error += "; " + line;
+            else
+                error = line;
         }
     }
     if (log.find("BPF program is too large") != std::string::npos)
