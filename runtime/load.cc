@@ -5,25 +5,23 @@
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-<<<<<<< ours
-=======
-#include <optional>
 #include <string_view>
-    >>>>>>> theirs
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
 #include "runtime/verifier_log.h"
 
-    namespace sonde{namespace {
+namespace sonde {
+namespace {
 
-        constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF_TRACE_UPROBE_MULTI, 6.6
+constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF_TRACE_UPROBE_MULTI, 6.6
 
 // libbpf talks through one function of the process; what it says is kept while a load runs.
 thread_local std::string* libbpf_log = nullptr;
@@ -31,15 +29,11 @@ thread_local std::string* libbpf_log = nullptr;
 int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     if (level == LIBBPF_DEBUG || !libbpf_log)
         return 0;
-<<<<<<< ours
-=======
     // A verifier's log comes in one piece and can be megabytes.
->>>>>>> theirs
     va_list again;
     va_copy(again, args);
     int size = std::vsnprintf(nullptr, 0, format, again);
     va_end(again);
-<<<<<<< ours
     std::string line(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
     std::vsnprintf(line.data(), line.size(), format, args);
     line.pop_back();
@@ -47,43 +41,8 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     return size;
 }
 
-=======
-    if (size <= 0)
-        return 0;
-    size_t before = libbpf_log->size();
-    libbpf_log->resize(before + static_cast<size_t>(size) + 1);
-    std::vsnprintf(libbpf_log->data() + before, static_cast<size_t>(size) + 1, format, args);
-    libbpf_log->pop_back(); // the NUL
-    return size;
-}
-
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 
-// Where `sonde_data` lies in .bss.
-std::optional<uint64_t> data_offset(const std::vector<uint8_t>& object) {
-    elf_version(EV_CURRENT);
-    std::vector<uint8_t> copy = object;
-    Elf* elf = elf_memory(reinterpret_cast<char*>(copy.data()), copy.size());
-    std::optional<uint64_t> found;
-    for (Elf_Scn* section = nullptr; elf && (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
-            continue;
-        Elf_Data* data = elf_getdata(section, nullptr);
-        for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
-            GElf_Sym symbol;
-            if (!gelf_getsym(data, static_cast<int>(i), &symbol))
-                continue;
-            const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-            if (name && std::strcmp(name, "sonde_data") == 0)
-                found = symbol.st_value;
-        }
-    }
-    elf_end(elf);
-    return found;
-}
-
->>>>>>> theirs
 } // namespace
 
 KernelObject::~KernelObject() {
@@ -138,13 +97,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         }
         size_t begin = log.find("BEGIN PROG LOAD LOG"), end = log.find("END PROG LOAD LOG");
         if (begin != std::string::npos) {
-<<<<<<< ours
             if (const char* file = std::getenv("SONDE_VERIFIER_LOG"))
                 static_cast<void>(write_file(file, log));
-=======
-            if (std::getenv("SONDE_VERIFIER_LOG"))
-                std::fprintf(stderr, "%s\n", log.c_str());
->>>>>>> theirs
             begin = log.find('\n', begin);
             return Error(explain_verifier_log(
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
@@ -154,15 +108,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                                  log.substr(0, log.find('\n'))),
                      err);
     }
-<<<<<<< ours
-    bpf_map* map = nullptr;
     bpf_object__for_each_map(map, out->object_) {
-        if (!std::strstr(bpf_map__name(map), ".bss"))
-=======
-    std::optional<uint64_t> offset = data_offset(plan.bpf_object);
-    bpf_object__for_each_map(map, out->object_) {
-        if (!offset || !is_data_map(map))
->>>>>>> theirs
+        if (!is_data_map(map))
             continue;
         // libbpf's own mapping is the kernel's only through skeletons; this one is in every version.
         out->mapped_ = bpf_map__value_size(map);
