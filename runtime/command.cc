@@ -43,7 +43,7 @@ Result<Command> Command::start(const std::string& command) {
         Result<std::string> found = find_in_path(first);
         bool exists = first.find('/') == std::string::npos ? found.ok() : access(first.c_str(), F_OK) == 0;
         if (!exists)
-            return Error(fmt::format("cannot run {}: No such file or directory", first), ENOENT);
+            return errno_error(fmt::format("cannot run {}", first), ENOENT);
         if (!found)
             return std::move(found).error().in(fmt::format("cannot run {}", first));
     }

@@ -110,6 +110,12 @@ class KernelArray final : public HostArray {
         }
         std::stable_sort(out.begin(), out.end(),
                          [](const ArrayElement& a, const ArrayElement& b) { return a.insertion < b.insertion; });
+        // A walk that began anew met some elements twice.
+        out.erase(std::unique(out.begin(), out.end(),
+                              [](const ArrayElement& a, const ArrayElement& b) {
+                                  return a.insertion == b.insertion && a.key == b.key;
+                              }),
+                  out.end());
         return out;
     }
 

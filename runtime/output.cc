@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 namespace sonde {
 
@@ -38,7 +37,7 @@ void Output::flush() {
             pollfd ready{fd_, POLLOUT, 0};
             poll(&ready, 1, -1);
         } else if (wrote < 0 && errno != EINTR) {
-            failure_ = std::string("cannot write the output: ") + std::strerror(errno);
+            failure_ = errno_error("cannot write the output", errno).message;
         }
     }
     buffer_.clear();
