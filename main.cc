@@ -374,15 +374,15 @@ int run(const Options& options) {
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";
     Result<plan::Plan> plan = generate(*program, t.sources, codegen, &dumps);
+    if (dumps.want_ir)
+        fmt::print("{}", dumps.ir);
+    if (dumps.want_bpf)
+        fmt::print("{}", dumps.bpf);
     if (!plan) {
         say_error(plan.error().message);
         fmt::print(stderr, "Pass 3: translation failed.\n");
         return exit_failure;
     }
-    if (dumps.want_ir)
-        fmt::print("{}", dumps.ir);
-    if (dumps.want_bpf)
-        fmt::print("{}", dumps.bpf);
     if (options.dump == "plan")
         fmt::print("{}", plan::dump(*plan));
     pass3.done(fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),

@@ -31,9 +31,9 @@ class Lowering {
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
-    void begin_locals(const std::vector<hir::Local*>& locals);
+    void begin_locals(const std::vector<hir::Local*>& locals, const hir::Block& body);
     llvm::Value* call(const hir::Call& expr);
-    bool needs_frame(const hir::Handler& handler) const;
+    Needs needs(const hir::Handler& handler) const;
     void fail(Range range, const std::string& what);
 
     // ---- frames: offsets are known at compile time, temporaries are given back in stack order
@@ -122,11 +122,14 @@ class Lowering {
     Environment env_;
     const hir::Handler* handler_ = nullptr;
     const hir::Function* function_ = nullptr;
+    llvm::Value* zero_ = nullptr;   // Target::unknown_zero() where there are loops
     llvm::Value* result_ = nullptr; // where a function leaves its value
     std::unordered_map<const hir::Local*, llvm::Value*> locals_;
     std::unordered_map<const hir::Function*, llvm::Function*> functions_;
     std::unordered_map<const hir::Function*, uint64_t> frame_sizes_;
+    std::unordered_map<const hir::Function*, uint64_t> scan_sizes_;
     uint64_t frame_next_ = 0, frame_max_ = 0;
+    uint64_t scan_next_ = 0, scan_max_ = 0;
     llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
     llvm::BasicBlock* leave_ = nullptr; // next, return
     std::vector<Loop> loops_;

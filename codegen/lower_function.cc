@@ -1,10 +1,11 @@
 // Handlers and functions.
 //
-// A function is `i64 f(context, frame, data, error, error text, budget, row, result, arguments...)`: 0, or 1 with an
+// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, arguments...)`: 0, or 1 with an
 // error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees one
 // program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
 // functions take theirs from a stack.
 #include <cstddef>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-constexpr unsigned fixed_arguments = 8;
+constexpr unsigned fixed_arguments = 9;
 }
 
 llvm::BasicBlock* Lowering::block(const char* name) {
@@ -42,33 +43,36 @@ llvm::Value* Lowering::new_bytes(uint64_t size) {
 
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
-// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack.
-bool Lowering::needs_frame(const hir::Handler& handler) const {
-    bool needed = false;
+// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs room
+// for what it walks.
+Needs Lowering::needs(const hir::Handler& handler) const {
+    Needs out;
     std::vector<const hir::Function*> todo;
-    std::unordered_map<const hir::Function*, bool> seen;
+    std::unordered_set<const hir::Function*> seen;
+    auto key_strings = [&](const hir::Global* array) {
+        for (ValueType key : array->keys)
+            out.frame = out.frame || key == ValueType::String;
+    };
     auto visit = [&](const hir::Expr& expr) {
-        bool string_array = false;
-        auto array_of = [&](const hir::Global* array) {
-            for (ValueType key : array->keys)
-                string_array = string_array || key == ValueType::String;
-        };
         if (expr.kind == hir::ExprKind::Element)
-            array_of(hir::as<hir::Element>(expr).array);
+            key_strings(hir::as<hir::Element>(expr).array);
         if (expr.kind == hir::ExprKind::Contains)
-            array_of(hir::as<hir::Contains>(expr).array);
-        if (expr.kind == hir::ExprKind::Print && !hir::as<hir::Print>(expr).args.empty())
+            key_strings(hir::as<hir::Contains>(expr).array);
+        if (expr.kind == hir::ExprKind::Print)
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
-                needed = needed || arg->type != ValueType::Long;
-        needed = needed || expr.type == ValueType::String || string_array;
-        if (expr.kind == hir::ExprKind::Call && !seen[hir::as<hir::Call>(expr).callee]) {
-            seen[hir::as<hir::Call>(expr).callee] = true;
+                out.frame = out.frame || arg->type != ValueType::Long;
+        out.frame = out.frame || expr.type == ValueType::String;
+        if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
-        }
     };
     auto visit_stmt = [&](const hir::Stmt& stmt) {
-        needed = needed || stmt.kind == hir::StmtKind::Foreach ||
-                 (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
+        if (stmt.kind == hir::StmtKind::Foreach) {
+            out.frame = true;
+            out.scan = out.scan || hir::as<hir::Foreach>(stmt).array;
+        }
+        if (stmt.kind == hir::StmtKind::Delete && hir::as<hir::Delete>(stmt).global->is_array())
+            key_strings(hir::as<hir::Delete>(stmt).global);
+        out.frame = out.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
     };
     for_each_expr(*handler.body, visit);
     for_each_stmt(*handler.body, visit_stmt);
@@ -81,13 +85,17 @@ bool Lowering::needs_frame(const hir::Handler& handler) const {
         todo.pop_back();
         for_each_expr(*function->body, visit);
         for_each_stmt(*function->body, visit_stmt);
-        if (function->recursive)
-            needed = true;
+        out.frame = out.frame || function->recursive;
     }
-    return needed;
+    return out;
 }
 
-void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
+void Lowering::begin_locals(const std::vector<hir::Local*>& locals, const hir::Block& body) {
+    bool loops = false;
+    for_each_stmt(body, [&](const hir::Stmt& stmt) {
+        loops = loops || stmt.kind == hir::StmtKind::Loop || stmt.kind == hir::StmtKind::Foreach;
+    });
+    zero_ = loops ? t_.unknown_zero(env_) : nullptr;
     for (const hir::Local* local : locals) {
         if (local->type == ValueType::String) {
             llvm::Value* slot = new_slot();
@@ -95,7 +103,7 @@ void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
             locals_[local] = slot;
         } else {
             llvm::Value* variable = t_.stack(8);
-            b_.CreateStore(t_.number(0), variable);
+            b_.CreateStore(zero_ ? zero_ : t_.number(0), variable);
             locals_[local] = variable;
         }
     }
@@ -118,13 +126,13 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     function_ = nullptr;
     env_ = {};
     locals_.clear();
-    bool frame = needs_frame(handler);
+    Needs need = needs(handler);
     if (!handler.entry_values.empty()) {
         t_.state().plan.probes[probe].entry_program = handler.name + "_entry";
         t_.state().plan.probes[probe].entry_map = handler.name + "_saved";
     }
-    frame_next_ = frame_max_ = 0;
-    t_.begin_handler(handler, handler.name, probe, frame, env_);
+    frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
+    t_.begin_handler(handler, handler.name, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
     llvm::BasicBlock* failed = block("failed");
@@ -136,11 +144,11 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
-    if (frame) {
+    if (need.frame) {
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
-    begin_locals(handler.locals);
+    begin_locals(handler.locals, *handler.body);
     tokenize_state_ = tokenize_position_ = nullptr;
     bool tokenizes = false;
     for_each_expr(*handler.body, [&](const hir::Expr& expr) {
@@ -166,6 +174,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     b_.SetInsertPoint(end);
     t_.end_handler(env_);
     t_.need_frame(frame_max_);
+    t_.need_scan(scan_max_);
     plan::Probe& out = t_.state().plan.probes[probe];
     out.frame_size = static_cast<uint32_t>(frame_max_);
     if (!handler.entry_values.empty())
@@ -180,7 +189,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -212,7 +221,8 @@ void Lowering::lower_function(const hir::Function& function) {
     llvm::Function* out = functions_[&function];
     const hir::Function* saved_function = std::exchange(function_, &function);
     uint64_t saved_next = std::exchange(frame_next_, 0), saved_max = std::exchange(frame_max_, 0);
-    llvm::Value* saved_result = result_;
+    uint64_t saved_scan = std::exchange(scan_next_, 0), saved_scan_max = std::exchange(scan_max_, 0);
+    llvm::Value *saved_result = result_, *saved_zero = zero_;
     auto saved_loops = std::exchange(loops_, {});
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
@@ -224,6 +234,7 @@ void Lowering::lower_function(const hir::Function& function) {
     env_.budget = out->getArg(5);
     env_.row = out->getArg(6);
     result_ = out->getArg(7);
+    env_.scan = out->getArg(8);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
@@ -240,7 +251,7 @@ void Lowering::lower_function(const hir::Function& function) {
             locals_[function.params[i]] = variable;
         }
     }
-    begin_locals(function.locals);
+    begin_locals(function.locals, *function.body);
     spend(1, function.range);
     lower(*function.body);
     branch_to(end);
@@ -249,12 +260,16 @@ void Lowering::lower_function(const hir::Function& function) {
     b_.SetInsertPoint(end);
     b_.CreateRet(t_.number(0));
     frame_sizes_[&function] = frame_max_;
+    scan_sizes_[&function] = scan_max_;
     if (llvm::GlobalVariable* size = t_.module().getNamedGlobal("frame_size." + function.name))
         size->setInitializer(llvm::ConstantInt::get(t_.i64(), frame_max_));
     function_ = saved_function;
     frame_next_ = saved_next;
     frame_max_ = saved_max;
+    scan_next_ = saved_scan;
+    scan_max_ = saved_scan_max;
     result_ = saved_result;
+    zero_ = saved_zero;
     loops_ = saved_loops;
 }
 
@@ -290,9 +305,11 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
         frame = t_.offset(env_.frame, frame_next_);
         frame_max_ = std::max(frame_max_, frame_next_ + frame_sizes_[&callee]);
     }
+    llvm::Value* scan = env_.scan ? t_.offset(env_.scan, scan_next_) : null;
+    scan_max_ = std::max(scan_max_, scan_next_ + scan_sizes_[&callee]);
     std::vector<llvm::Value*> all = {
         env_.context, frame,    env_.data, env_.error, env_.error_text ? env_.error_text : null,
-        env_.budget,  env_.row, result};
+        env_.budget,  env_.row, result,    scan};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);
@@ -313,7 +330,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     bool frame = false;
     for (const hir::Expr* value : handler.entry_values)
         for_each_expr(*value, [&](const hir::Expr& expr) { frame = frame || expr.type == ValueType::String; });
-    t_.begin_handler(handler, out.entry_program, probe, frame, env_);
+    t_.begin_handler(handler, out.entry_program, probe, {.frame = frame}, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
     llvm::BasicBlock *failed = block("failed"), *end = block("end");

@@ -152,12 +152,14 @@ void Lowering::lower_loop(const hir::Loop& loop) {
 }
 
 void Lowering::lower_foreach(const hir::Foreach& loop) {
-    if (in_kernel_) {
-        fail(loop.range, "foreach in a handler that runs in the kernel is not supported yet");
-        return;
-    }
     uint64_t value_size = loop.array->type == ValueType::String ? t_.slot_size() : 8;
-    Target::ForeachSpec spec{&loop, nullptr, 0, nullptr};
+    Target::ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr};
+    uint64_t scan_before = scan_next_;
+    if (uint64_t bytes = t_.scan_bytes(loop)) {
+        spec.area = t_.offset(env_.scan, scan_next_);
+        scan_next_ += bytes;
+        scan_max_ = std::max(scan_max_, scan_next_);
+    }
     if (!loop.slice.empty())
         spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
     if (loop.limit)
@@ -168,10 +170,11 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
         key_size += key == ValueType::String ? max() : 8;
     llvm::Value* key = new_bytes(key_size + max());
     llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
-    llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *failed = block("failed");
+    llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    b_.CreateCondBr(t_.foreach_next(env_, iterator, key, value), body, end);
+    t_.loop_head(limit);
+    b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);
     uint64_t at = 0;
     for (size_t i = 0; i < loop.keys.size(); i++) {
@@ -189,16 +192,16 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     else if (value)
         b_.CreateStore(b_.CreateLoad(t_.i64(), value), locals_[loop.value]);
     // An error or `next` inside leaves the iterator behind: the session frees it with the handler.
-    llvm::BasicBlock* saved = catch_;
     spend(count_statements(loop.body), loop.range);
     loops_.push_back({head, end});
     lower(*loop.body);
     loops_.pop_back();
-    catch_ = saved;
     branch_to(head);
-    failed->eraseFromParent();
+    b_.SetInsertPoint(limit);
+    raise("MAXACTION exceeded", loop.range);
     b_.SetInsertPoint(end);
     t_.foreach_end(env_, iterator);
+    scan_next_ = scan_before;
 }
 
 // foreach (b in @hist_log(x)): the numbers of the buckets that are not empty.

@@ -27,11 +27,18 @@ namespace sonde {
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
     llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
+    llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
     llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
     llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION)
     llvm::Value* row = nullptr;        // i32: the probe point's row
+};
+
+// What a handler, with the functions that it calls, needs besides the BPF stack.
+struct Needs {
+    bool frame = false; // strings, keys with strings, statistics
+    bool scan = false;  // foreach over an array
 };
 
 // The unit of plan-building that both targets share.
@@ -55,11 +62,15 @@ class Target {
     // Begins a handler's function and fills the environment; `frame_size` is known only after the body is lowered, so a
     // BPF frame's claim refers to the map, and a host frame comes as an argument.
     virtual llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
-                                          bool needs_frame, Environment& env) = 0;
+                                          Needs needs, Environment& env) = 0;
     // Releases what begin_handler claimed, and returns; the builder then stands nowhere.
     virtual void end_handler(Environment& env) = 0;
     // At least that many bytes of frame are needed by one run of some handler.
     virtual void need_frame(uint64_t size) = 0;
+    // The same for what foreach loops keep.
+    virtual void need_scan(uint64_t) {}
+    // Bytes of Environment::scan that a loop needs while it runs.
+    virtual uint64_t scan_bytes(const hir::Foreach&) { return 0; }
 
     // ---- output and control
     // `size` includes the header; a constant when fixed_size.
@@ -86,17 +97,22 @@ class Target {
     virtual void array_delete(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t slice_mask,
                               bool all) = 0;
 
-    // ---- foreach. begin gives an opaque iterator; next fills key and value (null: not wanted) and gives an i1.
+    // ---- foreach. begin gives an opaque iterator; next gives an i1, and fills the key and the value (null: not
+    // wanted) or points to where they are instead.
     struct ForeachSpec {
         const hir::Foreach* loop;
+        llvm::Value* area; // scan_bytes() of them
         llvm::Value* limit; // null: none
         uint64_t slice_mask;
         llvm::Value* slice_key; // null: none
     };
     virtual llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) = 0;
-    virtual llvm::Value* foreach_next(Environment& env, llvm::Value* iterator, llvm::Value* key,
-                                      llvm::Value* value) = 0;
+    virtual llvm::Value* foreach_next(Environment& env, const ForeachSpec& spec, llvm::Value* iterator,
+                                      llvm::Value*& key, llvm::Value*& value) = 0;
     virtual void foreach_end(Environment& env, llvm::Value* iterator) = 0;
+    // Before a handler or function with loops: gives a 0 that the verifier does not know, or null. It checks a loop once
+    // for every value of a counter that it knows.
+    virtual llvm::Value* unknown_zero(Environment&) { return nullptr; }
     // At the head of a loop: gives the block to go on in; the verifier's own bound leads to `limit`.
     virtual void loop_head(llvm::BasicBlock* limit) = 0;
 

@@ -3,9 +3,11 @@
 // Helper numbers: include/uapi/linux/bpf.h. Maps are declared to libbpf by debug types: a member `int (*name)[N]` says
 // name = N.
 #include <cstddef>
+#include <cstring>
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
 
 namespace sonde {
@@ -29,7 +31,8 @@ enum Helper : uint64_t {
 };
 enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
-constexpr uint32_t frame_slots = 32, claim_tries = 8;
+constexpr uint32_t frame_slots = 32, scan_slots = 8, claim_tries = 8;
+constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
@@ -51,7 +54,7 @@ class BpfTarget final : public Target {
     bool is_bpf() const override { return true; }
 
     llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
-                                  bool needs_frame, Environment& env) override {
+                                  Needs needs, Environment& env) override {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
         bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
@@ -63,7 +66,7 @@ class BpfTarget final : public Target {
         env.context = context_argument_;
         env.data = data_;
         out_ = llvm::BasicBlock::Create(*context_, "out", function);
-        claimed_ = nullptr;
+        claimed_.clear();
         probe_ = probe;
         timed_ = uprobe && state_.options.timing;
         if (uprobe) {
@@ -78,19 +81,19 @@ class BpfTarget final : public Target {
         env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
         if (points.size() > 1)
             env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
-        env.frame = llvm::ConstantPointerNull::get(ir_.getPtrTy());
-        if (needs_frame)
-            env.frame = claim();
-        else
-            env.frame = nullptr;
+        if (needs.scan) {
+            scans_ = true;
+            env.scan = claim("sonde_scans", scan_slots);
+        }
+        if (needs.frame) {
+            frames_ = true;
+            env.frame = claim("sonde_frames", frame_slots);
+        }
         return function;
     }
 
     void end_handler(Environment&) override {
-        if (claimed_)
-            // A release: everything written to the frame is done.
-            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, claimed_, number(0), llvm::Align(8),
-                                llvm::AtomicOrdering::SequentiallyConsistent);
+        release();
         if (timed_)
             record_time();
         ir_.CreateBr(out_);
@@ -103,6 +106,7 @@ class BpfTarget final : public Target {
     }
 
     void need_frame(uint64_t size) override { frame_bytes_ = std::max(frame_bytes_, size); }
+    void need_scan(uint64_t size) override { scan_bytes_ = std::max(scan_bytes_, size); }
 
     // Everything is lowered: maps get their sizes.
     void finish_maps() {
@@ -110,6 +114,12 @@ class BpfTarget final : public Target {
         map("sonde_control", Ringbuf, 0, 0, 256 << 10);
         if (frames_)
             map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frame_slots);
+        if (scans_) {
+            map("sonde_scans", Array, 4, 8 + scan_bytes_, scan_slots);
+            if (scan_bytes_ > largest_element)
+                unsupported_ = "a foreach in the kernel takes down all elements, and these arrays are too large for "
+                               "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN";
+        }
         map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
         if (state_.options.filter_target)
@@ -206,28 +216,88 @@ class BpfTarget final : public Target {
         return ir_.CreateSelect(ir_.CreateIsNull(element), none, offset(element, 8));
     }
     llvm::Value* array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
-        if (mask != ~0ull)
-            unsupported_ = "`[..., *] in array` in a handler that runs in the kernel is not supported yet";
+        if (mask != ~0ull) {
+            llvm::Value* scan = make_scan("scan", scan_spec(array, mask), scratch("scan state", sizeof(sonde_scan_state)), key);
+            return routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
+        }
         llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
         return ir_.CreateZExt(ir_.CreateIsNotNull(element), i64());
     }
     void array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
         if (all || mask != ~0ull) {
-            unsupported_ =
-                "deleting a whole array or a slice in a handler that runs in the kernel is not supported yet";
+            llvm::Value* scan = make_scan("scan", scan_spec(array, all ? 0 : mask), nullptr, key);
+            routine("sonde_rt_scan_delete", i64(), {map_reference(map_name(array)), scan});
             return;
         }
         helper(map_delete_elem, {map_reference(map_name(array)), key});
     }
 
-    llvm::Value* foreach_begin(Environment&, const ForeachSpec&) override {
-        return llvm::ConstantPointerNull::get(ir_.getPtrTy());
-    }
-    llvm::Value* foreach_next(Environment&, llvm::Value*, llvm::Value*, llvm::Value*) override {
-        return ir_.getFalse();
-    }
-    void foreach_end(Environment&, llvm::Value*) override {}
+    // ---- foreach: a heap of all elements in memory of its own (codegen/rtlib/scan.h)
 
+    uint64_t scan_bytes(const hir::Foreach& loop) override {
+        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop);
+    }
+    llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override {
+        const hir::Foreach& loop = *spec.loop;
+        const hir::Global& array = *loop.array;
+        const plan::Global& global = state_.plan.globals[array.index];
+        // Loops that follow each other share their memory.
+        uint64_t rank = SONDE_RANK_INSERTION, at = 0;
+        if (loop.sort_direction != 0 && loop.sort_column == 0 && array.type == hir::ValueType::Stats) {
+            rank = SONDE_RANK_STATISTIC + static_cast<uint64_t>(loop.sort_stat);
+        } else if (loop.sort_direction != 0) {
+            auto column = static_cast<size_t>(loop.sort_column);
+            hir::ValueType type = column == 0 ? array.type : array.keys[column - 1];
+            rank = type == hir::ValueType::String ? SONDE_RANK_STRING : SONDE_RANK_LONG;
+            at = column == 0 ? global.key_size : 0;
+            for (size_t i = 0; i + 1 < column; i++)
+                at += array.keys[i] == hir::ValueType::String ? state_.options.max_string : 8;
+        }
+        sonde_scan_spec what = scan_spec(array, spec.slice_mask);
+        what.copy_size = payload_bytes(loop);
+        what.rank = rank;
+        what.at = at;
+        what.descending = loop.sort_direction < 0;
+        // Loops that follow each other share their memory.
+        llvm::Value* scan = make_scan("scan" + std::to_string(scan_depth_++), what, spec.area, spec.slice_key);
+        routine("sonde_rt_scan_begin", i64(),
+                {map_reference(map_name(array)), scan, spec.limit ? spec.limit : number(INT64_MAX)});
+        return scan;
+    }
+    llvm::Value* foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
+                              llvm::Value*& value) override {
+        const hir::Global& array = *spec.loop->array;
+        llvm::Value* index = routine("sonde_rt_scan_next", i64(), {iterator});
+        // The entry's address is computed behind the check that bounds it.
+        llvm::BasicBlock *there = block("entry"), *end = block("scanned");
+        llvm::Value* more = stack(8);
+        llvm::Value* entry = stack(8);
+        ir_.CreateStore(number(0), more);
+        ir_.CreateStore(spec.area, entry);
+        ir_.CreateCondBr(ir_.CreateICmpULT(index, number(static_cast<int64_t>(array.capacity))), there, end);
+        ir_.SetInsertPoint(there);
+        llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
+        ir_.CreateStore(ir_.CreateGEP(ir_.getInt8Ty(),
+                                      offset(spec.area, sizeof(sonde_scan_state) + heap_bytes(array) +
+                                                            SONDE_SCAN_ENTRY),
+                                      at),
+                        entry);
+        ir_.CreateStore(number(1), more);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+        key = ir_.CreateLoad(ptr(), entry);
+        if (value)
+            value = offset(key, state_.plan.globals[array.index].key_size);
+        return ir_.CreateICmpNE(ir_.CreateLoad(i64(), more), number(0));
+    }
+    void foreach_end(Environment&, llvm::Value*) override { scan_depth_--; }
+
+    llvm::Value* unknown_zero(Environment& env) override {
+        // Without may_goto it is its knowledge that ends a loop.
+        if (!state_.options.may_goto)
+            return nullptr;
+        return ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, zero)));
+    }
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
     // MAXACTION ends it.
     void loop_head(llvm::BasicBlock* limit) override {
@@ -449,10 +519,46 @@ class BpfTarget final : public Target {
         go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
     }
 
-    // A frame slot by compare-and-exchange: handlers are preempted and can sleep, so nothing that belongs to a CPU is
-    // safe.
-    llvm::Value* claim() {
-        frames_ = true;
+    static uint64_t heap_bytes(const hir::Global& array) { return (array.capacity * 4 + 7) & ~7ull; }
+    uint64_t payload_bytes(const hir::Foreach& loop) const {
+        bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
+        if (!wanted || loop.array->type == hir::ValueType::Stats)
+            return 0;
+        return loop.array->type == hir::ValueType::String ? state_.options.max_string : 8;
+    }
+    uint64_t entry_bytes(const hir::Foreach& loop) const {
+        return SONDE_SCAN_ENTRY + state_.plan.globals[loop.array->index].key_size + payload_bytes(loop);
+    }
+    sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const {
+        sonde_scan_spec out{};
+        out.mask = mask;
+        for (size_t i = 0; i < array.keys.size(); i++)
+            out.strings |= static_cast<uint64_t>(array.keys[i] == hir::ValueType::String) << i;
+        out.components = array.keys.size();
+        out.capacity = array.capacity;
+        out.key_size = state_.plan.globals[array.index].key_size;
+        return out;
+    }
+    llvm::Value* make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area, llvm::Value* slice) {
+        static_assert(sizeof spec % 8 == 0);
+        uint64_t words[sizeof spec / 8];
+        std::memcpy(words, &spec, sizeof spec);
+        auto* constant = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(i64(), std::size(words)), true,
+                                                  llvm::GlobalValue::InternalLinkage,
+                                                  llvm::ConstantDataArray::get(*context_, words), "scan_spec");
+        constant->setSection(".rodata");
+        constant->setAlignment(llvm::Align(8));
+        llvm::Value* scan = scratch(tag, sizeof(sonde_scan));
+        llvm::Value* null = llvm::ConstantPointerNull::get(ir_.getPtrTy());
+        ir_.CreateStore(area ? area : null, offset(scan, offsetof(sonde_scan, area)));
+        ir_.CreateStore(slice ? slice : null, offset(scan, offsetof(sonde_scan, slice)));
+        ir_.CreateStore(constant, offset(scan, offsetof(sonde_scan, spec)));
+        return scan;
+    }
+
+    // A slot of a map by compare-and-exchange: handlers are preempted and can sleep, so nothing that belongs to a CPU
+    // is safe. Gives what lies behind its busy word.
+    llvm::Value* claim(const char* slots, uint32_t count_slots) {
         llvm::BasicBlock* claimed = block("claimed");
         auto saved = ir_.saveIP();
         ir_.SetInsertPoint(claimed);
@@ -462,9 +568,9 @@ class BpfTarget final : public Target {
         llvm::Value* first = ir_.CreateMul(ir_.CreateTrunc(helper(get_smp_processor_id, {}), ir_.getInt32Ty()),
                                            ir_.getInt32(claim_tries));
         for (uint32_t i = 0; i < claim_tries; i++) {
-            llvm::Value* index = ir_.CreateURem(ir_.CreateAdd(first, ir_.getInt32(i)), ir_.getInt32(frame_slots));
+            llvm::Value* index = ir_.CreateURem(ir_.CreateAdd(first, ir_.getInt32(i)), ir_.getInt32(count_slots));
             ir_.CreateStore(index, key);
-            llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference("sonde_frames"), key});
+            llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(slots), key});
             llvm::BasicBlock *there = block("slot"), *next = block("nextslot");
             ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, next);
             ir_.SetInsertPoint(there);
@@ -477,10 +583,17 @@ class BpfTarget final : public Target {
             ir_.SetInsertPoint(next);
         }
         count(offsetof(plan::ProbeCounts, skipped));
+        release();
         ir_.CreateBr(out_);
         ir_.SetInsertPoint(claimed);
-        claimed_ = slot;
+        claimed_.push_back(slot);
         return offset(slot, 8);
+    }
+    // Gives back what is claimed: everything written there is done.
+    void release() {
+        for (llvm::Value* slot : claimed_)
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, slot, number(0), llvm::Align(8),
+                                llvm::AtomicOrdering::SequentiallyConsistent);
     }
 
     template <typename Body> void with_element(const hir::Global& array, llvm::Value* key, Body body) {
@@ -494,8 +607,8 @@ class BpfTarget final : public Target {
     }
 
     // Looks up, creates what is missing, and runs `body` on the element. Creation inserts zeros only if nobody was
-    // faster, and whoever finds no insertion number gives one: no update can be lost in between. Status 1: the array is
-    // full.
+    // faster, and whoever finds no insertion number gives one: no update can be lost in between. In an array that wraps the
+    // oldest element makes room. Status 1: the array is full.
     template <typename Body> llvm::Value* with_created(const hir::Global& array, llvm::Value* key, Body body) {
         const plan::Global& global = state_.plan.globals[array.index];
         llvm::Value* map = map_reference(global.map);
@@ -508,19 +621,34 @@ class BpfTarget final : public Target {
         ir_.SetInsertPoint(missing);
         helper(map_update_elem, {map, key, zeros(global.value_size), number(1 /* BPF_NOEXIST */)});
         llvm::Value* again = helper_pointer(map_lookup_elem, {map, key});
-        ir_.CreateCondBr(ir_.CreateIsNull(again), full, numbering);
+        llvm::BasicBlock* inserted = ir_.GetInsertBlock();
+        llvm::BasicBlock* no_room = array.wrap ? block("wrap") : full;
+        ir_.CreateCondBr(ir_.CreateIsNull(again), no_room, numbering);
+        llvm::Value* wrapped = nullptr;
+        llvm::BasicBlock* made_room = nullptr;
+        if (array.wrap) {
+            ir_.SetInsertPoint(no_room);
+            routine("sonde_rt_insert_wrapped", i64(), {map, key});
+            wrapped = helper_pointer(map_lookup_elem, {map, key});
+            made_room = ir_.GetInsertBlock();
+            ir_.CreateCondBr(ir_.CreateIsNull(wrapped), full, numbering);
+        }
         ir_.SetInsertPoint(numbering);
+        llvm::PHINode* created = ir_.CreatePHI(ptr(), 2);
+        created->addIncoming(again, inserted);
+        if (wrapped)
+            created->addIncoming(wrapped, made_room);
         llvm::Value* insertion =
             ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)),
                                 number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-        ir_.CreateAtomicCmpXchg(again, number(0), ir_.CreateAdd(insertion, number(1)), llvm::Align(8),
+        ir_.CreateAtomicCmpXchg(created, number(0), ir_.CreateAdd(insertion, number(1)), llvm::Align(8),
                                 llvm::AtomicOrdering::SequentiallyConsistent,
                                 llvm::AtomicOrdering::SequentiallyConsistent);
         ir_.CreateBr(have);
         ir_.SetInsertPoint(have);
         llvm::PHINode* value = ir_.CreatePHI(ptr(), 2);
         value->addIncoming(element, missing->getSinglePredecessor());
-        value->addIncoming(again, numbering);
+        value->addIncoming(created, numbering);
         body(value);
         ir_.CreateBr(end);
         ir_.SetInsertPoint(full);
@@ -562,13 +690,14 @@ class BpfTarget final : public Target {
     llvm::GlobalVariable* data_ = nullptr;
     llvm::Value* context_argument_ = nullptr;
     llvm::BasicBlock* out_ = nullptr;
-    llvm::Value* claimed_ = nullptr;
+    std::vector<llvm::Value*> claimed_; // busy words
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
-    bool frames_ = false;
+    uint32_t scan_depth_ = 0;
+    bool frames_ = false, scans_ = false;
     bool sleeps_ = false; // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
-    uint64_t frame_bytes_ = 0;
+    uint64_t frame_bytes_ = 0, scan_bytes_ = 0;
     std::string unsupported_;
 };
 

@@ -13,7 +13,7 @@ class HostTarget final : public Target {
 
     bool is_bpf() const override { return false; }
 
-    llvm::Function* begin_handler(const hir::Handler&, const std::string& symbol, uint32_t probe, bool,
+    llvm::Function* begin_handler(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs,
                                   Environment& env) override {
         llvm::Type* p = ptr();
         auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {p, p, p}, false);
@@ -106,7 +106,8 @@ class HostTarget final : public Target {
             spec.slice_key ? spec.slice_key : llvm::ConstantPointerNull::get(ir_.getPtrTy()));
         return routine("sonde_host_foreach_begin", ptr(), {env.context, out});
     }
-    llvm::Value* foreach_next(Environment&, llvm::Value* iterator, llvm::Value* key, llvm::Value* value) override {
+    llvm::Value* foreach_next(Environment&, const ForeachSpec&, llvm::Value* iterator, llvm::Value*& key,
+                              llvm::Value*& value) override {
         llvm::Value* more = routine("sonde_host_foreach_next", i64(),
                                     {iterator, key, value ? value : llvm::ConstantPointerNull::get(ir_.getPtrTy())});
         return ir_.CreateICmpNE(more, number(0));

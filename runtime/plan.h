@@ -24,7 +24,8 @@ struct SessionWords {
     uint64_t max_errors = 0;        // more errors than that end the session (the kernel side sets Stopping itself)
     uint64_t insertion = 0;         // number of the next array element's insertion
     uint64_t max_action = 0;        // statements that one handler invocation may run
-    uint64_t reserved[9] = {};
+    int64_t zero = 0;               // always 0, which the verifier cannot know
+    uint64_t reserved[8] = {};
 };
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };

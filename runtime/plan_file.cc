@@ -26,6 +26,8 @@ class Writer {
         return size;
     }
     void bytes(void* data, uint64_t size) {
+        if (size == 0)
+            return;
         out.insert(out.end(), static_cast<uint8_t*>(data), static_cast<uint8_t*>(data) + size);
     }
     bool ok() const { return true; }
@@ -45,6 +47,8 @@ class Reader {
         return ok_ ? size : 0;
     }
     void bytes(void* data, uint64_t size) {
+        if (size == 0)
+            return;
         if (!ok_ || size > in_.size()) {
             ok_ = false;
             if (size < 64)

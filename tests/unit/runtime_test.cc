@@ -37,8 +37,8 @@ Directive directive(Directive::Kind kind, char conversion, char flag = 0, int wi
 }
 
 std::vector<uint8_t> payload(const std::vector<int64_t>& longs, const std::string& rest = "") {
-    std::vector<uint8_t> out(longs.size() * 8);
-    std::memcpy(out.data(), longs.data(), out.size());
+    const auto* bytes = reinterpret_cast<const uint8_t*>(longs.data());
+    std::vector<uint8_t> out(bytes, bytes + longs.size() * 8);
     out.insert(out.end(), rest.begin(), rest.end());
     return out;
 }

@@ -1,0 +1,268 @@
+/* Walks over hash maps: foreach with its order, slices, and the oldest element. */
+#include "rt.h"
+#include "scan.h"
+
+static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
+static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
+static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
+
+s64 sonde_rt_compare(const u8* slot_a, const u8* slot_b);
+s64 sonde_rt_variance(const void* block);
+
+struct block {
+    u64 count;
+    s64 sum;
+    u64 min_biased, max_biased;
+    u64 squares_low, squares_high;
+};
+#define BIAS 0x8000000000000000ull
+
+static inline volatile struct sonde_scan_state* state_of(const struct sonde_scan* s)
+{
+    return (volatile struct sonde_scan_state*)s->area;
+}
+static inline u64 heap_size(const struct sonde_scan* s) { return (s->spec->capacity * 4 + 7) & ~7ull; }
+
+/* The compiler must neither compute with x before the comparison that bounds it, nor leave that out because it knows
+ * better: the verifier would not know the result. */
+#define forget(x) __asm__ volatile("" : "+r"(x))
+static inline u64 bounded(const struct sonde_scan* s, u64 i)
+{
+    forget(i);
+    if (i >= s->spec->capacity)
+        i = 0;
+    forget(i);
+    return i;
+}
+
+/* The heap's node i. */
+static inline volatile u32* node(const struct sonde_scan* s, u64 i)
+{
+    return (volatile u32*)(s->area + sizeof(struct sonde_scan_state) + bounded(s, i) * 4);
+}
+static inline u8* entry(const struct sonde_scan* s, u64 i)
+{
+    u64 size = SONDE_SCAN_ENTRY + s->spec->key_size + s->spec->copy_size;
+    return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + bounded(s, i) * size;
+}
+
+/* Whether a key has the slice's components. */
+static inline int in_slice(const struct sonde_scan* s, const u8* key)
+{
+    u64 at = 0;
+#pragma unroll
+    for (int i = 0; i < 9; i++) {
+        if ((u64)i >= s->spec->components)
+            break;
+        int string = s->spec->strings >> i & 1;
+        if (s->spec->mask >> i & 1) {
+            if (string) {
+                if (sonde_rt_compare(key + at, s->slice + at) != 0)
+                    return 0;
+            } else if (*(const u64*)(key + at) != *(const u64*)(s->slice + at)) {
+                return 0;
+            }
+        }
+        at += string ? sonde_rt_max : 8;
+    }
+    return 1;
+}
+
+static inline u64 statistic(const struct block* b, u64 what)
+{
+    u64 count = b->count;
+    switch (what) {
+    case 0:
+        return count + BIAS;
+    case 1:
+        return (u64)b->sum + BIAS;
+    case 2:
+        return count ? ~b->min_biased : BIAS;
+    case 3:
+        return count ? b->max_biased : BIAS;
+    case 4: {
+        if (!count)
+            return BIAS;
+        u64 m = b->sum < 0 ? 0 - (u64)b->sum : (u64)b->sum;
+        u64 q = m / count;
+        return (b->sum < 0 ? 0 - q : q) + BIAS;
+    }
+    default:
+        return (u64)sonde_rt_variance(b) + BIAS;
+    }
+}
+
+static long collect(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
+{
+    (void)map;
+    volatile struct sonde_scan_state* state = state_of(s);
+    u64 insertion = *(const volatile u64*)value;
+    if (insertion == 0) /* it is being created */
+        return 0;
+    if (s->spec->mask && !in_slice(s, key))
+        return 0;
+    u64 i = state->live;
+    if (i >= s->spec->capacity)
+        return 1;
+    u8* e = entry(s, i);
+    copy_bytes(e + SONDE_SCAN_ENTRY, (u32)s->spec->key_size, key);
+    if (s->spec->copy_size)
+        copy_bytes(e + SONDE_SCAN_ENTRY + s->spec->key_size, (u32)s->spec->copy_size, value + 8);
+    u64 rank = 0;
+    if (s->spec->rank == SONDE_RANK_LONG)
+        rank = *(u64*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+    else if (s->spec->rank >= SONDE_RANK_STATISTIC)
+        rank = statistic((const struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
+    ((u64*)e)[0] = s->spec->descending ? ~rank : rank;
+    ((u64*)e)[1] = insertion;
+    *node(s, i) = (u32)i;
+    state->live = i + 1;
+    return 0;
+}
+
+/* Whether entry a comes before entry b; elements that sort the same keep their insertion's order. */
+static inline int precedes(const struct sonde_scan* s, u64 a, u64 b)
+{
+    u64* x = (u64*)entry(s, a);
+    u64* y = (u64*)entry(s, b);
+    if (s->spec->rank == SONDE_RANK_STRING) {
+        s64 order = sonde_rt_compare((u8*)x + SONDE_SCAN_ENTRY + s->spec->at, (u8*)y + SONDE_SCAN_ENTRY + s->spec->at);
+        if (order != 0)
+            return s->spec->descending ? order > 0 : order < 0;
+    } else if (x[0] != y[0]) {
+        return x[0] < y[0];
+    }
+    return x[1] < y[1];
+}
+
+/* One level down for the node that is sinking. */
+static long sink(u64 n, const struct sonde_scan* s)
+{
+    (void)n;
+    volatile struct sonde_scan_state* state = state_of(s);
+    u64 at = state->at, live = state->live, child = 2 * at + 1;
+    if (child >= live || live > s->spec->capacity)
+        return 1;
+    u64 lower = *node(s, child);
+    if (child + 1 < live) {
+        u64 right = *node(s, child + 1);
+        if (precedes(s, right, lower)) {
+            lower = right;
+            child++;
+        }
+    }
+    u64 here = *node(s, at);
+    if (!precedes(s, lower, here))
+        return 1;
+    *node(s, at) = (u32)lower;
+    *node(s, child) = (u32)here;
+    state->at = child;
+    return 0;
+}
+
+static long heapify(u64 n, const struct sonde_scan* s)
+{
+    (void)n;
+    volatile struct sonde_scan_state* state = state_of(s);
+    u64 end = state->end;
+    if (end == 0)
+        return 1;
+    state->end = end - 1;
+    state->at = end - 1;
+    LOOP(32, sink, (void*)s);
+    return 0;
+}
+
+/* Takes down the elements and puts the first one on top. */
+RT s64 sonde_rt_scan_begin(void* map, const struct sonde_scan* s, s64 limit)
+{
+    volatile struct sonde_scan_state* state = state_of(s);
+    state->live = 0;
+    state->left = limit < 0 ? 0 : (u64)limit;
+    bpf_for_each_map_elem(map, (void*)collect, (void*)s, 0);
+    state->end = state->live / 2;
+    LOOP((u32)s->spec->capacity, heapify, (void*)s);
+    return 0;
+}
+
+/* The number of the next entry, or what is no entry's at the end. */
+RT s64 sonde_rt_scan_next(const struct sonde_scan* s)
+{
+    volatile struct sonde_scan_state* state = state_of(s);
+    u64 live = state->live, left = state->left;
+    if (live == 0 || left == 0)
+        return -1;
+    u64 first = *node(s, 0);
+    live--;
+    *node(s, 0) = *node(s, live);
+    state->live = live;
+    state->left = left - 1;
+    state->at = 0;
+    LOOP(32, sink, (void*)s);
+    return (s64)first;
+}
+
+static long find(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
+{
+    (void)map;
+    (void)value;
+    if (!in_slice(s, key))
+        return 0;
+    state_of(s)->live = 1;
+    return 1;
+}
+/* 1 if some element is in the slice. */
+RT s64 sonde_rt_scan_contains(void* map, const struct sonde_scan* s)
+{
+    volatile struct sonde_scan_state* state = state_of(s);
+    state->live = 0;
+    bpf_for_each_map_elem(map, (void*)find, (void*)s, 0);
+    return (s64)state->live;
+}
+
+static long erase(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
+{
+    (void)value;
+    if (!s->spec->mask || in_slice(s, key))
+        bpf_map_delete_elem(map, key);
+    return 0;
+}
+/* Deletes the elements in the slice, or all. */
+RT s64 sonde_rt_scan_delete(void* map, const struct sonde_scan* s)
+{
+    bpf_for_each_map_elem(map, (void*)erase, (void*)s, 0);
+    return 0;
+}
+
+struct oldest {
+    u64 insertion;
+};
+static long find_oldest(void* map, const u8* key, const u8* value, struct oldest* o)
+{
+    (void)map;
+    (void)key;
+    u64 insertion = *(const volatile u64*)value;
+    if (insertion && insertion < o->insertion)
+        o->insertion = insertion;
+    return 0;
+}
+static long erase_oldest(void* map, const u8* key, const u8* value, struct oldest* o)
+{
+    if (*(const volatile u64*)value != o->insertion)
+        return 0;
+    bpf_map_delete_elem(map, key);
+    return 1;
+}
+/* Makes room in a full array that wraps and creates the element, all zero. Others may take the room: three tries. */
+RT s64 sonde_rt_insert_wrapped(void* map, const u8* key)
+{
+    for (int i = 0; i < 3; i++) {
+        struct oldest o = {~0ull};
+        bpf_for_each_map_elem(map, (void*)find_oldest, &o, 0);
+        bpf_for_each_map_elem(map, (void*)erase_oldest, &o, 0);
+        long status = bpf_map_update_elem(map, key, sonde_rt_zeros, 1 /* BPF_NOEXIST */);
+        if (status == 0 || status == -17 /* EEXIST */)
+            break;
+    }
+    return 0;
+}

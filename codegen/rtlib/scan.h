@@ -1,0 +1,42 @@
+/* What a foreach in a kernel handler walks: shared by the code that is generated for a loop and by the routines.
+ *
+ * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
+ * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `capacity` u32 (a multiple of 8 bytes in
+ * all), then `capacity` entries of u64 rank, u64 insertion, the key and the payload.
+ */
+#pragma once
+
+enum sonde_scan_rank {
+    SONDE_RANK_INSERTION, /* as the elements were created */
+    SONDE_RANK_LONG,      /* by the int64 at `at` in key and payload */
+    SONDE_RANK_STRING,    /* by the string there */
+    SONDE_RANK_STATISTIC, /* + hir::StatValue: by that of the element's statistic */
+};
+
+struct sonde_scan_spec {
+    unsigned long long mask;    /* bit i: component i of the key must be the slice's; 0: every element */
+    unsigned long long strings; /* bit i: component i is a string */
+    unsigned long long components;
+    unsigned long long capacity; /* elements of the array at most */
+    unsigned long long key_size;
+    unsigned long long copy_size; /* bytes of the payload that an entry keeps */
+    unsigned long long rank;      /* sonde_scan_rank */
+    unsigned long long at;        /* offset from the key's begin; the payload lies behind the key */
+    unsigned long long descending;
+};
+
+/* On the handler's stack, and never written after it was filled. */
+struct sonde_scan {
+    unsigned char* area;
+    const unsigned char* slice; /* a key, or null */
+    const struct sonde_scan_spec* spec;
+};
+
+struct sonde_scan_state {
+    unsigned long long live; /* elements in the heap */
+    unsigned long long left; /* visits that the limit still allows */
+    unsigned long long at;   /* where an element is sinking */
+    unsigned long long end;  /* heapify: the nodes before this one remain */
+};
+
+#define SONDE_SCAN_ENTRY 16 /* bytes of an entry before its key */
