@@ -31,7 +31,7 @@ class Lowering {
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
-    void begin_locals(const std::vector<hir::Local*>& locals, const hir::Block& body);
+    void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);
     Needs needs(const hir::Handler& handler) const;
     void fail(Range range, const std::string& what);
@@ -56,6 +56,7 @@ class Lowering {
     // ---- statements (lower_stmt.cc)
     void lower(const hir::Stmt& stmt);
     void lower_loop(const hir::Loop& loop);
+    void begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter = nullptr);
     void lower_foreach(const hir::Foreach& loop);
     void lower_buckets(const hir::Foreach& loop);
     void lower_delete(const hir::Delete& stmt);
@@ -122,7 +123,6 @@ class Lowering {
     Environment env_;
     const hir::Handler* handler_ = nullptr;
     const hir::Function* function_ = nullptr;
-    llvm::Value* zero_ = nullptr;   // Target::unknown_zero() where there are loops
     llvm::Value* result_ = nullptr; // where a function leaves its value
     std::unordered_map<const hir::Local*, llvm::Value*> locals_;
     std::unordered_map<const hir::Function*, llvm::Function*> functions_;

@@ -359,8 +359,6 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
     llvm::Value* variable = locals_[hir::as<hir::LocalRef>(target).local];
     llvm::Value* old = expr.op ? b_.CreateLoad(t_.i64(), variable) : nullptr;
     llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-    if (zero_ && llvm::isa<llvm::Constant>(fresh))
-        fresh = b_.CreateAdd(zero_, fresh);
     b_.CreateStore(fresh, variable);
     return expr.gives_old ? old : fresh;
 }

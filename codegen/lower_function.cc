@@ -1,8 +1,8 @@
 // Handlers and functions.
 //
-// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, arguments...)`: 0, or 1 with an
-// error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees one
-// program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
+// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, arguments...)`: 0, or 1 with
+// an error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees
+// one program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
 // functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
@@ -43,8 +43,8 @@ llvm::Value* Lowering::new_bytes(uint64_t size) {
 
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
-// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs room
-// for what it walks.
+// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
+// room for what it walks.
 Needs Lowering::needs(const hir::Handler& handler) const {
     Needs out;
     std::vector<const hir::Function*> todo;
@@ -90,12 +90,7 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     return out;
 }
 
-void Lowering::begin_locals(const std::vector<hir::Local*>& locals, const hir::Block& body) {
-    bool loops = false;
-    for_each_stmt(body, [&](const hir::Stmt& stmt) {
-        loops = loops || stmt.kind == hir::StmtKind::Loop || stmt.kind == hir::StmtKind::Foreach;
-    });
-    zero_ = loops ? t_.unknown_zero(env_) : nullptr;
+void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
     for (const hir::Local* local : locals) {
         if (local->type == ValueType::String) {
             llvm::Value* slot = new_slot();
@@ -103,7 +98,7 @@ void Lowering::begin_locals(const std::vector<hir::Local*>& locals, const hir::B
             locals_[local] = slot;
         } else {
             llvm::Value* variable = t_.stack(8);
-            b_.CreateStore(zero_ ? zero_ : t_.number(0), variable);
+            b_.CreateStore(t_.number(0), variable);
             locals_[local] = variable;
         }
     }
@@ -148,7 +143,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
-    begin_locals(handler.locals, *handler.body);
+    begin_locals(handler.locals);
     tokenize_state_ = tokenize_position_ = nullptr;
     bool tokenizes = false;
     for_each_expr(*handler.body, [&](const hir::Expr& expr) {
@@ -222,7 +217,7 @@ void Lowering::lower_function(const hir::Function& function) {
     const hir::Function* saved_function = std::exchange(function_, &function);
     uint64_t saved_next = std::exchange(frame_next_, 0), saved_max = std::exchange(frame_max_, 0);
     uint64_t saved_scan = std::exchange(scan_next_, 0), saved_scan_max = std::exchange(scan_max_, 0);
-    llvm::Value *saved_result = result_, *saved_zero = zero_;
+    llvm::Value* saved_result = result_;
     auto saved_loops = std::exchange(loops_, {});
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
@@ -251,7 +246,7 @@ void Lowering::lower_function(const hir::Function& function) {
             locals_[function.params[i]] = variable;
         }
     }
-    begin_locals(function.locals, *function.body);
+    begin_locals(function.locals);
     spend(1, function.range);
     lower(*function.body);
     branch_to(end);
@@ -269,7 +264,6 @@ void Lowering::lower_function(const hir::Function& function) {
     scan_next_ = saved_scan;
     scan_max_ = saved_scan_max;
     result_ = saved_result;
-    zero_ = saved_zero;
     loops_ = saved_loops;
 }
 

@@ -1,6 +1,8 @@
 // Statements and errors.
 #include <cstddef>
 
+#include <llvm/ADT/SetVector.h>
+
 #include "codegen/lower.h"
 
 namespace sonde {
@@ -119,6 +121,25 @@ void Lowering::lower(const hir::Stmt& stmt) {
     }
 }
 
+// At the head of a loop. What it counts with becomes unknown to the verifier, so that one look at the body is enough.
+void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter) {
+    if (llvm::Value* zero = t_.unknown_zero(env_)) {
+        llvm::SetVector<llvm::Value*> changed;
+        if (counter)
+            changed.insert(counter);
+        for_each_expr(loop, [&](const hir::Expr& expr) {
+            if (expr.kind != hir::ExprKind::Assign || expr.type != ValueType::Long)
+                return;
+            const hir::Expr& target = *hir::as<hir::Assign>(expr).target;
+            if (target.kind == hir::ExprKind::LocalRef)
+                changed.insert(locals_[hir::as<hir::LocalRef>(target).local]);
+        });
+        for (llvm::Value* variable : changed)
+            b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), variable), zero), variable);
+    }
+    t_.loop_head(limit);
+}
+
 void Lowering::lower_loop(const hir::Loop& loop) {
     if (loop.init) {
         Mark mark(*this);
@@ -128,7 +149,7 @@ void Lowering::lower_loop(const hir::Loop& loop) {
                      *limit = block("limit");
     branch_to(head);
     b_.SetInsertPoint(head);
-    t_.loop_head(limit);
+    begin_iteration(loop, limit);
     spend(count_statements(loop.body), loop.range);
     if (loop.condition)
         b_.CreateCondBr(truth(*loop.condition), body, end);
@@ -173,7 +194,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    t_.loop_head(limit);
+    begin_iteration(loop, limit);
     b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);
     uint64_t at = 0;
@@ -216,7 +237,7 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
                      *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    t_.loop_head(limit);
+    begin_iteration(loop, limit, index);
     llvm::Value* i = b_.CreateLoad(t_.i64(), index);
     b_.CreateCondBr(b_.CreateICmpULT(i, t_.number(global->stats.buckets())), body, end);
     b_.SetInsertPoint(body);

@@ -101,7 +101,7 @@ class Target {
     // wanted) or points to where they are instead.
     struct ForeachSpec {
         const hir::Foreach* loop;
-        llvm::Value* area; // scan_bytes() of them
+        llvm::Value* area;  // scan_bytes() of them
         llvm::Value* limit; // null: none
         uint64_t slice_mask;
         llvm::Value* slice_key; // null: none
@@ -110,8 +110,7 @@ class Target {
     virtual llvm::Value* foreach_next(Environment& env, const ForeachSpec& spec, llvm::Value* iterator,
                                       llvm::Value*& key, llvm::Value*& value) = 0;
     virtual void foreach_end(Environment& env, llvm::Value* iterator) = 0;
-    // Before a handler or function with loops: gives a 0 that the verifier does not know, or null. It checks a loop once
-    // for every value of a counter that it knows.
+    // A 0 that the verifier does not know, or null. It checks a loop once for every value of a counter that it knows.
     virtual llvm::Value* unknown_zero(Environment&) { return nullptr; }
     // At the head of a loop: gives the block to go on in; the verifier's own bound leads to `limit`.
     virtual void loop_head(llvm::BasicBlock* limit) = 0;

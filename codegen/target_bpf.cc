@@ -53,8 +53,8 @@ class BpfTarget final : public Target {
 
     bool is_bpf() const override { return true; }
 
-    llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
-                                  Needs needs, Environment& env) override {
+    llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
+                                  Environment& env) override {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
         bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
@@ -217,7 +217,8 @@ class BpfTarget final : public Target {
     }
     llvm::Value* array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
         if (mask != ~0ull) {
-            llvm::Value* scan = make_scan("scan", scan_spec(array, mask), scratch("scan state", sizeof(sonde_scan_state)), key);
+            llvm::Value* scan =
+                make_scan("scan", scan_spec(array, mask), scratch("scan state", sizeof(sonde_scan_state)), key);
             return routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
         }
         llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
@@ -277,11 +278,10 @@ class BpfTarget final : public Target {
         ir_.CreateCondBr(ir_.CreateICmpULT(index, number(static_cast<int64_t>(array.capacity))), there, end);
         ir_.SetInsertPoint(there);
         llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
-        ir_.CreateStore(ir_.CreateGEP(ir_.getInt8Ty(),
-                                      offset(spec.area, sizeof(sonde_scan_state) + heap_bytes(array) +
-                                                            SONDE_SCAN_ENTRY),
-                                      at),
-                        entry);
+        ir_.CreateStore(
+            ir_.CreateGEP(ir_.getInt8Ty(),
+                          offset(spec.area, sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY), at),
+            entry);
         ir_.CreateStore(number(1), more);
         ir_.CreateBr(end);
         ir_.SetInsertPoint(end);
@@ -296,7 +296,9 @@ class BpfTarget final : public Target {
         // Without may_goto it is its knowledge that ends a loop.
         if (!state_.options.may_goto)
             return nullptr;
-        return ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, zero)));
+        auto* load = ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, zero)));
+        load->setVolatile(true); // another one each time: what is found out about one must not tie another
+        return load;
     }
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
     // MAXACTION ends it.
@@ -607,8 +609,8 @@ class BpfTarget final : public Target {
     }
 
     // Looks up, creates what is missing, and runs `body` on the element. Creation inserts zeros only if nobody was
-    // faster, and whoever finds no insertion number gives one: no update can be lost in between. In an array that wraps the
-    // oldest element makes room. Status 1: the array is full.
+    // faster, and whoever finds no insertion number gives one: no update can be lost in between. In an array that wraps
+    // the oldest element makes room. Status 1: the array is full.
     template <typename Body> llvm::Value* with_created(const hir::Global& array, llvm::Value* key, Body body) {
         const plan::Global& global = state_.plan.globals[array.index];
         llvm::Value* map = map_reference(global.map);
