@@ -49,7 +49,7 @@ llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
-    emit(plan::Warn, 0, {}, {{lower(*expr.args[0]), 0}});
+    emit(plan::Warn, 0, {}, {{lower(*expr.args[0])}});
     return t_.number(0);
 }
 
@@ -167,13 +167,7 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     llvm::Value* input = lower(*expr.args[0]);
     llvm::Value* delimiters = lower_slot(*expr.args[1]);
     // The text being taken apart lives as long as this handler's run.
-    llvm::Value* state = tokenize_state_;
-    llvm::Value* position = tokenize_position_;
-    if (function_ || !state) {
-        fail(expr.range, "`tokenize` works in probe handlers only, not in functions yet");
-        return result;
-    }
-    t_.routine("sonde_rt_tokenize", t_.i64(), {result, state, position, input, delimiters});
+    t_.routine("sonde_rt_tokenize", t_.i64(), {result, t_.offset(env_.tokens, 8), env_.tokens, input, delimiters});
     return result;
 }
 

@@ -86,8 +86,14 @@ class Lowering {
     // ---- output (lower_print.cc)
     llvm::Value* print(const hir::Print& expr);
     llvm::Value* format_to_string(const hir::Print& expr);
-    void emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
-              const std::vector<std::pair<llvm::Value*, uint64_t>>& rest);
+    // What a record has behind its longs: a string, a block of `size` bytes, or what read_dump() gave, with its length.
+    struct Piece {
+        llvm::Value* pointer;
+        uint64_t size = 0;
+        llvm::Value* length = nullptr;
+    };
+    void emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs, const std::vector<Piece>& rest);
+    Piece read_dump(const plan::Directive& directive, llvm::Value* precision, const hir::Expr& address);
     void emit_error();
 
     // ---- primitives (intrinsics.cc)
@@ -133,8 +139,6 @@ class Lowering {
     llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
     llvm::BasicBlock* leave_ = nullptr; // next, return
     std::vector<Loop> loops_;
-    llvm::Value* tokenize_state_ = nullptr; // the text that tokenize() takes apart, and how far it is
-    llvm::Value* tokenize_position_ = nullptr;
     std::string problem_;
 };
 

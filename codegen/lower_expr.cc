@@ -27,8 +27,9 @@ llvm::Value* Lowering::truth(const hir::Expr& expr) {
 
 llvm::Value* Lowering::lower_slot(const hir::Expr& expr) {
     using hir::ExprKind;
-    bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print ||
-                   expr.kind == ExprKind::Element || expr.kind == ExprKind::Call || expr.kind == ExprKind::Intrinsic;
+    bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::EntryRead ||
+                   expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
+                   expr.kind == ExprKind::Call || expr.kind == ExprKind::Intrinsic;
     // pp() and its relatives are constants of the module, cells of a table where a handler has several points.
     if (expr.kind == ExprKind::Intrinsic)
         for (const char* name : {"pp", "pn", "probefunc", "ppfunc"})
@@ -154,7 +155,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::Load:
         return load(as<Load>(expr));
     case ExprKind::EntryRead:
-        return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index);
+        return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index,
+                              expr.type == ValueType::String ? new_slot() : nullptr);
     case ExprKind::Retype: {
         const auto& e = as<Retype>(expr);
         llvm::Value* value = lower(*e.operand);

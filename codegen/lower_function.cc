@@ -1,6 +1,7 @@
 // Handlers and functions.
 //
-// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, arguments...)`: 0, or 1 with
+// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens,
+// arguments...)`: 0, or 1 with
 // an error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees
 // one program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
 // functions take theirs from a stack.
@@ -17,7 +18,7 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-constexpr unsigned fixed_arguments = 9;
+constexpr unsigned fixed_arguments = 10;
 }
 
 llvm::BasicBlock* Lowering::block(const char* name) {
@@ -61,6 +62,11 @@ Needs Lowering::needs(const hir::Handler& handler) const {
         if (expr.kind == hir::ExprKind::Print)
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
                 out.frame = out.frame || arg->type != ValueType::Long;
+        if (expr.kind == hir::ExprKind::Print)
+            for (const plan::Directive& d : hir::as<hir::Print>(expr).format.directives)
+                out.frame = out.frame || d.kind == plan::Directive::Memory;
+        out.tokens =
+            out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
         out.frame = out.frame || expr.type == ValueType::String;
         if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
@@ -144,17 +150,10 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
     begin_locals(handler.locals);
-    tokenize_state_ = tokenize_position_ = nullptr;
-    bool tokenizes = false;
-    for_each_expr(*handler.body, [&](const hir::Expr& expr) {
-        tokenizes =
-            tokenizes || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
-    });
-    if (tokenizes) {
-        tokenize_state_ = new_slot();
-        tokenize_position_ = t_.stack(8);
-        b_.CreateStore(b_.getInt8(0), tokenize_state_);
-        b_.CreateStore(t_.number(0), tokenize_position_);
+    if (need.tokens) {
+        env_.tokens = new_bytes(8 + t_.slot_size());
+        b_.CreateStore(t_.number(0), env_.tokens);
+        b_.CreateStore(b_.getInt8(0), t_.offset(env_.tokens, 8));
     }
     if (handler.condition) {
         llvm::BasicBlock* run = block("run");
@@ -184,7 +183,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -230,6 +229,7 @@ void Lowering::lower_function(const hir::Function& function) {
     env_.row = out->getArg(6);
     result_ = out->getArg(7);
     env_.scan = out->getArg(8);
+    env_.tokens = out->getArg(9);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
@@ -303,7 +303,7 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
     scan_max_ = std::max(scan_max_, scan_next_ + scan_sizes_[&callee]);
     std::vector<llvm::Value*> all = {
         env_.context, frame,    env_.data, env_.error, env_.error_text ? env_.error_text : null,
-        env_.budget,  env_.row, result,    scan};
+        env_.budget,  env_.row, result,    scan,       env_.tokens ? env_.tokens : null};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);
@@ -321,10 +321,11 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     env_ = {};
     locals_.clear();
     frame_next_ = frame_max_ = 0;
-    bool frame = false;
+    Needs need;
     for (const hir::Expr* value : handler.entry_values)
-        for_each_expr(*value, [&](const hir::Expr& expr) { frame = frame || expr.type == ValueType::String; });
-    t_.begin_handler(handler, out.entry_program, probe, {.frame = frame}, env_);
+        for_each_expr(*value,
+                      [&](const hir::Expr& expr) { need.frame = need.frame || expr.type == ValueType::String; });
+    t_.begin_handler(handler, out.entry_program, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
     llvm::BasicBlock *failed = block("failed"), *end = block("end");
@@ -332,20 +333,25 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     leave_ = end;
     env_.error = t_.stack(16);
     env_.budget = t_.stack(8);
-    if (frame) {
+    if (need.frame) {
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
-    std::vector<llvm::Value*> values;
-    for (const hir::Expr* value : handler.entry_values) {
-        if (value->type == ValueType::String) {
-            fail(value->range, "a string cannot be saved at a function's entry yet");
-            values.push_back(t_.number(0));
-        } else {
-            values.push_back(lower(*value));
-        }
+    llvm::Value* buffer = nullptr;
+    if (need.frame)
+        buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());
+    else
+        buffer = t_.stack(t_.entry_offset(handler, handler.entry_values.size()));
+    for (size_t i = 0; i < handler.entry_values.size(); i++) {
+        const hir::Expr& value = *handler.entry_values[i];
+        llvm::Value* at = t_.offset(buffer, t_.entry_offset(handler, i));
+        Mark mark(*this);
+        if (value.type == ValueType::String)
+            store_string(at, lower(value));
+        else
+            b_.CreateStore(lower(value), at);
     }
-    t_.save_entry_values(env_, handler, values);
+    t_.save_entry_values(env_, handler, buffer);
     branch_to(end);
     b_.SetInsertPoint(failed);
     emit_error();

@@ -8,12 +8,12 @@ using plan::Directive;
 
 // A record: header, longs, then the rest (strings with their NUL, or blocks of a known size; size 0 means a string).
 void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
-                    const std::vector<std::pair<llvm::Value*, uint64_t>>& rest) {
+                    const std::vector<Piece>& rest) {
     uint64_t fixed = sizeof(plan::RecordHeader) + 8 * longs.size();
-    bool on_stack = rest.empty() && fixed <= 160;
+    bool on_stack = rest.empty() && fixed <= 128;
     uint64_t bound = fixed;
-    for (const auto& [value, size] : rest)
-        bound += size ? size : max();
+    for (const Piece& piece : rest)
+        bound += piece.size ? piece.size : piece.length ? 4 + max() : max();
     Mark mark(*this);
     llvm::Value* buffer = on_stack ? t_.scratch("record", fixed) : new_bytes(bound + max());
     b_.CreateStore(b_.getInt32(type), buffer);
@@ -23,21 +23,20 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
         b_.CreateStore(longs[i], t_.offset(buffer, sizeof(plan::RecordHeader) + 8 * i));
     // Strings lie behind each other at their real lengths. Each one's offset is bounded by what could precede it.
     llvm::Value* used = t_.number(static_cast<int64_t>(fixed));
-    uint64_t most = fixed;
-    for (const auto& [value, size] : rest) {
-        uint64_t mask = 1;
-        while (mask <= most)
-            mask <<= 1;
+    for (const auto& [value, size, bytes] : rest) {
         llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), buffer, used);
         if (size) {
             t_.read_memory(env_, at, static_cast<uint32_t>(size), value, false);
             used = b_.CreateAdd(used, t_.number(static_cast<int64_t>(size)));
-            most += size;
+        } else if (bytes) {
+            b_.CreateAlignedStore(b_.CreateTrunc(bytes, b_.getInt32Ty()), at, llvm::Align(1));
+            llvm::Value* constant = t_.number(static_cast<int64_t>(max() - 1));
+            t_.read_memory(env_, t_.offset(at, 4), static_cast<uint32_t>(max()), value, false);
+            used = b_.CreateAdd(used, b_.CreateAdd(b_.CreateAnd(bytes, constant), t_.number(4)));
         } else {
             llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {at, value});
             length = b_.CreateAnd(length, t_.number(static_cast<int64_t>(max() - 1)));
             used = b_.CreateAdd(used, b_.CreateAdd(length, t_.number(1)));
-            most += max();
         }
     }
     b_.CreateStore(b_.CreateTrunc(b_.CreateSub(used, t_.number(sizeof(plan::RecordHeader))), b_.getInt32Ty()),
@@ -74,20 +73,44 @@ llvm::Value* Lowering::print(const hir::Print& expr) {
         return format_to_string(expr);
     Mark mark(*this);
     std::vector<llvm::Value*> longs;
-    std::vector<std::pair<llvm::Value*, uint64_t>> rest;
-    for (const hir::Expr* arg : expr.args) {
-        if (arg->type == ValueType::Stats) {
-            const hir::Global* global = arg->kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(*arg).global
-                                                                              : hir::as<hir::Element>(*arg).array;
-            rest.emplace_back(stats_pointer(*arg), sizeof(plan::StatsBlock) + 8ull * global->stats.buckets());
-        } else if (arg->type == ValueType::String) {
-            rest.emplace_back(lower(*arg), 0);
+    std::vector<Piece> rest;
+    size_t next = 0;
+    for (const Directive& d : expr.format.directives) {
+        if (d.kind == Directive::Literal)
+            continue;
+        if (d.width_is_arg)
+            longs.push_back(lower(*expr.args[next++]));
+        llvm::Value* precision = nullptr;
+        if (d.precision_is_arg)
+            longs.push_back(precision = lower(*expr.args[next++]));
+        const hir::Expr& arg = *expr.args[next++];
+        if (arg.type == ValueType::Stats) {
+            const hir::Global* global = arg.kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(arg).global
+                                                                             : hir::as<hir::Element>(arg).array;
+            rest.push_back({stats_pointer(arg), sizeof(plan::StatsBlock) + 8ull * global->stats.buckets()});
+        } else if (arg.type == ValueType::String) {
+            rest.push_back({lower(arg)});
+        } else if (d.kind == Directive::Memory) {
+            rest.push_back(read_dump(d, precision, arg));
         } else {
-            longs.push_back(lower(*arg));
+            longs.push_back(lower(arg));
         }
     }
     emit(plan::Print, t_.state().add_format(expr.format), longs, rest);
     return t_.number(0);
+}
+
+// %m and %M: as many bytes as the precision says, one without.
+Lowering::Piece Lowering::read_dump(const Directive& directive, llvm::Value* precision, const hir::Expr& address) {
+    auto most = static_cast<int64_t>(max() - 1);
+    int64_t constant = directive.precision < 0 ? 1 : directive.precision;
+    llvm::Value* size = precision ? precision : t_.number(constant);
+    size = b_.CreateSelect(b_.CreateICmpUGT(size, t_.number(most)), t_.number(most), size);
+    llvm::Value* slot = new_slot();
+    llvm::Value* from = lower(address);
+    llvm::Value* fault = t_.read_block(env_, slot, size, from);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", address.range, from);
+    return {slot, 0, size};
 }
 
 llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
@@ -115,8 +138,10 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             width = b_.CreateSelect(negative, t_.number(0), width);
             spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(width, t_.number(0xffffff)), t_.number(16)));
         }
+        llvm::Value* given = nullptr;
         if (d.precision_is_arg) {
-            llvm::Value* precision = b_.CreateAdd(lower(*expr.args[next++]), t_.number(1));
+            given = lower(*expr.args[next++]);
+            llvm::Value* precision = b_.CreateAdd(given, t_.number(1));
             spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(precision, t_.number(0xffffff)), t_.number(40)));
         }
         const hir::Expr& arg = *expr.args[next++];
@@ -138,8 +163,29 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             length = t_.routine("sonde_rt_append_string", t_.i64(), {slot, length, copy, size, spec});
             break;
         }
-        default:
-            fail(expr.range, "`%b`, `%m`, `%M` and histograms cannot be made a string yet");
+        case Directive::Binary: {
+            // Its bytes up to a NUL, as a string can have them.
+            llvm::Value* bytes = t_.scratch("binary", 16);
+            b_.CreateStore(lower(arg), bytes);
+            b_.CreateStore(b_.getInt8(0), t_.offset(bytes, static_cast<uint64_t>(d.width > 0 ? d.width : 8)));
+            length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, bytes});
+            break;
+        }
+        case Directive::Memory: {
+            Piece piece = read_dump(d, given, arg);
+            if (d.conversion == 'm') {
+                length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, piece.pointer});
+                break;
+            }
+            // The count of bytes takes the place of conversion and flag.
+            uint64_t width = d.width > 0 ? static_cast<uint64_t>(d.width & 0xffffff) << 16 : 0;
+            llvm::Value* packed = b_.CreateOr(piece.length, t_.number(static_cast<int64_t>(width)));
+            length = t_.routine("sonde_rt_append_dump", t_.i64(), {slot, length, piece.pointer, new_slot(), packed});
+            break;
+        }
+        case Directive::Histogram:
+        case Directive::Literal:
+            fail(expr.range, "a histogram cannot be made a string");
             break;
         }
     }

@@ -74,6 +74,13 @@ llvm::Value* Target::offset(llvm::Value* pointer, uint64_t bytes) {
     return bytes ? ir_.CreateConstGEP1_64(ir_.getInt8Ty(), pointer, bytes) : pointer;
 }
 
+uint64_t Target::entry_offset(const hir::Handler& handler, size_t index) const {
+    uint64_t at = 0;
+    for (size_t i = 0; i < index; i++)
+        at += handler.entry_values[i]->type == hir::ValueType::String ? state_.options.max_string : 8;
+    return at;
+}
+
 llvm::Value* Target::stack(uint64_t bytes) {
     llvm::Function* function = ir_.GetInsertBlock()->getParent();
     llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());

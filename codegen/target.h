@@ -27,6 +27,7 @@ namespace sonde {
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
     llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
+    llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
     llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
@@ -37,8 +38,9 @@ struct Environment {
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
 struct Needs {
-    bool frame = false; // strings, keys with strings, statistics
-    bool scan = false;  // foreach over an array
+    bool frame = false;  // strings, keys with strings, statistics
+    bool scan = false;   // foreach over an array
+    bool tokens = false; // tokenize()
 };
 
 // The unit of plan-building that both targets share.
@@ -125,11 +127,16 @@ class Target {
     // Reads into memory; the result is nonzero on a fault.
     virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                                      bool user) = 0;
+    // At most max_string - 1 bytes into a slot; nonzero on a fault.
+    virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
     virtual llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
                                           llvm::Value* address) = 0;
-    virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index) = 0;
-    virtual void save_entry_values(Environment& env, const hir::Handler& handler,
-                                   const std::vector<llvm::Value*>& values) = 0;
+    // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
+    virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
+                                     llvm::Value* slot) = 0;
+    // `values` has each one at its entry_offset().
+    virtual void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) = 0;
+    uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
 
     // Statistics of array elements are updated where the element is; how is the Lowering's business.
     virtual void set_stat_add(std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)>) {}

@@ -133,7 +133,7 @@ class BpfTarget final : public Target {
         for (size_t i = 0; i < state_.plan.probes.size(); i++)
             if (!state_.plan.probes[i].entry_map.empty())
                 map(state_.plan.probes[i].entry_map, LruHash, 16,
-                    static_cast<uint32_t>(8 * state_.program.handlers[i]->entry_values.size()), 65536);
+                    entry_offset(*state_.program.handlers[i], state_.program.handlers[i]->entry_values.size()), 65536);
         describe_data();
         di_.finalize();
     }
@@ -353,6 +353,10 @@ class BpfTarget final : public Target {
         sleeps_ = true;
         return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address});
     }
+    llvm::Value* read_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+        sleeps_ = true;
+        return routine("sonde_rt_read_user_block", i64(), {slot, size, address});
+    }
     llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         sleeps_ = true;
         llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});
@@ -361,33 +365,37 @@ class BpfTarget final : public Target {
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
-    void save_entry_values(Environment& env, const hir::Handler& handler,
-                           const std::vector<llvm::Value*>& values) override {
+    void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
         // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
         // the frame pointer.
         bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
         llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
-        llvm::Value* buffer = stack(8 * values.size());
-        for (size_t i = 0; i < values.size(); i++)
-            ir_.CreateStore(values[i], offset(buffer, 8 * i));
-        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), buffer, number(0)});
+        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
     }
 
-    llvm::Value* entry_value(Environment& env, const hir::Handler&, uint32_t index) override {
+    llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
+                             llvm::Value* slot) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
         // The return has popped the return address.
         llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
         llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(probe.entry_map), saved_key(place)});
-        llvm::Value* result = stack(8);
-        ir_.CreateStore(number(0), result);
+        llvm::Value* result = slot ? slot : stack(8);
+        if (slot)
+            ir_.CreateStore(ir_.getInt8(0), slot);
+        else
+            ir_.CreateStore(number(0), result);
         llvm::BasicBlock *there = block("saved"), *end = block("endsaved");
         ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
         ir_.SetInsertPoint(there);
-        ir_.CreateStore(ir_.CreateLoad(i64(), offset(element, 8ull * index)), result);
+        llvm::Value* at = offset(element, entry_offset(handler, index));
+        if (slot)
+            routine("sonde_rt_copy", i64(), {slot, at});
+        else
+            ir_.CreateStore(ir_.CreateLoad(i64(), at), result);
         ir_.CreateBr(end);
         ir_.SetInsertPoint(end);
-        return ir_.CreateLoad(i64(), result);
+        return slot ? slot : ir_.CreateLoad(i64(), result);
     }
 
     const std::string& unsupported() const { return unsupported_; }

@@ -138,12 +138,16 @@ class HostTarget final : public Target {
         ir_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
         return number(0);
     }
+    llvm::Value* read_block(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*) override {
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        return number(1);
+    }
     llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*) override {
         ir_.CreateStore(ir_.getInt8(0), slot);
         return number(1);
     }
-    llvm::Value* entry_value(Environment&, const hir::Handler&, uint32_t) override { return number(0); }
-    void save_entry_values(Environment&, const hir::Handler&, const std::vector<llvm::Value*>&) override {}
+    llvm::Value* entry_value(Environment&, const hir::Handler&, uint32_t, llvm::Value*) override { return number(0); }
+    void save_entry_values(Environment&, const hir::Handler&, llvm::Value*) override {}
 
   private:
     llvm::Value* index(const hir::Global& array) { return ir_.getInt32(array.index); }

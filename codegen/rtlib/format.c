@@ -47,9 +47,9 @@ RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
     u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
     u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
     u8 sign = conversion != 'd' ? 0 : value < 0 ? '-' : flag == '+' ? '+' : flag == ' ' ? ' ' : 0;
-    u64 prefix = flag == '#' && base == 16 && magnitude ? 2 : 0;
+    u64 prefix = flag == '#' && base == 16 ? 2 : 0;
     u64 least = precision ? precision - 1 : 1;
-    if (!precision && flag == '0' && width > prefix + (sign != 0))
+    if (flag == '0' && width > prefix + (sign != 0) + least)
         least = width - prefix - (sign != 0);
     if (least > DIGITS - 4)
         least = DIGITS - 4;
@@ -129,6 +129,30 @@ RT u64 sonde_rt_append_char(u8* slot, u64 len, s64 value, u64 spec)
         }
     }
     return append_padded(slot, len, text, size, spec);
+}
+
+struct dump {
+    u8* dst;
+    const u8* src;
+    u64 len, count;
+};
+static long dump_step(u64 i, struct dump* d)
+{
+    if (i >= d->count || d->len >= MASK - 1)
+        return 1;
+    u8 c = d->src[i & MASK], high = c >> 4, low = c & 15;
+    d->dst[d->len & MASK] = high < 10 ? '0' + high : 'a' + high - 10;
+    d->dst[(d->len + 1) & MASK] = low < 10 ? '0' + low : 'a' + low - 10;
+    d->len += 2;
+    return 0;
+}
+/* M: count bytes in hexadecimal. src and text are slots. */
+RT u64 sonde_rt_append_dump(u8* slot, u64 len, const u8* src_slot, u8* text_slot, u64 count_and_spec)
+{
+    struct dump d = {text_slot, src_slot, opaque(text_slot, 0), count_and_spec & 0xffff};
+    LOOP(sonde_rt_max, dump_step, &d);
+    text_slot[d.len & MASK] = 0;
+    return append_padded(slot, len, text_slot, d.len, count_and_spec & ~0xffffull);
 }
 
 static inline u64 put2(u8* text, u64 at, u64 value)

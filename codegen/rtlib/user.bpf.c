@@ -18,6 +18,16 @@ RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address)
     return bpf_copy_from_user(dst, size, (const void*)address) != 0;
 }
 
+/* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL behind them; nonzero on a fault. */
+RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address)
+{
+    u32 bound = (u32)size & MASK;
+    slot[bound] = 0;
+    if (bpf_probe_read_user(slot, bound, (const void*)address) == 0)
+        return 0;
+    return bpf_copy_from_user(slot, bound, (const void*)address) != 0;
+}
+
 /* At most size bytes with the NUL; negative on a fault, and the string is empty then. */
 RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address)
 {
