@@ -256,6 +256,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.script = options.script;
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
+    plan.max_nesting = options.max_nesting;
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;
