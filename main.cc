@@ -29,6 +29,7 @@
 #include "codegen/codegen.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
+#include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/library.h"
@@ -147,6 +148,8 @@ struct Translation {
     Sources sources;
     Arena arena;
     Diagnostics diags{sources};
+    MacroTable macros; // the library's
+    std::optional<KernelConfig> kernel_config;
     ParseOptions parse_options;
     ProbeEnvironment env;
     std::optional<Library> library;
@@ -160,6 +163,15 @@ struct Translation {
         parse_options.arch = system.machine;
         parse_options.guru = options.guru;
         parse_options.privileged = options.guru;
+        parse_options.macros = &macros;
+        parse_options.kernel_config = [this]() -> const KernelConfig& {
+            if (!kernel_config) {
+                // Without one, every CONFIG_ is undefined.
+                Result<KernelConfig> read = read_kernel_config(parse_options.kernel_release);
+                kernel_config = read ? *std::move(read) : KernelConfig();
+            }
+            return *kernel_config;
+        };
         diags.warnings_off = options.warnings_off;
         diags.warnings_fatal = options.warnings_fatal;
         env.guru = options.guru;
@@ -174,6 +186,16 @@ struct Translation {
     }
 };
 
+// Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
+void add_library_file(Translation& t, const std::string& name, std::string text) {
+    FileId file = t.sources.add(name, std::move(text), true);
+    t.library_files++;
+    if (name.ends_with(".stpm"))
+        load_macros(file, t.sources, t.parse_options, t.macros, t.diags);
+    else
+        t.library->add(file);
+}
+
 Result<void> open_library(Translation& t, const Options& options) {
     t.library.emplace(t.sources, [&t](FileId file) {
         ParseOptions parse_options = t.parse_options;
@@ -181,16 +203,14 @@ Result<void> open_library(Translation& t, const Options& options) {
         parse_options.args.clear();
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
-    for (const StdlibFile& file : stdlib_files()) {
-        t.library->add(t.sources.add(std::string(file.name), std::string(file.text), true));
-        t.library_files++;
-    }
+    for (const StdlibFile& file : stdlib_files())
+        add_library_file(t, std::string(file.name), std::string(file.text));
     for (const std::string& folder : options.folders) {
         std::error_code error;
         std::vector<std::string> paths;
         for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
              at.increment(error))
-            if (at->path().extension() == ".stp")
+            if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
                 paths.push_back(at->path().string());
         if (error)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
@@ -199,8 +219,7 @@ Result<void> open_library(Translation& t, const Options& options) {
             Result<std::string> text = read_file(path);
             if (!text)
                 return std::move(text).error();
-            t.library->add(t.sources.add(path, *std::move(text), true));
-            t.library_files++;
+            add_library_file(t, path, *std::move(text));
         }
     }
     return {};
