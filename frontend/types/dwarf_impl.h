@@ -36,6 +36,7 @@ struct ScopeEntry {
     const char* name = nullptr; // null: anonymous
     uint32_t parent = no_index;
     bool is_namespace = false;
+    bool is_inline = false; // an inline namespace
 };
 
 // A DW_TAG_subprogram or DW_TAG_inlined_subroutine.
@@ -185,6 +186,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_functions.cc
     bool name_matches(FunctionRef function, const std::string& pattern);
+    bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) const;
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
     FunctionInstance symbol_instance(const Symbol& symbol);
@@ -258,6 +260,9 @@ class DwarfModule::Impl : public DwarfReader {};
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
 bool is_c_language(int language); // a DW_LANG_ code
+
+// As qualified names have it: "ns", "(anonymous namespace)".
+const char* scope_name(const ScopeEntry& scope);
 
 // An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
 // abstract origins and specifications.

@@ -476,6 +476,47 @@ TEST_P(EveryBuild, CxxNames) {
     EXPECT_EQ(describe(module->parameters(area)), "param struct Shape const& shape, param bool flag");
 }
 
+TEST_P(EveryBuild, CxxFindsEveryFunction) {
+    auto module = cxx();
+    auto found = [&](const std::string& text) {
+        std::set<std::string> names;
+        for (const FunctionInstance& each : module->functions(pattern(text)))
+            if (!each.inlined)
+                names.insert(each.name);
+        return names;
+    };
+    using Names = std::set<std::string>;
+    // Nothing of the program is known by its symbol only.
+    for (const FunctionInstance& each : module->functions(pattern("*")))
+        EXPECT_TRUE(each.has_debug_info || !each.name.starts_with("_Z")) << each.name;
+    Names all = found("*");
+    for (const char* name :
+         {"main", "ns::Shape::area", "ns::area", "ns::make_guard", "ns::use_deep", "ns::deep::v1::sum",
+          "ns::(anonymous namespace)::secret", "ns::deep::v1::Box<int>::get", "ns::deep::v1::Box<int>::Lid::open"})
+        EXPECT_TRUE(all.contains(name)) << name;
+    // An unqualified name is looked for in any scope, and only there.
+    EXPECT_EQ(found("get"), Names{"ns::deep::v1::Box<int>::get"});
+    EXPECT_EQ(found("open"), Names{"ns::deep::v1::Box<int>::Lid::open"});
+    EXPECT_EQ(found("ns*"), Names{});
+    EXPECT_EQ(found("convert").size(), 1u);
+    // A qualified one may leave out what is outside, template arguments, and inline and anonymous namespaces.
+    for (const char* text : {"ns::deep::v1::Box<int>::get", "ns::deep::v1::Box::get", "ns::deep::Box<int>::get",
+                             "deep::Box::get", "Box::get", "Box<int>::get", "Box*::get", "ns::*::get"})
+        EXPECT_EQ(found(text), Names{"ns::deep::v1::Box<int>::get"}) << text;
+    EXPECT_EQ(found("Box::convert"), found("convert"));
+    EXPECT_EQ(found("Box::Lid::open").size(), 1u);
+    EXPECT_EQ(found("Box::count").size(), 1u);
+    EXPECT_EQ(found("ns::secret"), Names{"ns::(anonymous namespace)::secret"});
+    EXPECT_EQ(found("deep::get"), Names{});
+    EXPECT_EQ(found("v1::area"), Names{});
+    // Behind the prologue also where a function has a section of its own.
+    EXPECT_EQ(function(*module, "twice<int>").body == function(*module, "twice<int>").entry, optimised());
+    std::vector<std::string> names = module->function_names();
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "convert"));
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "ns::Shape::area"));
+    EXPECT_TRUE(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.starts_with("_Z"); }));
+}
+
 TEST(Dwarf, RefusesWhatIsNoProgram) {
     for (const std::string& path : {std::string("/nonexistent/file"), std::string("/"), triggers() + "dwarf_basic.c"}) {
         Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
