@@ -75,7 +75,9 @@ int base_register(const Dwarf_Op& op) {
     return -1;
 }
 
-// The source file of a declaration. dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
+} // namespace
+
+// dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
 const char* declaration_file(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Word index = 0;
@@ -89,8 +91,6 @@ const char* declaration_file(Dwarf_Die& die) {
     const char* file = dwarf_filesrc(files, index, nullptr, nullptr);
     return file ? file : "";
 }
-
-} // namespace
 
 // `pattern` has a `::`. It matches the whole qualified name or its end behind a `::`, with and without template
 // arguments, and with and without inline and anonymous namespaces.

@@ -47,7 +47,7 @@ bool is_scope(int tag) {
 
 bool is_type_definition(int tag) {
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
-           tag == DW_TAG_enumeration_type;
+           tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef || tag == DW_TAG_base_type;
 }
 
 bool is_wanted(int tag) {
@@ -433,8 +433,9 @@ void DwarfReader::scan(Unit& unit) {
                 if (level.function == no_index)
                     unit.variables.push_back({offset, values.name, tag, values.declaration, level.scope});
             } else {
-                if (is_type_definition(tag) && values.name && level.function == no_index)
-                    unit.types.push_back({offset, values.name, tag, values.declaration, level.scope});
+                if (is_type_definition(tag) && values.name)
+                    unit.types.push_back(
+                        {offset, values.name, tag, values.declaration, level.scope, level.function != no_index});
                 if (is_scope(tag)) {
                     unit.scopes.push_back({values.name, level.scope, tag == DW_TAG_namespace, values.exports});
                     level.scope = static_cast<uint32_t>(unit.scopes.size() - 1);
