@@ -215,8 +215,8 @@ class DwarfReader : private TypeSource {
     FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
     std::optional<Variable> make_variable(Dwarf_Die& die);
     void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
-    // The definition of a declared global with that name; false if no unit defines it.
-    bool find_global(const char* name, Unit* first, Dwarf_Die* die);
+    // The definition of a declared global; false if no unit defines it.
+    bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
     // dwarf_types.cc
     const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
@@ -232,7 +232,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_names.cc
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
-    std::string qualified_global(Unit& unit, const NamedEntry& entry, Dwarf_Die& die);
+    std::string qualified_global(Dwarf_Die& die);
 
     std::optional<ElfFile> main_;  // always there once open() succeeded
     std::optional<ElfFile> debug_; // empty: the debug information is in main_, or missing

@@ -122,6 +122,19 @@ std::string_view last_component(std::string_view name) {
     return name;
 }
 
+// "ns::C::x" is found by "C::x" too.
+bool ends_in_name(std::string_view qualified, std::string_view name) {
+    return qualified.ends_with(name) &&
+           (qualified.size() == name.size() || qualified.substr(0, qualified.size() - name.size()).ends_with("::"));
+}
+
+std::string without_anonymous(std::string name) {
+    constexpr std::string_view part = "(anonymous namespace)::";
+    for (size_t at; (at = name.find(part)) != std::string::npos;)
+        name.erase(at, part.size());
+    return name;
+}
+
 const Type void_type = [] {
     Type type;
     type.kind = Type::Void;
@@ -215,19 +228,26 @@ std::vector<std::string> DwarfReader::type_names() {
     return {names.begin(), names.end()};
 }
 
-// The name with its namespaces and class; a static member's definition takes them from its declaration.
-std::string DwarfReader::qualified_global(Unit& unit, const NamedEntry& entry, Dwarf_Die& die) {
-    if (entry.name)
-        return scope_prefix(unit, entry.scope) + entry.name;
+// The name with its namespaces and class; a definition outside of them takes them from its declaration.
+std::string DwarfReader::qualified_global(Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
     if (!name)
         return "";
     std::string text = name;
     Dwarf_Attribute attribute;
-    Dwarf_Die declaration;
+    Dwarf_Die declaration = die;
     Dwarf_Die* scopes = nullptr;
-    if (!dwarf_attr(&die, DW_AT_specification, &attribute) || !dwarf_formref_die(&attribute, &declaration))
+    if (dwarf_attr(&die, DW_AT_specification, &attribute) && !dwarf_formref_die(&attribute, &declaration))
         return text;
+    Dwarf_Off offset = dwarf_dieoffset(&declaration);
+    if (Unit* unit = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), offset)) {
+        scan(*unit);
+        auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
+                                      [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
+        if (entry != unit->variables.end() && entry->offset == offset)
+            return scope_prefix(*unit, entry->scope) + text;
+    }
+    // A static member before DWARF 5; libdw looks through the whole unit for it.
     int count = dwarf_getscopes_die(&declaration, &scopes);
     for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
         int tag = dwarf_tag(&scopes[i]);
@@ -257,8 +277,8 @@ std::vector<Variable> DwarfReader::globals(std::string_view name, std::string_vi
             if (!plain || plain != last)
                 continue;
             if (last.size() != name.size() && !qualified_matches(unit, entry.scope, plain, name)) {
-                std::string qualified = qualified_global(unit, entry, die);
-                if (qualified != name && !qualified.ends_with("::" + std::string(name)))
+                std::string qualified = qualified_global(die);
+                if (!ends_in_name(qualified, name) && !ends_in_name(without_anonymous(qualified), name))
                     continue;
             }
             const char* unit_name = dwarf_diename(&unit.unit_die);

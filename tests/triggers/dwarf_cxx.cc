@@ -30,8 +30,10 @@ struct Guard {
 __attribute__((noinline)) Guard make_guard(long value) { return Guard(value); }
 
 namespace {
+volatile int inside = 4;
+
 __attribute__((noinline)) int secret(int value) {
-    Base::shared += value;
+    Base::shared += value + inside;
     return value + 1;
 }
 } // namespace

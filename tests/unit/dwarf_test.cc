@@ -585,6 +585,12 @@ TEST_P(EveryBuild, FindsGlobals) {
         EXPECT_TRUE(with_classes->global_address(found[0])) << name;
     }
     EXPECT_EQ(with_classes->globals("Shape::shared").size(), 0u);
+    // Declared in its namespace and defined outside of it (g++).
+    FunctionInstance main = function(*with_classes, "main");
+    std::optional<Variable> anonymous = variable(with_classes->variables_in(main, main.body, true), "inside");
+    ASSERT_TRUE(anonymous);
+    EXPECT_TRUE(with_classes->global_address(*anonymous));
+    EXPECT_EQ(with_classes->globals("ns::inside").size(), 1u);
 }
 
 TEST(Dwarf, RefusesWhatIsNoProgram) {
