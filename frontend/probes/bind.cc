@@ -199,7 +199,10 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
         return std::nullopt;
     }
     std::string why;
-    std::optional<Place> place = place_at(module.locate(variable, evaluation_address()), variable.type, why);
+    bool argument = point_.at_call && variable.is_parameter;
+    Location location =
+        argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
+    std::optional<Place> place = place_at(location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
         return place;

@@ -94,9 +94,6 @@ std::vector<DwarfModule*> open_targets(Resolving& resolving) {
     return {*module};
 }
 
-// Where a function's probe sits: behind the prologue, where the parameters are in place.
-Address choose_address(const FunctionInstance& function) { return function.body; }
-
 // "f@file:3"
 std::string place_text(const std::string& name, const std::string& file, int line) {
     return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
@@ -124,10 +121,10 @@ std::optional<ResolvedPoint> make_point(DwarfModule& module, const FunctionInsta
 std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function,
                                             const ProcessPattern& pattern) {
     bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved =
-        make_point(module, function, is_return ? function.entry : choose_address(function));
+    std::optional<ResolvedPoint> resolved = make_point(module, function, is_return ? function.entry : function.body);
     if (!resolved)
         return std::nullopt;
+    resolved->is_function = true;
     if (is_return) {
         std::optional<uint64_t> entry = module.file_offset(function.body);
         if (!entry)

@@ -152,6 +152,7 @@ bool depends_on_point(const ast::Stmt& stmt);
 bool depends_on_point(const ast::Expr& expr);
 // Itself and every expression below, parents first (as the forms for HIR in hir.h).
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
+void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
 // Everything that runs for a handler: condition, entry values and body.
 void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
 

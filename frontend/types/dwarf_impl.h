@@ -150,8 +150,13 @@ class DwarfReader : private TypeSource {
 
     // dwarf_location.cc
     Location locate(const Variable& variable, Address address);
-    Location result_location(const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
+
+    // dwarf_abi.cc
+    Location result_location(const FunctionInstance& function);
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    bool keeps_to_abi(const FunctionInstance& function);
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
 
   private:
     friend class LocationTranslator;
@@ -219,6 +224,7 @@ class DwarfReader : private TypeSource {
     bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
     // dwarf_types.cc
+    bool by_reference(const Type* type); // dwarf_abi.cc
     const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
     const Type* type_from(Dwarf_Die& type_die);
     Type* make_type(Dwarf_Die& die);
@@ -272,6 +278,7 @@ class DwarfModule::Impl : public DwarfReader {};
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
 bool is_c_language(int language); // a DW_LANG_ code
+Location unavailable(std::string why);
 // The source file of a declaration, empty if unknown.
 const char* declaration_file(Dwarf_Die& die);
 

@@ -137,6 +137,15 @@ class DwarfModule {
     // or Unavailable (floating point registers cannot be read).
     Location result_location(const FunctionInstance& function);
 
+    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
+    // that keeps to the ABI, as unoptimised C and C++ do.
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
+    bool keeps_to_abi(const FunctionInstance& function);
+    // The `push` that the function begins with, behind an `endbr64`: the kernel emulates it where other instructions
+    // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
+
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;
 
