@@ -43,9 +43,10 @@ struct ResolvedPoint {
     // Where variables are evaluated; null module: the kind has no `$variables`.
     DwarfModule* module = nullptr;
     FunctionInstance function;
-    Address address = 0;       // the probed instruction, in the module
-    Address entry_address = 0; // .return: the function's entry (behind the prologue where needed)
-    bool is_function = false;  // a function's probe, which may sit at any of its first instructions
+    Address address = 0;            // the probed instruction, in the module
+    Address entry_address = 0;      // .return: the function's entry (behind the prologue where needed)
+    const UsdtMark* mark = nullptr; // a static mark, with arguments instead of variables; owned by the module
+    bool is_function = false;       // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
     bool at_call =
         false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them

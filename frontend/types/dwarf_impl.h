@@ -121,6 +121,7 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc
     Result<void> open(const std::string& path);
     bool has_debug_info();
+    const std::vector<UsdtMark>& marks();
     bool position_independent() const { return main_->is_dynamic(); }
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
@@ -256,6 +257,7 @@ class DwarfReader : private TypeSource {
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
 
+    std::optional<std::vector<UsdtMark>> marks_;
     bool units_listed_ = false;
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;

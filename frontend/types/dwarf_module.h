@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "frontend/types/location.h"
 #include "frontend/types/type.h"
+#include "frontend/types/usdt.h"
 
 namespace sonde {
 
@@ -145,6 +146,9 @@ class DwarfModule {
     // The `push` that the function begins with, behind an `endbr64`: the kernel emulates it where other instructions
     // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
     std::optional<Address> cheap_entry(const FunctionInstance& function);
+
+    // Its static marks (USDT).
+    const std::vector<UsdtMark>& marks();
 
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;
