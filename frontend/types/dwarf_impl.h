@@ -275,7 +275,7 @@ class DwarfReader : private TypeSource {
     std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
 };
 
-class DwarfModule::Impl : public DwarfReader {};
+class DwarfModule::Impl final : public DwarfReader {};
 
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);

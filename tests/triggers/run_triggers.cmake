@@ -5,6 +5,10 @@ function(add_run_trigger name source)
   # As a user builds a program: without the project's warnings, sanitizers and path mapping.
   set_target_properties(trigger_${name} PROPERTIES COMPILE_OPTIONS "" LINK_OPTIONS "")
   target_compile_options(trigger_${name} PRIVATE -g ${ARGN})
+  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    # Attributes and warnings that only gcc has.
+    target_compile_options(trigger_${name} PRIVATE -Wno-unknown-attributes -Wno-unknown-warning-option)
+  endif()
 endfunction()
 
 foreach(level O0 O2)
