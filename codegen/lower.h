@@ -83,6 +83,14 @@ class Lowering {
     llvm::Value* stat_read(const hir::StatRead& expr);
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
 
+    // ---- regular expressions (lower_regex.cc)
+    void begin_matches();
+    llvm::Value* regex(const hir::Regex& expr);
+    void need_match(Range range);
+    llvm::Value* emit_matched_str(const hir::Intrinsic& expr);
+    llvm::Value* emit_matched(const hir::Intrinsic& expr);
+    llvm::Value* emit_ngroups(const hir::Intrinsic& expr);
+
     // ---- output (lower_print.cc)
     llvm::Value* print(const hir::Print& expr);
     llvm::Value* format_to_string(const hir::Print& expr);
