@@ -103,6 +103,7 @@ class Analyzer {
 
     // ---- after all bodies are built
     void infer();              // infer.cc
+    void compile_regexes();    // check.cc
     void check_foreach();      // check.cc
     void check_side_effects(); // check.cc
     void analyze_usage();      // usage.cc
@@ -138,6 +139,7 @@ class Analyzer {
     std::set<const hir::Assign*> resets_;              // `delete local`: the value follows the type
     std::map<const hir::Foreach*, Range> stat_sorted_; // `a @sum -`: the elements have to be statistics
     std::vector<hir::Print*> histogram_prints_;
+    std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };

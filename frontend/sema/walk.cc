@@ -232,6 +232,9 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
     case ExprKind::Contains:
         all(as<Contains>(expr).keys);
         break;
+    case ExprKind::Regex:
+        one(as<Regex>(expr).subject);
+        break;
     case ExprKind::Call:
         all(as<Call>(expr).args);
         break;
