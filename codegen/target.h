@@ -163,7 +163,7 @@ class Target {
     llvm::Value* site_message(llvm::Value* site);
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
     // A routine of codegen/rtlib.
-    llvm::Value* routine(const std::string& name, llvm::Type* result, std::initializer_list<llvm::Value*> args);
+    llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::Value* stack(uint64_t bytes);

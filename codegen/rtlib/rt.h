@@ -21,6 +21,8 @@ extern const u8 sonde_rt_zeros[];  /* at least sonde_rt_max NULs, and as many as
 extern const u8 sonde_rt_blanks[]; /* sonde_rt_max blanks and a NUL */
 
 #define MASK (sonde_rt_max - 1)
+/* Steps of a search that may begin anew at each character; bpf_loop() takes no more than 2^23. */
+#define PAIRS (sonde_rt_max < 2896 ? sonde_rt_max * sonde_rt_max : 1u << 23)
 
 #ifdef __bpf__
 #define RT __attribute__((noinline))

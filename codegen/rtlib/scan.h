@@ -1,8 +1,8 @@
 /* What a foreach in a kernel handler walks: shared by the code that is generated for a loop and by the routines.
  *
  * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
- * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `capacity` u32 (a multiple of 8 bytes in
- * all), then `capacity` entries of u64 rank, u64 insertion, the key and the payload.
+ * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `capacity` u32 (a multiple of 8 bytes
+ * in all), then `capacity` entries of u64 rank, u64 insertion, the key and the payload.
  */
 #pragma once
 
