@@ -69,6 +69,8 @@ struct Binder {
     // Registers an expression to be evaluated at the function's entry; gives the EntryRead. Null outside .return
     // probes.
     std::function<hir::Expr*(hir::Expr*)> at_entry;
+    // A hidden local for a value that is needed several times; null if evaluating it again is as good.
+    std::function<hir::Local*(const hir::Expr*)> hold = nullptr;
     // Set while lowering the operand of @entry: names are evaluated at the entry.
     bool inside_entry = false;
 };

@@ -142,6 +142,9 @@ class Analyzer {
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
 
+// Gives handlers that must not run at the same time their locks (exclusion.cc).
+void plan_exclusion(hir::Program& program);
+
 // ---- walks (walk.cc)
 
 // True if the tree mentions something whose meaning depends on the probe point (`$x`, @defined, @entry ...).

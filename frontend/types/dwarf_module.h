@@ -64,6 +64,8 @@ struct Variable {
     bool is_global = false; // static or extern, at file scope
     DieOffset die = 0;
     int line = 0;
+    std::string file;      // globals() only: where it is defined
+    bool external = false; // globals() only: other files see it
 };
 
 class DwarfModule {
@@ -115,6 +117,19 @@ class DwarfModule {
     // Link-time address of a global or static variable; add the module's load bias when position_independent().
     // nullopt: not a global, thread-local, or optimised away.
     std::optional<Address> global_address(const Variable& variable);
+
+    // Globals and statics at file scope with that name, in the order of the file; C++: "x", "ns::x" or "C::x". With
+    // `file`, a pattern as in FunctionPattern::file, only what that source file defines.
+    std::vector<Variable> globals(std::string_view name, std::string_view file = {});
+    // Names of all globals for "did you mean"; sorted, unique.
+    std::vector<std::string> global_names();
+
+    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, a C++ class, plain or qualified, each with
+    // any number of `*` behind it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
+    // function, has. Null if there is none.
+    const Type* find_type(std::string_view name, DieOffset near = 0);
+    // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
+    std::vector<std::string> type_names();
 
     // The function's result; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);

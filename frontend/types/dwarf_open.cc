@@ -207,6 +207,12 @@ std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function
 std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) { return impl_->parameters(function); }
 Location DwarfModule::locate(const Variable& variable, Address address) { return impl_->locate(variable, address); }
 std::optional<Address> DwarfModule::global_address(const Variable& variable) { return impl_->global_address(variable); }
+std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_view file) {
+    return impl_->globals(name, file);
+}
+std::vector<std::string> DwarfModule::global_names() { return impl_->global_names(); }
+const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { return impl_->find_type(name, near); }
+std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
 Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }

@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.privileged = options.guru = data[0] & 1;
     options.kernel_release = "6.1.0-1-amd64";
     options.arch = "x86_64";
-    options.kernel_config = {{"CONFIG_HZ", "250"}, {"CONFIG_BPF", "y"}};
+    static const KernelConfig config = {{"CONFIG_HZ", "250"}, {"CONFIG_BPF", "y"}};
+    options.kernel_config = []() -> const KernelConfig& { return config; };
     if (data[0] & 2)
         options.args = {"12", "text", "read*", "\"a\" . $1", "/* no end"};
     Sources sources;
