@@ -215,6 +215,32 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     return result;
 }
 
+llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    bool is_16 = expr.name == "__user_string_utf16";
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* status = t_.read_user_wide(env_, slot, is_16 ? 2 : 4, address);
+    raise_if(b_.CreateICmpEQ(status, t_.number(1)), "string copy fault at %#x", expr.range, address);
+    raise_if(b_.CreateICmpNE(status, t_.number(0)),
+             is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
+    return slot;
+}
+
+llvm::Value* Lowering::emit_user_buffer_quoted(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* size = lower(*expr.args[1]);
+    llvm::Value* most = t_.number(static_cast<int64_t>(max() - 1));
+    size = b_.CreateSelect(b_.CreateICmpSLT(size, t_.number(0)), t_.number(0), size);
+    size = b_.CreateSelect(b_.CreateICmpSGT(size, most), most, size);
+    llvm::Value* fault = t_.read_block(env_, slot, size, address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    t_.routine("sonde_rt_text", t_.i64(), {result, slot, size, lower(*expr.args[2]), t_.number(3)});
+    return result;
+}
+
 llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
     if (expr.args[1]->kind != hir::ExprKind::ConstLong || expr.args[2]->kind != hir::ExprKind::ConstLong) {
         fail(expr.range, "`__user_load` needs literal sizes");

@@ -129,6 +129,8 @@ class Lowering {
     llvm::Value* emit_tokenize(const hir::Intrinsic& expr);
     llvm::Value* emit_user_string(const hir::Intrinsic& expr);
     llvm::Value* emit_user_string_quoted(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_wide(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_buffer_quoted(const hir::Intrinsic& expr);
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;
 

@@ -131,6 +131,11 @@ class Target {
     virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
     virtual llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
                                           llvm::Value* address) = 0;
+    // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
+    virtual llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*) {
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        return number(1);
+    }
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;
