@@ -147,18 +147,34 @@ llvm::Value* Lowering::emit_substr(const hir::Intrinsic& expr) {
     return result;
 }
 
-llvm::Value* Lowering::emit_isinstr(const hir::Intrinsic& expr) {
+// sonde_rt_NAME: a slot for the result where that is a string, the arguments (strings in slots), and where the result
+// is a number a slot for whatever.
+llvm::Value* Lowering::emit_routine(const hir::Intrinsic& expr) {
+    bool is_string = expr.type == hir::ValueType::String;
+    llvm::Value* result = is_string ? new_slot() : nullptr;
     Mark mark(*this);
-    llvm::Value* hay = lower_slot(*expr.args[0]);
-    llvm::Value* needle = lower_slot(*expr.args[1]);
-    return t_.routine("sonde_rt_isinstr", t_.i64(), {hay, needle, new_slot()});
+    std::vector<llvm::Value*> args;
+    if (is_string)
+        args.push_back(result);
+    for (const hir::Expr* arg : expr.args)
+        args.push_back(arg->type == hir::ValueType::String ? lower_slot(*arg) : lower(*arg));
+    if (!is_string)
+        args.push_back(new_slot());
+    size_t name = expr.name.find_first_not_of('_');
+    llvm::Value* status = t_.routine("sonde_rt_" + expr.name.substr(name), t_.i64(), args);
+    return is_string ? result : status;
 }
 
-llvm::Value* Lowering::emit_strtol(const hir::Intrinsic& expr) {
+llvm::Value* Lowering::emit_stringat(const hir::Intrinsic& expr) {
     Mark mark(*this);
-    llvm::Value* text = lower_slot(*expr.args[0]);
-    llvm::Value* base = lower(*expr.args[1]);
-    return t_.routine("sonde_rt_strtol", t_.i64(), {text, base, new_slot()});
+    llvm::Value* slot = new_slot();
+    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
+    llvm::Value* at = lower(*expr.args[1]);
+    llvm::Value* size = t_.number(static_cast<int64_t>(max()));
+    raise_if(b_.CreateICmpUGE(at, size), "string position is out of bounds", expr.range);
+    llvm::Value* masked = b_.CreateAnd(at, t_.number(static_cast<int64_t>(max() - 1)));
+    llvm::Value* byte = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), slot, masked));
+    return b_.CreateSelect(b_.CreateICmpULT(at, length), b_.CreateZExt(byte, t_.i64()), t_.number(0));
 }
 
 llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
@@ -192,9 +208,36 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : t_.number(-1);
     llvm::Value* fault = t_.read_user_string(env_, slot, t_.number(static_cast<int64_t>(max())), address);
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
-    t_.routine("sonde_rt_quote", t_.i64(), {result, slot, lower(*expr.args[1])});
+    t_.routine("sonde_rt_text", t_.i64(), {result, slot, lower(*expr.args[1]), most, t_.number(1)});
+    return result;
+}
+
+llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    bool is_16 = expr.name == "__user_string_utf16";
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* status = t_.read_user_wide(env_, slot, is_16 ? 2 : 4, address);
+    raise_if(b_.CreateICmpEQ(status, t_.number(1)), "string copy fault at %#x", expr.range, address);
+    raise_if(b_.CreateICmpNE(status, t_.number(0)),
+             is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
+    return slot;
+}
+
+llvm::Value* Lowering::emit_user_buffer_quoted(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* size = lower(*expr.args[1]);
+    llvm::Value* most = t_.number(static_cast<int64_t>(max() - 1));
+    size = b_.CreateSelect(b_.CreateICmpSLT(size, t_.number(0)), t_.number(0), size);
+    size = b_.CreateSelect(b_.CreateICmpSGT(size, most), most, size);
+    llvm::Value* fault = t_.read_block(env_, slot, size, address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    t_.routine("sonde_rt_text", t_.i64(), {result, slot, size, lower(*expr.args[2]), t_.number(3)});
     return result;
 }
 

@@ -132,11 +132,13 @@ class Lowering {
     llvm::Value* emit_ctime(const hir::Intrinsic& expr);
     llvm::Value* emit_strlen(const hir::Intrinsic& expr);
     llvm::Value* emit_substr(const hir::Intrinsic& expr);
-    llvm::Value* emit_isinstr(const hir::Intrinsic& expr);
-    llvm::Value* emit_strtol(const hir::Intrinsic& expr);
+    llvm::Value* emit_routine(const hir::Intrinsic& expr);
+    llvm::Value* emit_stringat(const hir::Intrinsic& expr);
     llvm::Value* emit_tokenize(const hir::Intrinsic& expr);
     llvm::Value* emit_user_string(const hir::Intrinsic& expr);
     llvm::Value* emit_user_string_quoted(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_wide(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_buffer_quoted(const hir::Intrinsic& expr);
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;
 

@@ -62,12 +62,12 @@ llvm::Value* Target::zeros(uint64_t size) {
     return zeros;
 }
 
-llvm::Value* Target::routine(const std::string& name, llvm::Type* result, std::initializer_list<llvm::Value*> args) {
+llvm::Value* Target::routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args) {
     std::vector<llvm::Type*> types;
     for (llvm::Value* arg : args)
         types.push_back(arg->getType());
     llvm::FunctionCallee callee = module_->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
-    return ir_.CreateCall(callee, std::vector<llvm::Value*>(args));
+    return ir_.CreateCall(callee, args);
 }
 
 llvm::Value* Target::offset(llvm::Value* pointer, uint64_t bytes) {

@@ -133,6 +133,11 @@ class Target {
     virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
     virtual llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
                                           llvm::Value* address) = 0;
+    // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
+    virtual llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*) {
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        return number(1);
+    }
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;
@@ -165,7 +170,7 @@ class Target {
     llvm::Value* site_message(llvm::Value* site);
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
     // A routine of codegen/rtlib.
-    llvm::Value* routine(const std::string& name, llvm::Type* result, std::initializer_list<llvm::Value*> args);
+    llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::Value* stack(uint64_t bytes);

@@ -359,6 +359,10 @@ class BpfTarget final : public Target {
         sleeps_ = true;
         return routine("sonde_rt_read_user_block", i64(), {slot, size, address});
     }
+    llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
+        sleeps_ = true;
+        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address});
+    }
     llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         sleeps_ = true;
         llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});

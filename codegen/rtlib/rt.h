@@ -22,6 +22,8 @@ extern const u8 sonde_rt_blanks[];  /* sonde_rt_max blanks and a NUL */
 extern const u8 sonde_rt_noughts[]; /* the same of the digit 0 */
 
 #define MASK (sonde_rt_max - 1)
+/* Steps of a search that may begin anew at each character; bpf_loop() takes no more than 2^23. */
+#define PAIRS (sonde_rt_max < 2896 ? sonde_rt_max * sonde_rt_max : 1u << 23)
 /* 64 bytes behind a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
  * makes one of its states differ from another. */
 #define SCRATCH(slot) ((slot) + 2 * sonde_rt_max)

@@ -80,13 +80,13 @@ static long find_step(u64 i, struct find* f)
     f->matched = 0;
     return f->at >= sonde_rt_max;
 }
-/* 1 if the first contains the second. scratch_slot is overwritten. */
-RT s64 sonde_rt_isinstr(const u8* slot_hay, const u8* slot_needle, u8* scratch_slot)
+/* Where the first has the second; -1: nowhere. scratch_slot is overwritten. */
+RT s64 sonde_rt_strpos(const u8* slot_hay, const u8* slot_needle, u8* scratch_slot)
 {
     u64 zero = opaque(scratch_slot, 0);
     struct find f = {slot_hay, slot_needle, zero, zero, 0};
-    LOOP(sonde_rt_max * 16, find_step, &f);
-    return f.found;
+    LOOP(PAIRS, find_step, &f);
+    return f.found ? (s64)f.at : -1;
 }
 
 struct number {
@@ -181,58 +181,4 @@ RT s64 sonde_rt_tokenize(u8* slot, u8* state_slot, u64* position, const u8* inpu
         return 0;
     u32 size = (u32)((t.at - t.begin) & MASK) + 1;
     return (s64)copy_bounded(slot, size, state_slot + (t.begin & MASK));
-}
-
-struct quote {
-    u8* dst;
-    const u8* src;
-    u64 len, limit, cut;
-};
-static long quote_step(u64 i, struct quote* q)
-{
-    u8 c = q->src[i & MASK];
-    if (c == 0)
-        return 1;
-    if (i >= q->limit || q->len >= MASK - 8) {
-        q->cut = 1;
-        return 1;
-    }
-    u8* dst = q->dst;
-    u64 len = q->len;
-    u8 escaped = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\a' ? 'a' : c == '\b' ? 'b' : c == '\v' ? 'v' : c == '\f' ? 'f' : c == '"' || c == '\\' ? c : 0;
-    if (escaped) {
-        dst[len & MASK] = '\\';
-        dst[(len + 1) & MASK] = escaped;
-        q->len = len + 2;
-    } else if (c >= 0x20 && c < 0x7f) {
-        dst[len & MASK] = c;
-        q->len = len + 1;
-    } else {
-        dst[len & MASK] = '\\';
-        dst[(len + 1) & MASK] = '0' + (c >> 6);
-        dst[(len + 2) & MASK] = '0' + ((c >> 3) & 7);
-        dst[(len + 3) & MASK] = '0' + (c & 7);
-        q->len = len + 4;
-    }
-    return 0;
-}
-/* In double quotes with C's escapes; at most `limit` characters, and "..." behind the quote if that cuts it. */
-RT u64 sonde_rt_quote(u8* slot, const u8* src_slot, s64 limit)
-{
-    u64 one = opaque(slot, 1);
-    struct quote q = {slot, src_slot, one, limit < 0 ? 0 : (u64)limit, 0};
-    slot[0] = '"';
-    LOOP(sonde_rt_max, quote_step, &q);
-    u64 len = q.len;
-    slot[len & MASK] = '"';
-    slot[(len + 1) & MASK] = 0;
-    len++;
-    if (q.cut) {
-        slot[len & MASK] = '.';
-        slot[(len + 1) & MASK] = '.';
-        slot[(len + 2) & MASK] = '.';
-        slot[(len + 3) & MASK] = 0;
-        len += 3;
-    }
-    return len;
 }

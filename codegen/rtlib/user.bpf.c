@@ -1,6 +1,8 @@
 /* Reading user memory in sleepable programs: the fast read first, and where the page is not in memory the one that can wait for it. */
 #include "rt.h"
 
+enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
+
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 static long (*const bpf_probe_read_user_str)(void* dst, u32 size, const void* address) = (void*)114;
 static long (*const bpf_copy_from_user)(void* dst, u32 size, const void* address) = (void*)148;
@@ -37,4 +39,67 @@ RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address)
     if (n < 0 && bpf_copy_from_user_str)
         n = bpf_copy_from_user_str(slot, bound, (const void*)address, 0);
     return n;
+}
+
+struct wide {
+    u8* dst;
+    u64 address, len, width;
+    u64 high; /* the first half of a pair, or 0 */
+    u64 status;
+};
+static long wide_step(u64 i, struct wide* w)
+{
+    u64 unit = 0;
+    u64 address = w->address + i * w->width;
+    u32 size = (u32)w->width & 7;
+    if (bpf_probe_read_user(&unit, size, (const void*)address) != 0 && bpf_copy_from_user(&unit, size, (const void*)address) != 0) {
+        w->status = SONDE_WIDE_FAULT;
+        return 1;
+    }
+    u64 high = w->high;
+    u64 is_low = unit >= 0xdc00 && unit < 0xe000, is_high = unit >= 0xd800 && unit < 0xdc00;
+    /* A pair is two halves of UTF-16 in their order. */
+    if ((high != 0) != is_low || unit > 0x10ffff || (is_high && w->width == 4)) {
+        w->status = SONDE_WIDE_INVALID;
+        return 1;
+    }
+    if (unit == 0)
+        return 1;
+    if (is_high) {
+        w->high = unit;
+        return 0;
+    }
+    if (is_low)
+        unit = 0x10000 + ((high & 0x3ff) << 10) + (unit & 0x3ff);
+    w->high = 0;
+    u64 size8 = unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit < 0x10000 ? 3 : 4;
+    u64 len = w->len;
+    if (len + size8 > MASK)
+        return 1;
+    u8* dst = w->dst;
+    if (size8 == 1) {
+        dst[len & MASK] = unit;
+    } else if (size8 == 2) {
+        dst[len & MASK] = 0xc0 | unit >> 6;
+        dst[(len + 1) & MASK] = 0x80 | (unit & 63);
+    } else if (size8 == 3) {
+        dst[len & MASK] = 0xe0 | unit >> 12;
+        dst[(len + 1) & MASK] = 0x80 | ((unit >> 6) & 63);
+        dst[(len + 2) & MASK] = 0x80 | (unit & 63);
+    } else {
+        dst[len & MASK] = 0xf0 | unit >> 18;
+        dst[(len + 1) & MASK] = 0x80 | ((unit >> 12) & 63);
+        dst[(len + 2) & MASK] = 0x80 | ((unit >> 6) & 63);
+        dst[(len + 3) & MASK] = 0x80 | (unit & 63);
+    }
+    w->len = len + size8;
+    return 0;
+}
+/* A string of units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, cut to what fits; a SONDE_WIDE value. */
+RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address)
+{
+    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
+    LOOP(sonde_rt_max, wide_step, &w);
+    slot[w.len & MASK] = 0;
+    return (s64)w.status;
 }

@@ -13,6 +13,7 @@ endfunction()
 
 foreach(level O0 O2)
   add_run_trigger(trace-${level} trace.c -${level})
+  add_run_trigger(texts-${level} texts.c -${level})
   add_run_trigger(values-${level} values.c -${level} -Wno-maybe-uninitialized)
   add_run_trigger(threads-${level} threads.c -${level})
   target_link_libraries(trigger_threads-${level} PRIVATE pthread)
