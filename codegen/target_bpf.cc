@@ -77,6 +77,15 @@ class BpfTarget final : public Target {
         }
         if (timed_)
             started_ = helper(ktime_get_ns, {});
+        entry_element_ = nullptr;
+        if (!handler.entry_values.empty() && symbol == state_.plan.probes[probe].symbol) {
+            // The return has popped the return address. A call that began before the session has nothing saved, and is
+            // none of its business.
+            llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
+            entry_element_ =
+                helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(place)});
+            go_if(ir_.CreateIsNotNull(entry_element_));
+        }
         const auto& points = state_.plan.probes[probe].points;
         env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
         if (points.size() > 1)
@@ -380,28 +389,12 @@ class BpfTarget final : public Target {
         helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
     }
 
-    llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
-                             llvm::Value* slot) override {
-        const plan::Probe& probe = state_.plan.probes[probe_];
-        // The return has popped the return address.
-        llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
-        llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(probe.entry_map), saved_key(place)});
-        llvm::Value* result = slot ? slot : stack(8);
-        if (slot)
-            ir_.CreateStore(ir_.getInt8(0), slot);
-        else
-            ir_.CreateStore(number(0), result);
-        llvm::BasicBlock *there = block("saved"), *end = block("endsaved");
-        ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
-        ir_.SetInsertPoint(there);
-        llvm::Value* at = offset(element, entry_offset(handler, index));
-        if (slot)
-            routine("sonde_rt_copy", i64(), {slot, at});
-        else
-            ir_.CreateStore(ir_.CreateLoad(i64(), at), result);
-        ir_.CreateBr(end);
-        ir_.SetInsertPoint(end);
-        return slot ? slot : ir_.CreateLoad(i64(), result);
+    llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {
+        llvm::Value* at = offset(entry_element_, entry_offset(handler, index));
+        if (!slot)
+            return ir_.CreateLoad(i64(), at);
+        routine("sonde_rt_copy", i64(), {slot, at});
+        return slot;
     }
 
     const std::string& unsupported() const { return unsupported_; }
@@ -719,6 +712,7 @@ class BpfTarget final : public Target {
 
     llvm::GlobalVariable* data_ = nullptr;
     llvm::Value* context_argument_ = nullptr;
+    llvm::Value* entry_element_ = nullptr; // what the function's entry has saved
     llvm::BasicBlock* out_ = nullptr;
     std::vector<llvm::Value*> claimed_; // busy words, the lock's too
     llvm::Value* started_ = nullptr;

@@ -191,11 +191,12 @@ struct Plan {
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records
 //   sonde_control  ring buffer (256 KiB): Exit, Abort, RaiseError records
-//   sonde_frames   array, one element a frame slot: u64 busy flag, then the frame (strings and temporaries of one
-//   handler run) sonde_counts   array of ProbeCounts, one a probe sonde_rows     array of RowText, one a row        (if
-//   rows_in_kernel) sonde_sites    array of char[256], one a site     (if sites_in_kernel) sonde_targets  hash tgid
-//   (u32) -> u8              (if filter_target; programs sonde_follow_fork, sonde_follow_exit keep it) sonde_timing
-//   array of ProbeTiming, one a probe  (if timing)
+//   sonde_frames   array, one element a slot: u64 busy, then a handler's strings and temporaries
+//   sonde_scans    array, one element a slot: u64 busy, then what its foreach loops walk (if there are any)
+//   sonde_counts   array of ProbeCounts, one a probe
+//   sonde_timing   array of ProbeTiming, one a probe (if timing)
+//   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork and sonde_follow_exit keep
+//   it)
 struct ProbeCounts {
     uint64_t skipped; // no frame slot was free
     uint64_t lost;    // no room in the ring buffer

@@ -25,6 +25,8 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address)
 {
     u32 bound = (u32)size & MASK;
     slot[bound] = 0;
+    if ((s64)address < 0) /* the kernel's half */
+        return bpf_probe_read_kernel(slot, bound, (const void*)address) != 0;
     if (bpf_probe_read_user(slot, bound, (const void*)address) == 0)
         return 0;
     return bpf_copy_from_user(slot, bound, (const void*)address) != 0;
