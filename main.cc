@@ -29,6 +29,7 @@
 #include "codegen/codegen.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
+#include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/library.h"
@@ -67,7 +68,8 @@ struct Options {
 
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
-    uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048;
+    uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
+             max_nesting = 16;
 };
 
 void say_error(const std::string& message) { fmt::print(stderr, "ERROR: {}\n", message); }
@@ -81,7 +83,7 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
     constexpr Row rows[] = {
         {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},         {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
         {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
-        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
+        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24}, {"MAXNESTING", &Limits::max_nesting, 1, 256},
     };
     Limits limits;
     for (const std::string& define : defines) {
@@ -146,6 +148,8 @@ struct Translation {
     Sources sources;
     Arena arena;
     Diagnostics diags{sources};
+    MacroTable macros; // the library's
+    std::optional<KernelConfig> kernel_config;
     ParseOptions parse_options;
     ProbeEnvironment env;
     std::optional<Library> library;
@@ -159,6 +163,15 @@ struct Translation {
         parse_options.arch = system.machine;
         parse_options.guru = options.guru;
         parse_options.privileged = options.guru;
+        parse_options.macros = &macros;
+        parse_options.kernel_config = [this]() -> const KernelConfig& {
+            if (!kernel_config) {
+                // Without one, every CONFIG_ is undefined.
+                Result<KernelConfig> read = read_kernel_config(parse_options.kernel_release);
+                kernel_config = read ? *std::move(read) : KernelConfig();
+            }
+            return *kernel_config;
+        };
         diags.warnings_off = options.warnings_off;
         diags.warnings_fatal = options.warnings_fatal;
         env.guru = options.guru;
@@ -173,6 +186,16 @@ struct Translation {
     }
 };
 
+// Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
+void add_library_file(Translation& t, const std::string& name, std::string text) {
+    FileId file = t.sources.add(name, std::move(text), true);
+    t.library_files++;
+    if (name.ends_with(".stpm"))
+        load_macros(file, t.sources, t.parse_options, t.macros, t.diags);
+    else
+        t.library->add(file);
+}
+
 Result<void> open_library(Translation& t, const Options& options) {
     t.library.emplace(t.sources, [&t](FileId file) {
         ParseOptions parse_options = t.parse_options;
@@ -180,16 +203,14 @@ Result<void> open_library(Translation& t, const Options& options) {
         parse_options.args.clear();
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
-    for (const StdlibFile& file : stdlib_files()) {
-        t.library->add(t.sources.add(std::string(file.name), std::string(file.text), true));
-        t.library_files++;
-    }
+    for (const StdlibFile& file : stdlib_files())
+        add_library_file(t, std::string(file.name), std::string(file.text));
     for (const std::string& folder : options.folders) {
         std::error_code error;
         std::vector<std::string> paths;
         for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
              at.increment(error))
-            if (at->path().extension() == ".stp")
+            if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
                 paths.push_back(at->path().string());
         if (error)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
@@ -198,8 +219,7 @@ Result<void> open_library(Translation& t, const Options& options) {
             Result<std::string> text = read_file(path);
             if (!text)
                 return std::move(text).error();
-            t.library->add(t.sources.add(path, *std::move(text), true));
-            t.library_files++;
+            add_library_file(t, path, *std::move(text));
         }
     }
     return {};
@@ -364,6 +384,7 @@ int run(const Options& options) {
     CodegenOptions codegen;
     codegen.max_string = static_cast<uint32_t>(limits->max_string);
     codegen.max_action = limits->max_action;
+    codegen.max_nesting = limits->max_nesting;
     codegen.max_errors = limits->max_errors;
     codegen.max_skipped = limits->max_skipped;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;

@@ -34,8 +34,11 @@ plan::Value plan_value(hir::ValueType type) {
                                            : plan::Value::Long;
 }
 
+constexpr uint64_t lock_bytes = 64;
+
 void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
-    uint64_t next = sizeof(plan::SessionWords);
+    // Each lock in a cache line of its own.
+    uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
     for (const hir::Global* global : program.globals) {
         plan::Global out;
         out.name = global->name;
@@ -80,6 +83,9 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
         probe.kind = handler->kind;
         probe.in_kernel = handler->in_kernel;
         probe.order = handler->order;
+        if (handler->lock >= 0)
+            probe.lock = sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
+        probe.locked_for = handler->locked_for;
         probe.timer = handler->timer;
         for (plan::Point point : handler->points) {
             point.row = static_cast<uint32_t>(plan.rows.size());
@@ -250,6 +256,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.script = options.script;
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
+    plan.max_nesting = options.max_nesting;
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;

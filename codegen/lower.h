@@ -21,6 +21,8 @@ class Lowering {
     Result<void> run();
 
   private:
+    // A function's arguments before the script's own (lower_function.cc).
+    static constexpr unsigned fixed_arguments = 11;
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break
@@ -31,10 +33,19 @@ class Lowering {
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
+    void take_environment(llvm::Function* function);
     void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);
     Needs needs(const hir::Handler& handler) const;
     void fail(Range range, const std::string& what);
+
+    // ---- functions that call themselves, in the kernel (lower_recursion.cc)
+    struct Machine;
+    void lower_machine(const hir::Function& function);
+    void lower_activation(const hir::Function& function, llvm::BasicBlock* leave);
+    void store_parameter(const hir::Function& function, size_t index, llvm::Value* activation, llvm::Value* value);
+    llvm::Value* call_in_machine(const hir::Call& expr);
+    void move_into_activation(llvm::SwitchInst& resume);
 
     // ---- frames: offsets are known at compile time, temporaries are given back in stack order
     llvm::Value* new_slot();
@@ -147,6 +158,7 @@ class Lowering {
     llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
     llvm::BasicBlock* leave_ = nullptr; // next, return
     std::vector<Loop> loops_;
+    Machine* machine_ = nullptr;
     std::string problem_;
 };
 

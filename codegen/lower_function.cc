@@ -16,10 +16,6 @@ namespace sonde {
 
 using hir::ValueType;
 
-namespace {
-constexpr unsigned fixed_arguments = 11;
-}
-
 llvm::BasicBlock* Lowering::block(const char* name) {
     return llvm::BasicBlock::Create(t_.context(), name, b_.GetInsertBlock()->getParent());
 }
@@ -152,6 +148,9 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     catch_ = failed;
     leave_ = end;
     env_.error = t_.stack(16);
+    // The verifier sees ways to a handler's end that no error goes.
+    b_.CreateStore(t_.number(0), env_.error);
+    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
     env_.budget = t_.stack(8);
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
@@ -208,20 +207,38 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     auto saved_env = env_;
     auto saved_locals = locals_;
     auto saved_handler = handler_;
+    Machine* saved_machine = std::exchange(machine_, nullptr);
     llvm::BasicBlock *saved_catch = catch_, *saved_leave = leave_;
     auto saved_point = b_.saveIP();
     llvm::DebugLoc saved_location = b_.getCurrentDebugLocation();
     handler_ = nullptr;
     locals_.clear();
-    lower_function(function);
+    if (function.recursive && in_kernel_)
+        lower_machine(function);
+    else
+        lower_function(function);
     env_ = saved_env;
     locals_ = saved_locals;
     handler_ = saved_handler;
+    machine_ = saved_machine;
     catch_ = saved_catch;
     leave_ = saved_leave;
     b_.restoreIP(saved_point);
     b_.SetCurrentDebugLocation(saved_location);
     return out;
+}
+
+void Lowering::take_environment(llvm::Function* function) {
+    env_.context = function->getArg(0);
+    env_.frame = function->getArg(1);
+    env_.data = function->getArg(2);
+    env_.error = function->getArg(3);
+    env_.error_text = function->getArg(4);
+    env_.budget = function->getArg(5);
+    env_.row = function->getArg(6);
+    env_.scan = function->getArg(8);
+    env_.tokens = function->getArg(9);
+    env_.matches = function->getArg(10);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -233,17 +250,8 @@ void Lowering::lower_function(const hir::Function& function) {
     auto saved_loops = std::exchange(loops_, {});
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
-    env_.context = out->getArg(0);
-    env_.frame = out->getArg(1);
-    env_.data = out->getArg(2);
-    env_.error = out->getArg(3);
-    env_.error_text = out->getArg(4);
-    env_.budget = out->getArg(5);
-    env_.row = out->getArg(6);
+    take_environment(out);
     result_ = out->getArg(7);
-    env_.scan = out->getArg(8);
-    env_.tokens = out->getArg(9);
-    env_.matches = out->getArg(10);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
@@ -283,10 +291,8 @@ void Lowering::lower_function(const hir::Function& function) {
 
 llvm::Value* Lowering::call(const hir::Call& expr) {
     const hir::Function& callee = *expr.callee;
-    if (in_kernel_ && callee.recursive) {
-        fail(expr.range, fmt::format("`{}` calls itself, which a handler in the kernel cannot do yet", callee.name));
-        return callee.result == ValueType::String ? t_.literal("") : t_.number(0);
-    }
+    if (machine_ && callee.recursive)
+        return call_in_machine(expr);
     llvm::Function* target = declare_function(callee);
     llvm::Value* result = callee.result == ValueType::String ? new_slot() : t_.stack(8);
     if (callee.result == ValueType::String)

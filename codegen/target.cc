@@ -200,6 +200,7 @@ void Target::define_constants() {
     define("sonde_rt_zeros",
            llvm::ConstantAggregateZero::get(llvm::ArrayType::get(ir_.getInt8Ty(), std::max(zeros_size_, max) + max)));
     define("sonde_rt_blanks", llvm::ConstantDataArray::getString(*context_, std::string(max, ' '), true));
+    define("sonde_rt_noughts", llvm::ConstantDataArray::getString(*context_, std::string(max, '0'), true));
 }
 
 } // namespace sonde

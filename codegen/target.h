@@ -152,7 +152,7 @@ class Target {
     std::unique_ptr<llvm::LLVMContext> take_context() { return std::move(context_); }
     llvm::IRBuilder<>& ir() { return ir_; }
     PlanState& state() { return state_; }
-    uint64_t slot_size() const { return 2ull * state_.options.max_string; }
+    uint64_t slot_size() const { return 2ull * state_.options.max_string + 64; }
     llvm::Type* i64() { return ir_.getInt64Ty(); }
     llvm::Type* ptr() { return ir_.getPtrTy(); }
     llvm::Value* number(int64_t value) { return ir_.getInt64(static_cast<uint64_t>(value)); }

@@ -89,6 +89,8 @@ class BpfTarget final : public Target {
             frames_ = true;
             env.frame = claim("sonde_frames", frame_slots);
         }
+        if (uint64_t lock = state_.plan.probes[probe].lock; lock && symbol == state_.plan.probes[probe].symbol)
+            take_lock(offset(env.data, lock));
         return function;
     }
 
@@ -592,17 +594,31 @@ class BpfTarget final : public Target {
             slot->addIncoming(element, there);
             ir_.SetInsertPoint(next);
         }
-        count(offsetof(plan::ProbeCounts, skipped));
-        release();
-        ir_.CreateBr(out_);
+        skip(offsetof(plan::ProbeCounts, skipped));
         ir_.SetInsertPoint(claimed);
         claimed_.push_back(slot);
         return offset(slot, 8);
     }
-    // Gives back what is claimed: everything written there is done.
+    // The handler cannot run this time.
+    void skip(size_t field) {
+        count(field);
+        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, skipped)), number(1),
+                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+        release();
+        ir_.CreateBr(out_);
+    }
+    void take_lock(llvm::Value* word) {
+        llvm::BasicBlock *busy = block("busy"), *got = block("locked");
+        ir_.CreateCondBr(ir_.CreateICmpNE(routine("sonde_rt_lock", i64(), {word}), number(0)), got, busy);
+        ir_.SetInsertPoint(busy);
+        skip(offsetof(plan::ProbeCounts, waited));
+        ir_.SetInsertPoint(got);
+        claimed_.push_back(word);
+    }
+    // Gives back what is claimed, the last first: everything written there is done.
     void release() {
-        for (llvm::Value* slot : claimed_)
-            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, slot, number(0), llvm::Align(8),
+        for (size_t i = claimed_.size(); i-- > 0;)
+            ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, claimed_[i], number(0), llvm::Align(8),
                                 llvm::AtomicOrdering::SequentiallyConsistent);
     }
 
@@ -700,7 +716,7 @@ class BpfTarget final : public Target {
     llvm::GlobalVariable* data_ = nullptr;
     llvm::Value* context_argument_ = nullptr;
     llvm::BasicBlock* out_ = nullptr;
-    std::vector<llvm::Value*> claimed_; // busy words
+    std::vector<llvm::Value*> claimed_; // busy words, the lock's too
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
     uint32_t scan_depth_ = 0;

@@ -160,8 +160,17 @@ int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
 
 void sonde_host_foreach_end(void*) {}
 
-char* sonde_host_push_frame(void* session, uint64_t size) { return of(session).push_frame(size); }
-void sonde_host_pop_frame(void* session, char* frame) { of(session).pop_frame(frame); }
+char* sonde_host_push_frame(void* session, uint64_t size) {
+    Session& s = of(session);
+    char* frame = s.nesting < s.plan.max_nesting ? s.push_frame(size) : nullptr;
+    s.nesting += frame != nullptr;
+    return frame;
+}
+void sonde_host_pop_frame(void* session, char* frame) {
+    Session& s = of(session);
+    s.nesting--;
+    s.pop_frame(frame);
+}
 
 int64_t sonde_host_pid() { return getpid(); }
 int64_t sonde_host_tid() { return syscall(SYS_gettid); }

@@ -43,7 +43,7 @@ void* sonde_host_foreach_begin(void* session, const HostForeach* spec);
 int64_t sonde_host_foreach_next(void* iterator, void* key, void* value);
 void sonde_host_foreach_end(void* iterator);
 
-// A software stack for functions' frames. 0: no room (recursion without end).
+// A software stack for functions' frames. 0: no room, or nested deeper than Plan::max_nesting.
 char* sonde_host_push_frame(void* session, uint64_t size);
 void sonde_host_pop_frame(void* session, char* frame);
 

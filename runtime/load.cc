@@ -11,11 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/kernel_btf.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
@@ -27,7 +29,7 @@ constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF
 thread_local std::string* libbpf_log = nullptr;
 
 int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
-    if (level == LIBBPF_DEBUG || !libbpf_log)
+    if (!libbpf_log || (level == LIBBPF_DEBUG && !strstr(format, "PROG LOAD LOG")))
         return 0;
     // A verifier's log comes in one piece and can be megabytes.
     va_list again;
@@ -73,13 +75,25 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     bpf_object_open_opts open_options{};
     open_options.sz = sizeof open_options;
     open_options.object_name = "sonde";
-    out->object_ = bpf_object__open_mem(plan.bpf_object.data(), plan.bpf_object.size(), &open_options);
+    auto open = [&] { return bpf_object__open_mem(plan.bpf_object.data(), plan.bpf_object.size(), &open_options); };
+    out->object_ = open();
+    std::string types_path;
+    std::optional<Fd> types = out->object_ ? needed_kernel_types(bpf_object__btf(out->object_)) : std::nullopt;
+    if (types) {
+        types_path = fmt::format("/proc/self/fd/{}", types->get());
+        open_options.btf_custom_path = types_path.c_str();
+        bpf_object__close(out->object_);
+        out->object_ = open();
+    }
     if (!out->object_)
         return Error(fmt::format("internal: libbpf cannot read the object: {}", log));
+    const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, out->object_) {
         if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE && multi)
             bpf_program__set_expected_attach_type(program, uprobe_multi_type);
+        if (log_file)
+            bpf_program__set_log_level(program, 2 | 4 /* what it saw, and how many steps the check took */);
     }
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables.
@@ -97,8 +111,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         }
         size_t begin = log.find("BEGIN PROG LOAD LOG"), end = log.find("END PROG LOAD LOG");
         if (begin != std::string::npos) {
-            if (const char* file = std::getenv("SONDE_VERIFIER_LOG"))
-                static_cast<void>(write_file(file, log));
+            if (log_file)
+                static_cast<void>(write_file(log_file, log));
             begin = log.find('\n', begin);
             return Error(explain_verifier_log(
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
@@ -108,6 +122,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                                  log.substr(0, log.find('\n'))),
                      err);
     }
+    if (log_file)
+        static_cast<void>(write_file(log_file, log));
     bpf_object__for_each_map(map, out->object_) {
         if (!is_data_map(map))
             continue;

@@ -29,6 +29,8 @@ std::string dump(const Plan& plan) {
         out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name,
                            kinds[static_cast<int>(probe.kind)], probe.place, probe.symbol,
                            probe.in_kernel ? "kernel" : "host", probe.frame_size);
+        if (probe.lock)
+            out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)
             out += fmt::format("  row {}: {} {}+{:#x}\n", point.row, point.pp, point.path, point.offset);
     }

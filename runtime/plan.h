@@ -25,7 +25,8 @@ struct SessionWords {
     uint64_t insertion = 0;         // number of the next array element's insertion
     uint64_t max_action = 0;        // statements that one handler invocation may run
     int64_t zero = 0;               // always 0, which the verifier cannot know
-    uint64_t reserved[8] = {};
+    uint64_t skipped = 0;           // hits that found no scratch memory or no lock
+    uint64_t reserved[7] = {};
 };
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
@@ -158,6 +159,8 @@ struct Probe {
     bool sleepable = false;
     int64_t order = 0;
     TimerSpec timer;
+    uint64_t lock = 0;       // offset in the data area of a word that is 1 while a handler of its group runs; 0: none
+    std::string locked_for;  // the globals whose accesses it keeps together
     uint32_t frame_size = 0; // host handlers: bytes of frame
     std::vector<Point> points;
 };
@@ -172,6 +175,7 @@ struct Plan {
     uint64_t data_size = sizeof(SessionWords); // bytes of the data area
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
+    uint64_t max_nesting = 16; // activations of functions that call themselves
     uint64_t ring_bytes = 16 << 20;
     bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;        // -t: BPF map `sonde_timing`
@@ -195,7 +199,8 @@ struct Plan {
 struct ProbeCounts {
     uint64_t skipped; // no frame slot was free
     uint64_t lost;    // no room in the ring buffer
-    uint64_t reserved[2];
+    uint64_t waited;  // the lock could not be had
+    uint64_t reserved;
 };
 struct ProbeTiming {
     uint64_t hits, total_ns, min_biased_ns /* ~min */, max_ns;

@@ -95,22 +95,26 @@ void Session::print_globals() {
 }
 
 void Session::report() {
-    uint64_t skipped = 0;
     if (kernel) {
         int counts = kernel->map_fd("sonde_counts");
         for (uint32_t i = 0; i < plan.probes.size(); i++) {
             plan::ProbeCounts row{};
             if (bpf_map_lookup_elem(counts, &i, &row) != 0)
                 continue;
-            skipped += row.skipped;
             if (row.lost)
                 std::fprintf(stderr, "WARNING: %llu events lost at %s: the buffer was full\n",
                              static_cast<unsigned long long>(row.lost), plan.probes[i].place.c_str());
+            if (row.waited)
+                std::fprintf(stderr,
+                             "WARNING: %llu hits skipped at %s: other handlers held its globals (%s) for too long\n",
+                             static_cast<unsigned long long>(row.waited), plan.probes[i].place.c_str(),
+                             plan.probes[i].locked_for.c_str());
             if (row.skipped)
                 std::fprintf(stderr, "WARNING: %llu hits skipped at %s: no scratch memory was free\n",
                              static_cast<unsigned long long>(row.skipped), plan.probes[i].place.c_str());
         }
     }
+    uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
                      static_cast<unsigned long long>(words->errors), static_cast<unsigned long long>(skipped));

@@ -291,6 +291,11 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
         session.output.flush();
         if (!session.output.failure().empty())
             session.exiting = true;
+        if (__atomic_load_n(&session.words->skipped, __ATOMIC_RELAXED) > session.plan.max_skipped) {
+            std::fprintf(stderr, "ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more "
+                                 "details.\n");
+            session.failed = session.exiting = true;
+        }
     }
 }
 

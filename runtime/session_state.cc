@@ -1,6 +1,7 @@
 // Records, host handlers and frames.
 #include "runtime/session_state.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -61,7 +62,14 @@ void Session::run_host_handler(const plan::Probe& probe) {
         std::fprintf(stderr, "WARNING: no memory for the handler at %s\n", probe.place.c_str());
         return;
     }
+    uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
+    // Handlers in the kernel hold it for microseconds, and give it back in any case.
+    for (uint64_t free = 0;
+         lock && !__atomic_compare_exchange_n(lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); free = 0)
+        sched_yield();
     handler(this, frame, data);
+    if (lock)
+        __atomic_store_n(lock, 0, __ATOMIC_SEQ_CST);
     pop_frame(frame);
     iterators.clear();
 }

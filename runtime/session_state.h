@@ -51,6 +51,7 @@ class Session {
         std::vector<ArrayElement> elements;
         size_t next = 0, end = 0;
     };
+    uint64_t nesting = 0;          // activations of functions that call themselves
     std::list<Iterator> iterators; // freed with the handler that began them
 
     // At the end: globals that nobody read, and what was lost.

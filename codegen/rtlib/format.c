@@ -9,19 +9,18 @@ RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
 #define SPEC_WIDTH(spec) (((spec) >> 16) & 0xffffff)
 #define SPEC_PRECISION(spec) (((spec) >> 40) & 0xffffff)
 
-static inline u64 append_blanks(u8* slot, u64 len, u64 count)
+/* Appends the first `count` bytes of `fill`, which is as long as a string can be. */
+static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill)
 {
     if (count == 0)
         return len;
-    if (count > MASK)
-        count = MASK;
-    u32 size = (u32)(count & MASK) + 1;
+    u32 size = (u32)cut(count) + 1;
     len &= MASK;
-    u64 n = copy_bounded(slot + len, size, sonde_rt_blanks);
+    u64 n = copy_bounded(slot + len, size, fill);
     slot[MASK] = 0;
-    len += n;
-    return len > MASK ? MASK : len;
+    return cut(len + n);
 }
+static inline u64 append_blanks(u8* slot, u64 len, u64 count) { return append_fill(slot, len, count, sonde_rt_blanks); }
 
 /* Appends text of `size` characters padded to the directive's width. */
 static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64 spec)
@@ -36,61 +35,55 @@ static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64
     return len;
 }
 
-#define DIGITS 68 /* room for sign or prefix, zeros of precision or width, and 22 octal digits */
+#define DIGITS 22 /* of 64 bits in octal */
 
 /* d u x X o */
 RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
 {
-    u8 text[128];
+    u8* text = SCRATCH(slot); /* the digits end at DIGITS */
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
     u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
     u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
     u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
-    u8 sign = conversion != 'd' ? 0 : value < 0 ? '-' : flag == '+' ? '+' : flag == ' ' ? ' ' : 0;
-    u64 prefix = flag == '#' && base == 16 ? 2 : 0;
-    u64 least = precision ? precision - 1 : 1;
-    if (flag == '0' && width > prefix + (sign != 0) + least)
-        least = width - prefix - (sign != 0);
-    if (least > DIGITS - 4)
-        least = DIGITS - 4;
-    u64 used = 0; /* digits */
-    u64 rest = magnitude;
+    u64 used = 0, rest = magnitude;
     text[DIGITS] = 0;
 #pragma clang loop unroll(full)
-    for (int i = 0; i < DIGITS - 4; i++) {
-        if (rest != 0 || (u64)i < least) {
-            u64 digit = rest % base;
-            rest /= base;
-            text[DIGITS - 1 - i] = digit < 10 ? '0' + digit : (conversion == 'X' ? 'A' : 'a') + digit - 10;
-            used = i + 1;
-        } else {
-            text[DIGITS - 1 - i] = 0;
-        }
+    for (int i = 0; i < DIGITS; i++) {
+        u64 digit = rest % base;
+        rest /= base;
+        text[DIGITS - 1 - i] = digit < 10 ? '0' + digit : (conversion == 'X' ? 'A' : 'a') + digit - 10;
+        used = i + 1;
+        if (rest == 0)
+            break;
     }
-    text[0] = text[1] = text[2] = text[3] = 0;
-    u8 head[4] = {0, 0, 0, 0};
-    u64 extra = 0;
-    if (sign) {
-        head[0] = sign;
-        extra = 1;
-    } else if (prefix) {
+    used = opaque(text + 32, used) & 31; /* else all below is checked once for every number of digits */
+    u8* head = text + 40;
+    *(u32*)head = 0;
+    u64 prefix = 0;
+    if (conversion == 'd' && (value < 0 || flag == '+' || flag == ' ')) {
+        head[0] = value < 0 ? '-' : flag;
+        prefix = 1;
+    } else if (flag == '#' && base == 16) {
         head[0] = '0';
         head[1] = conversion;
-        extra = 2;
-    } else if (flag == '#' && base == 8 && magnitude && used <= 22) {
+        prefix = 2;
+    } else if (flag == '#' && base == 8 && magnitude) {
         head[0] = '0';
-        extra = 1;
+        prefix = 1;
     }
-    u64 total = used + extra;
+    prefix = opaque(text + 32, prefix);
+    u64 least = precision ? precision - 1 : 1;
+    if (flag == '0' && width > prefix + least)
+        least = width - prefix;
+    u64 zeros = least > used ? least - used : 0;
+    u64 total = used + zeros + prefix;
     u64 blanks = width > total ? width - total : 0;
     if (flag != '-')
         len = append_blanks(slot, len, blanks);
-    if (extra)
-        len = sonde_rt_append(slot, len, head);
-    if (used > DIGITS)
-        used = DIGITS;
-    u64 start = (DIGITS - used) & 127;
-    __asm__ volatile("" : "+r"(start)); /* a sum, not a difference: nothing may be subtracted from a stack pointer */
+    len = sonde_rt_append(slot, len, head);
+    len = append_fill(slot, len, zeros, sonde_rt_noughts);
+    u64 start = (DIGITS - used) & 31;
+    __asm__ volatile("" : "+r"(start)); /* a sum, not a difference: nothing may be subtracted from a pointer */
     len = sonde_rt_append(slot, len, text + start);
     if (flag == '-')
         len = append_blanks(slot, len, blanks);
@@ -111,7 +104,8 @@ RT u64 sonde_rt_append_string(u8* slot, u64 len, u8* text_slot, u64 text_len, u6
 /* c; `#` writes what is not printable as an escape. */
 RT u64 sonde_rt_append_char(u8* slot, u64 len, s64 value, u64 spec)
 {
-    u8 text[8] = {(u8)value, 0, 0, 0, 0, 0, 0, 0};
+    u8* text = SCRATCH(slot);
+    *(u64*)text = (u8)value;
     u64 size = 1;
     u8 c = (u8)value;
     if (SPEC_FLAG(spec) == '#') {
@@ -178,7 +172,7 @@ RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
     u64 day = doy - (153 * mp + 2) / 5 + 1;
     u64 month = mp < 10 ? mp + 2 : mp - 10; /* 0: January */
     u64 year = yoe + era * 400 + (month < 2);
-    u8 text[32];
+    u8* text = SCRATCH(slot);
     u64 weekday = days % 7 & 7, month_at = 21 + 3 * (month & 15);
     __asm__ volatile("" : "+r"(weekday), "+r"(month_at)); /* bounds that the verifier sees, where it looks */
     copy_bytes(text, 3, names + 3 * (weekday & 7));

@@ -1,7 +1,7 @@
 /* What the routines build on: one source, two targets.
  *
- * A string is NUL-terminated memory. A slot is a buffer of 2 * sonde_rt_max bytes, so that a write of the constant size
- * sonde_rt_max at an offset masked to sonde_rt_max - 1 is always inside: the verifier sees constant bounds.
+ * A string is NUL-terminated memory. A slot is a buffer of 2 * sonde_rt_max + 64 bytes, so that a write of the constant
+ * size sonde_rt_max at an offset masked to sonde_rt_max - 1 is always inside: the verifier sees constant bounds.
  * sonde_rt_max is MAXSTRINGLEN, a power of two, defined as a constant by the module that a script becomes; it folds
  * when the module is linked.
  *
@@ -16,11 +16,23 @@ typedef int s32;
 typedef unsigned long long u64;
 typedef long long s64;
 
-extern const u32 sonde_rt_max;     /* MAXSTRINGLEN */
-extern const u8 sonde_rt_zeros[];  /* at least sonde_rt_max NULs, and as many as the largest array value */
-extern const u8 sonde_rt_blanks[]; /* sonde_rt_max blanks and a NUL */
+extern const u32 sonde_rt_max;      /* MAXSTRINGLEN */
+extern const u8 sonde_rt_zeros[];   /* at least sonde_rt_max NULs, and as many as the largest array value */
+extern const u8 sonde_rt_blanks[];  /* sonde_rt_max blanks and a NUL */
+extern const u8 sonde_rt_noughts[]; /* the same of the digit 0 */
 
 #define MASK (sonde_rt_max - 1)
+/* 64 bytes behind a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
+ * makes one of its states differ from another. */
+#define SCRATCH(slot) ((slot) + 2 * sonde_rt_max)
+
+/* The smaller one of a and MASK, without a branch: the verifier would go on from both sides of it, for every string
+ * that a handler puts together. */
+static inline u64 cut(u64 a) {
+    s64 beyond = (s64)(a - MASK);
+    __asm__ volatile("" : "+r"(beyond)); /* the compiler would make it one again */
+    return (MASK + (u64)(beyond & (beyond >> 63))) & MASK;
+}
 
 #ifdef __bpf__
 #define RT __attribute__((noinline))
@@ -29,8 +41,7 @@ static long (*const bpf_probe_read_kernel_str)(void* dst, u32 size, const void* 
 static long (*const bpf_loop)(u32 count, void* callback, void* context, u64 flags) = (void*)181;
 /* Copies a string into size bytes; gives its length. Never fails for our own memory. */
 static inline u64 copy_bounded(u8* dst, u32 size, const u8* src) {
-    long n = bpf_probe_read_kernel_str(dst, size, src);
-    return n > 0 ? (u64)(n - 1) & MASK : 0;
+    return (u64)(bpf_probe_read_kernel_str(dst, size, src) - 1) & MASK;
 }
 static inline void copy_bytes(u8* dst, u32 size, const u8* src) { bpf_probe_read_kernel(dst, size, src); }
 #define LOOP(count, callback, context) bpf_loop(count, (void*)callback, context, 0)

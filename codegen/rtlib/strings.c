@@ -10,8 +10,7 @@ RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
     len &= MASK;
     u64 n = copy_bounded(slot + len, sonde_rt_max, src);
     slot[MASK] = 0;
-    len += n;
-    return len > MASK ? MASK : len;
+    return cut(len + n);
 }
 
 /* Fills with NULs what follows the string of that length, so that the whole is a key of sonde_rt_max bytes. */

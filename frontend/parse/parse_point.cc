@@ -41,8 +41,13 @@ bool Parser::parse_point(std::vector<ProbePoint*>& points) {
     for (Components& components : alternatives) {
         auto* point = arena_.make<ProbePoint>();
         point->components = std::move(components);
+        // The mark of one alternative is its points' mark.
         point->optional = optional;
         point->sufficient = sufficient;
+        for (const PointComponent& component : point->components) {
+            point->optional |= component.optional;
+            point->sufficient |= component.sufficient;
+        }
         point->condition = condition;
         point->range = range;
         points.push_back(point);
@@ -89,6 +94,11 @@ bool Parser::parse_component_list(std::vector<Components>& alternatives) {
                 std::vector<Components> inner{{}};
                 if (!parse_component_list(inner))
                     return false;
+                bool optional = accept("?"), sufficient = !optional && accept("!");
+                for (Components& alternative : inner) {
+                    alternative.back().optional |= optional;
+                    alternative.back().sufficient |= sufficient;
+                }
                 steps.insert(steps.end(), inner.begin(), inner.end());
                 if (steps.size() > max_points)
                     return multiply(alternatives, steps);

@@ -4,7 +4,7 @@
 // one run reports several errors. No text makes it crash or loop, whatever is in it.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/source.h"
 #include "frontend/ast/ast.h"
+#include "frontend/parse/kernel_config.h"
 
 namespace sonde {
 
@@ -29,8 +30,8 @@ struct ParseOptions {
     bool guru = false;
     std::string kernel_release; // for %( kernel_v ... %)
     std::string arch;
-    // CONFIG_X -> "y", "m", number; one that is not there is "undefined".
-    std::map<std::string, std::string> kernel_config;
+    // Asked for when a conditional needs it; what is not there is "undefined". May be empty.
+    std::function<const KernelConfig&()> kernel_config;
     // The library's macros, if any; a file's own ones go first.
     const MacroTable* macros = nullptr;
 };

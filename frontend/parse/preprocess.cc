@@ -371,8 +371,11 @@ class Preprocessor {
         if (name == "guru_mode")
             return options_.guru ? "1" : "0";
         if (name.starts_with("CONFIG_")) {
-            auto found = options_.kernel_config.find(name);
-            return found == options_.kernel_config.end() ? "undefined" : found->second;
+            if (!options_.kernel_config)
+                return "undefined";
+            const KernelConfig& config = options_.kernel_config();
+            auto found = config.find(name);
+            return found == config.end() ? "undefined" : found->second;
         }
         diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is nothing that a condition can ask for", name))
             .suggest(nearest_name(

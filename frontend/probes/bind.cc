@@ -61,13 +61,18 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return all_variables();
+        return point_.mark ? mark_summary() : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
     if (place)
         place = walk(*std::move(place), expr_.components.size());
-    return place ? to_long(*place, expr_.range) : nullptr;
+    if (!place)
+        return nullptr;
+    // A whole object is not a number, but this one's address was given.
+    if (expr_.base == ast::TargetExpr::Cast && expr_.components.empty() && is_record(place->type))
+        return place->address;
+    return to_long(*place, expr_.range);
 }
 
 hir::Expr* TargetBinder::address() {
@@ -91,8 +96,8 @@ hir::Expr* TargetBinder::address() {
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-bool TargetBinder::has_variables() {
-    std::string name = ast::to_source(expr_);
+bool TargetBinder::has_module() {
+    std::string name = text(0);
     if (!point_.module) {
         fail(DiagId::WrongContext, expr_.range, fmt::format("`{}` needs a probe point in a program", name),
              "as `process(\"PATH\").function(\"NAME\")`");
@@ -104,14 +109,19 @@ bool TargetBinder::has_variables() {
              debug_info_advice);
         return false;
     }
-    if (!point_.function.has_debug_info) {
-        fail(DiagId::NoDebugInfo, expr_.range,
-             fmt::format("`{}` needs debug information, and `{}` in `{}` has none", name, point_.function.name,
-                         point_.module->path()),
-             debug_info_advice);
-        return false;
-    }
     return true;
+}
+
+bool TargetBinder::has_variables() {
+    if (!has_module())
+        return false;
+    if (point_.function.has_debug_info)
+        return true;
+    fail(DiagId::NoDebugInfo, expr_.range,
+         fmt::format("`{}` needs debug information, and `{}` in `{}` has none", ast::to_source(expr_),
+                     point_.function.name, point_.module->path()),
+         debug_info_advice);
+    return false;
 }
 
 std::vector<Variable> TargetBinder::visible(bool globals) {
@@ -119,15 +129,14 @@ std::vector<Variable> TargetBinder::visible(bool globals) {
 }
 
 std::optional<Place> TargetBinder::base() {
-    if (expr_.base == ast::TargetExpr::Cast) {
-        fail(DiagId::Unsupported, base_range(), fmt::format("`@cast` to `{}` is not supported", expr_.name),
-             "start from a `$variable` of that type, or read memory with user_int() and its relatives");
-        return std::nullopt;
-    }
-    if (!has_variables())
-        return std::nullopt;
+    if (expr_.base == ast::TargetExpr::Cast)
+        return cast();
     if (expr_.base == ast::TargetExpr::Var)
         return global();
+    if (point_.mark)
+        return mark_variable();
+    if (!has_variables())
+        return std::nullopt;
     if (expr_.name == "$return")
         return result();
     return variable(expr_.name.substr(1));
@@ -137,7 +146,7 @@ std::optional<Place> TargetBinder::variable(const std::string& name) {
     std::vector<Variable> variables = visible(true);
     for (const Variable& candidate : variables)
         if (candidate.name == name)
-            return place_of(candidate, point_.function);
+            return place_of(candidate);
 
     std::vector<std::string> near, all;
     std::string list;
@@ -183,59 +192,19 @@ std::optional<Place> TargetBinder::result() {
     return place;
 }
 
-// @var("name") and @var("name@file.c").
-std::optional<Place> TargetBinder::global() {
-    if (!expr_.module.empty() && expr_.module != point_.module->path()) {
-        fail(DiagId::Unsupported, base_range(),
-             fmt::format("`@var` in `{}`, which is not the probed program, is not supported", expr_.module));
-        return std::nullopt;
-    }
-    size_t at = expr_.name.find('@');
-    std::string name = expr_.name.substr(0, at);
-    FunctionInstance scope = point_.function;
-    Address address = evaluation_address();
-    if (at != std::string::npos) {
-        // A unit's globals are seen from any of its functions.
-        FunctionPattern pattern;
-        pattern.file = expr_.name.substr(at + 1);
-        std::vector<FunctionInstance> functions = point_.module->functions(pattern);
-        std::erase_if(functions, [](const FunctionInstance& one) { return one.inlined; });
-        if (functions.empty()) {
-            fail(DiagId::UnknownVariable, base_range(),
-                 fmt::format("no source file `{}` in `{}`", pattern.file, point_.module->path()));
-            return std::nullopt;
-        }
-        scope = functions[0];
-        address = scope.entry;
-    }
-    std::vector<std::string> names;
-    for (const Variable& candidate : point_.module->variables_in(scope, address, true)) {
-        if (!candidate.is_global)
-            continue;
-        if (candidate.name == name)
-            return place_of(candidate, scope);
-        names.push_back(candidate.name);
-    }
-    DiagBuilder report =
-        binder_.diags.report(DiagId::UnknownVariable, base_range(),
-                             fmt::format("no global variable `{}` in the source of `{}`", name, scope.name));
-    report.suggest(nearest_name(name, names));
-    if (at == std::string::npos)
-        report.help(fmt::format("name the file that defines it: `@var(\"{}@FILE.c\")`", name));
-    return std::nullopt;
-}
-
-std::optional<Place> TargetBinder::place_of(const Variable& variable, const FunctionInstance& function) {
+std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     DwarfModule& module = *point_.module;
     bool entry = point_.is_return && !binder_.inside_entry;
-    Address address = function.die == point_.function.die ? evaluation_address() : function.entry;
     if (entry && !binder_.at_entry) {
         fail(DiagId::WrongContext, base_range(),
              fmt::format("`{}` is known at the function's entry only, and not here", text(0)));
         return std::nullopt;
     }
     std::string why;
-    std::optional<Place> place = place_at(module.locate(variable, address), variable.type, why);
+    bool argument = point_.at_call && variable.is_parameter;
+    Location location =
+        argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
+    std::optional<Place> place = place_at(location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
         return place;

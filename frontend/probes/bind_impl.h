@@ -36,18 +36,28 @@ class TargetBinder {
 
   private:
     // bind.cc: what stands before the components
-    bool has_variables();
+    bool has_module();    // with debug information
+    bool has_variables(); // and the probed function has it too
     std::vector<Variable> visible(bool globals);
     std::optional<Place> base();
     std::optional<Place> variable(const std::string& name);
     std::optional<Place> result();
-    std::optional<Place> global();
-    std::optional<Place> place_of(const Variable& variable, const FunctionInstance& function);
+    std::optional<Place> place_of(const Variable& variable);
     Range base_range() const;
     Address evaluation_address() const { return point_.is_return ? point_.entry_address : point_.address; }
     // The expression up to (without) component `end`, as written.
     std::string text(size_t end = SIZE_MAX) const;
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
+
+    // bind_global.cc
+    bool is_own_module();
+    std::optional<Place> cast();
+    std::optional<Place> global();
+
+    // bind_mark.cc
+    std::optional<Place> mark_variable();
+    std::optional<Place> mark_argument(size_t index);
+    hir::Expr* mark_summary();
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
@@ -102,6 +112,7 @@ class TargetBinder {
     const ast::TargetExpr& expr_;
     const ResolvedPoint& point_;
     Binder& binder_;
+    hir::Expr* held_ = nullptr; // to be evaluated before everything else
 };
 
 // In bytes; 0 if unknown.

@@ -31,7 +31,12 @@ hir::Expr* TargetBinder::pretty() {
         return nullptr;
     Text text;
     add_pretty(text, *place, pretty_depth() == 2, 0);
-    return finish(std::move(text));
+    hir::Expr* result = finish(std::move(text));
+    if (!held_)
+        return result;
+    // `held || 1` is true, and evaluates `held` first.
+    auto* first = make<hir::Logical>(expr_.range, false, held_, number(1));
+    return make<hir::Ternary>(expr_.range, first, result, make<hir::ConstString>(expr_.range, ""));
 }
 
 void TargetBinder::add_string(Text& text, hir::Expr* address, int64_t limit) {

@@ -76,7 +76,7 @@ hir::Expr* TargetBinder::all_variables() {
     for (bool wanted : {true, false})
         for (const Variable& variable : variables)
             if (variable.is_parameter == wanted && (wanted ? parameters : locals))
-                add_variable(text, variable.name, [&] { return place_of(variable, point_.function); });
+                add_variable(text, variable.name, [&] { return place_of(variable); });
     return finish(std::move(text));
 }
 

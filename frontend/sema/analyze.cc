@@ -40,7 +40,10 @@ hir::Program* Analyzer::run() {
     analyze_usage();
     finish_histograms();
     order_functions();
-    return diags_.has_errors() ? nullptr : program_;
+    if (diags_.has_errors())
+        return nullptr;
+    plan_exclusion(*program_);
+    return program_;
 }
 
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,

@@ -144,6 +144,9 @@ class Analyzer {
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
 
+// Gives handlers that must not run at the same time their locks (exclusion.cc).
+void plan_exclusion(hir::Program& program);
+
 // ---- walks (walk.cc)
 
 // True if the tree mentions something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
@@ -151,6 +154,7 @@ bool depends_on_point(const ast::Stmt& stmt);
 bool depends_on_point(const ast::Expr& expr);
 // Itself and every expression below, parents first (as the forms for HIR in hir.h).
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
+void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
 // Everything that runs for a handler: condition, entry values and body.
 void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
 

@@ -54,7 +54,20 @@ hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
 }
 
 Binder BodyBuilder::binder() {
-    Binder binder{a_.arena_, a_.diags_, [this](const ast::Expr& expr) { return build(expr); }, nullptr, inside_entry_};
+    Binder binder{a_.arena_, a_.diags_, [this](const ast::Expr& expr) { return build(expr); },
+                  nullptr,   nullptr,   inside_entry_};
+    // What @entry evaluates runs in a program of its own, without the locals.
+    if (!inside_entry_)
+        binder.hold = [this](const hir::Expr* expr) -> hir::Local* {
+            if (is_repeatable(*expr))
+                return nullptr;
+            // A name that no script can write.
+            hir::Local* local = declare(fmt::format("cast.{}", locals_.size()), expr->range);
+            local->type = ValueType::Long;
+            a_.assigned_.insert(local);
+            a_.bound_.insert(local);
+            return local;
+        };
     if (point_ && point_->is_return && handler_)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
     return binder;

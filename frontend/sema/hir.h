@@ -372,12 +372,15 @@ struct Handler {
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer
     int64_t order = 0;               // begin(N), end(N), error(N)
+    int32_t lock = -1;               // held while it runs, so that others see all of its effect or nothing; -1: none
+    std::string locked_for;          // the globals that it is about
 };
 
 struct Program {
     std::vector<Global*> globals;
     std::vector<Function*> functions; // those that are called, callees before callers where possible
     std::vector<Handler*> handlers;   // in script order
+    uint32_t locks = 0;               // Handler::lock is below
 };
 
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.

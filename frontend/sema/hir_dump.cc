@@ -271,6 +271,8 @@ std::string dump(const Program& program) {
                                 detail, handler->in_kernel ? "kernel" : "host"));
         for (const plan::Point& point : handler->points)
             writer.line("  at " + point.pp);
+        if (handler->lock >= 0)
+            writer.line(fmt::format("  lock {} for {}", handler->lock, handler->locked_for));
         if (!handler->locals.empty())
             writer.line("  locals " + variables(handler->locals));
         writer.body(*handler);

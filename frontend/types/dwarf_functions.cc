@@ -75,7 +75,9 @@ int base_register(const Dwarf_Op& op) {
     return -1;
 }
 
-// The source file of a declaration. dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
+} // namespace
+
+// dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
 const char* declaration_file(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Word index = 0;
@@ -90,7 +92,28 @@ const char* declaration_file(Dwarf_Die& die) {
     return file ? file : "";
 }
 
-} // namespace
+// `pattern` has a `::`. It matches the whole qualified name or its end behind a `::`, with and without template
+// arguments, and with and without inline and anonymous namespaces.
+bool DwarfReader::qualified_matches(const Unit& unit, uint32_t scope, std::string_view name,
+                                    std::string_view pattern) const {
+    std::string plain = without_template_arguments(name);
+    for (bool with_arguments : {true, false})
+        for (bool with_all : {true, false}) {
+            std::string text = with_arguments ? std::string(name) : plain;
+            if (glob_match(pattern, text))
+                return true;
+            for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) { // a parent is a smaller index
+                const ScopeEntry& entry = unit.scopes[at];
+                if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))
+                    continue;
+                std::string part = scope_name(entry);
+                text = (with_arguments ? part : without_template_arguments(part)) + "::" + text;
+                if (glob_match(pattern, text))
+                    return true;
+            }
+        }
+    return false;
+}
 
 bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern) {
     if (pattern == "*")
@@ -98,25 +121,16 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     const char* name = bare_name(function);
     if (!name)
         return false;
-    if (glob_match(pattern, name)) // `*` crosses `::`
+    if (glob_match(pattern, name))
         return true;
     if (is_c_language(function.unit->language))
         return false;
-    FunctionRef naming = naming_entry(function);
-    if (naming->scope != no_index) {
-        // "ns::C::f" and, shorter, "C::f".
-        std::string qualified = qualified_name(function);
-        for (size_t at = 0; at != std::string::npos;) {
-            if (glob_match(pattern, std::string_view(qualified).substr(at)))
-                return true;
-            at = qualified.find("::", at);
-            at = at == std::string::npos ? at : at + 2;
-        }
-    }
-    if (pattern.find('<') == std::string::npos && strchr(name, '<')) {
-        std::string plain = without_template_arguments(name);
-        return glob_match(pattern, plain) ||
-               (naming->scope != no_index && glob_match(pattern, scope_prefix(*naming.unit, naming->scope) + plain));
+    if (pattern.find('<') == std::string::npos && strchr(name, '<') &&
+        glob_match(pattern, without_template_arguments(name)))
+        return true;
+    if (pattern.find("::") != std::string::npos) { // `*` crosses `::`
+        FunctionRef naming = naming_entry(function);
+        return naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern);
     }
     if (pattern.starts_with("_Z")) {
         Dwarf_Die die;
@@ -176,7 +190,12 @@ Address DwarfReader::find_body(Unit& unit, Dwarf_Die& die, Address entry, Addres
     auto first = std::lower_bound(all.begin(), all.end(), entry,
                                   [](const LineRow& row, Address address) { return row.address < address; });
     Address second = entry;
-    for (auto row = first; row != all.end() && row->address < high && !row->end_sequence; ++row) {
+    for (auto row = first; row != all.end() && row->address < high; ++row) {
+        // The end of the function before, where each has a section of its own.
+        if (row->end_sequence && row->address == entry)
+            continue;
+        if (row->end_sequence)
+            break;
         if (row->prologue_end)
             return row->address;
         if (row->address > entry && second == entry)
@@ -303,15 +322,21 @@ std::vector<std::string> DwarfReader::function_names() {
     std::set<std::string> names;
     for (Unit& unit : units()) {
         scan(unit);
-        for (uint32_t i = 0; i < unit.functions.size(); i++)
-            if (FunctionRef function{&unit, i}; function->has_code && !function->declaration)
-                names.insert(is_c_language(unit.language) && bare_name(function) ? bare_name(function)
-                                                                                 : qualified_name(function));
+        for (uint32_t i = 0; i < unit.functions.size(); i++) {
+            FunctionRef function{&unit, i};
+            const char* bare = function->has_code && !function->declaration ? bare_name(function) : nullptr;
+            if (!bare)
+                continue;
+            names.insert(is_c_language(unit.language) ? bare : without_template_arguments(bare));
+            if (!is_c_language(unit.language))
+                names.insert(qualified_name(function));
+        }
     }
     for (const Symbol& symbol : symbols()) {
         FunctionRef around = enclosing_subprogram(function_at(symbol.address));
         const FunctionInstance* known = instance(around);
-        if (!known || known->entry == symbol.address)
+        // A mangled name is no help when the plain one is there.
+        if (!known || (known->entry == symbol.address && !symbol.name.starts_with("_Z")))
             names.emplace(symbol.name);
     }
     names.erase("");

@@ -36,6 +36,7 @@ struct ScopeEntry {
     const char* name = nullptr; // null: anonymous
     uint32_t parent = no_index;
     bool is_namespace = false;
+    bool is_inline = false; // an inline namespace
 };
 
 // A DW_TAG_subprogram or DW_TAG_inlined_subroutine.
@@ -57,6 +58,7 @@ struct NamedEntry {
     int tag = 0;
     bool declaration = false;
     uint32_t scope = no_index;
+    bool local = false; // inside a function
 };
 
 // Addresses [low, high) whose innermost function is `function`. A unit's spans do not overlap.
@@ -76,7 +78,7 @@ struct Unit {
     bool scanned = false;
     std::vector<ScopeEntry> scopes;
     std::vector<FunctionEntry> functions; // in order of offset
-    std::vector<NamedEntry> types;        // struct, union, class, enum
+    std::vector<NamedEntry> types;        // struct, union, class, enum, typedef, base type
     std::vector<NamedEntry> variables;    // outside functions
 
     bool spans_built = false;
@@ -119,6 +121,7 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc
     Result<void> open(const std::string& path);
     bool has_debug_info();
+    const std::vector<UsdtMark>& marks();
     bool position_independent() const { return main_->is_dynamic(); }
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
@@ -140,10 +143,21 @@ class DwarfReader : private TypeSource {
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
     std::vector<Variable> parameters(const FunctionInstance& function);
 
+    // dwarf_names.cc
+    const Type* find_type(std::string_view name, DieOffset near);
+    std::vector<std::string> type_names();
+    std::vector<Variable> globals(std::string_view name, std::string_view file);
+    std::vector<std::string> global_names();
+
     // dwarf_location.cc
     Location locate(const Variable& variable, Address address);
-    Location result_location(const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
+
+    // dwarf_abi.cc
+    Location result_location(const FunctionInstance& function);
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    bool keeps_to_abi(const FunctionInstance& function);
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
 
   private:
     friend class LocationTranslator;
@@ -185,6 +199,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_functions.cc
     bool name_matches(FunctionRef function, const std::string& pattern);
+    bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) const;
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
     FunctionInstance symbol_instance(const Symbol& symbol);
@@ -206,10 +221,11 @@ class DwarfReader : private TypeSource {
     FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
     std::optional<Variable> make_variable(Dwarf_Die& die);
     void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
-    // The definition of a declared global with that name; false if no unit defines it.
-    bool find_global(const char* name, Unit* first, Dwarf_Die* die);
+    // The definition of a declared global; false if no unit defines it.
+    bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
     // dwarf_types.cc
+    bool by_reference(const Type* type); // dwarf_abi.cc
     const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
     const Type* type_from(Dwarf_Die& type_die);
     Type* make_type(Dwarf_Die& die);
@@ -217,8 +233,13 @@ class DwarfReader : private TypeSource {
     void complete_deep(const Type* type);
     void add_members(Dwarf_Die& record, Type& type, int depth);
     void add_member(Dwarf_Die& die, Type& type, bool base);
+    void index_definitions();
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
+
+    // dwarf_names.cc
+    const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
+    std::string qualified_global(Dwarf_Die& die);
 
     std::optional<ElfFile> main_;  // always there once open() succeeded
     std::optional<ElfFile> debug_; // empty: the debug information is in main_, or missing
@@ -236,6 +257,7 @@ class DwarfReader : private TypeSource {
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
 
+    std::optional<std::vector<UsdtMark>> marks_;
     bool units_listed_ = false;
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;
@@ -253,11 +275,17 @@ class DwarfReader : private TypeSource {
     std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
 };
 
-class DwarfModule::Impl : public DwarfReader {};
+class DwarfModule::Impl final : public DwarfReader {};
 
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
 bool is_c_language(int language); // a DW_LANG_ code
+Location unavailable(std::string why);
+// The source file of a declaration, empty if unknown.
+const char* declaration_file(Dwarf_Die& die);
+
+// As qualified names have it: "ns", "(anonymous namespace)".
+const char* scope_name(const ScopeEntry& scope);
 
 // An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
 // abstract origins and specifications.

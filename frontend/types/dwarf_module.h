@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "frontend/types/location.h"
 #include "frontend/types/type.h"
+#include "frontend/types/usdt.h"
 
 namespace sonde {
 
@@ -64,6 +65,8 @@ struct Variable {
     bool is_global = false; // static or extern, at file scope
     DieOffset die = 0;
     int line = 0;
+    std::string file;      // globals() only: where it is defined
+    bool external = false; // globals() only: other files see it
 };
 
 class DwarfModule {
@@ -116,11 +119,36 @@ class DwarfModule {
     // nullopt: not a global, thread-local, or optimised away.
     std::optional<Address> global_address(const Variable& variable);
 
+    // Globals and statics at file scope with that name, in the order of the file; C++: "x", "ns::x" or "C::x". With
+    // `file`, a pattern as in FunctionPattern::file, only what that source file defines.
+    std::vector<Variable> globals(std::string_view name, std::string_view file = {});
+    // Names of all globals for "did you mean"; sorted, unique.
+    std::vector<std::string> global_names();
+
+    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, a C++ class, plain or qualified, each with
+    // any number of `*` behind it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
+    // function, has. Null if there is none.
+    const Type* find_type(std::string_view name, DieOffset near = 0);
+    // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
+    std::vector<std::string> type_names();
+
     // The function's result; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
     // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
     // or Unavailable (floating point registers cannot be read).
     Location result_location(const FunctionInstance& function);
+
+    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
+    // that keeps to the ABI, as unoptimised C and C++ do.
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
+    bool keeps_to_abi(const FunctionInstance& function);
+    // The `push` that the function begins with, behind an `endbr64`: the kernel emulates it where other instructions
+    // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
+
+    // Its static marks (USDT).
+    const std::vector<UsdtMark>& marks();
 
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;

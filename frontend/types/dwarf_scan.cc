@@ -15,7 +15,8 @@
 namespace sonde {
 
 bool is_c_language(int language) {
-    return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11;
+    return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
+           language == 0x2c /* C17, DWARF 6 */;
 }
 
 namespace {
@@ -47,7 +48,7 @@ bool is_scope(int tag) {
 
 bool is_type_definition(int tag) {
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
-           tag == DW_TAG_enumeration_type;
+           tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef || tag == DW_TAG_base_type;
 }
 
 bool is_wanted(int tag) {
@@ -227,8 +228,7 @@ class AbbrevTable {
                 return;
             offset += length;
             unsigned code = dwarf_getabbrevcode(abbrev);
-            size_t count = 0;
-            if (code == 0 || code > max_code || dwarf_getattrcnt(abbrev, &count) != 0 || count > max_attributes)
+            if (code == 0 || code > max_code)
                 continue;
             if (code >= table_.size())
                 table_.resize(code + 1);
@@ -239,10 +239,12 @@ class AbbrevTable {
             entry.children = dwarf_abbrevhaschildren(abbrev) != 0;
             entry.wanted = is_wanted(entry.tag);
             entry.fixed_size = 0;
-            for (size_t i = 0; i < count; i++) {
+            // dwarf_getattrcnt() of elfutils 0.188 takes the value of a DW_FORM_implicit_const for the next name, and a
+            // value of 0 for the end.
+            for (size_t i = 0; i < max_attributes; i++) {
                 unsigned name = 0, form = 0;
                 Dwarf_Sword data = 0;
-                if (dwarf_getabbrevattr_data(abbrev, i, &name, &form, &data, nullptr) != 0)
+                if (dwarf_getabbrevattr_data(abbrev, i, &name, &form, &data, nullptr) != 0 || name == 0 || form == 0)
                     break;
                 entry.attributes.push_back({static_cast<uint16_t>(name), static_cast<uint16_t>(form)});
                 int size = fixed_form_size(form, sizes);
@@ -282,6 +284,7 @@ struct DieValues {
     uint64_t sibling = 0; // offset from the unit's header
     bool has_code = false;
     bool declaration = false;
+    bool exports = false; // an inline namespace
 };
 
 DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& sizes, Dwarf_CU* cu, bool& valid) {
@@ -310,6 +313,9 @@ DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& siz
             break;
         case DW_AT_declaration:
             values.declaration = attribute.form != DW_FORM_flag || *at != 0;
+            break;
+        case DW_AT_export_symbols:
+            values.exports = attribute.form != DW_FORM_flag || *at != 0;
             break;
         case DW_AT_sibling:
             if (attribute.form == DW_FORM_ref4)
@@ -428,10 +434,11 @@ void DwarfReader::scan(Unit& unit) {
                 if (level.function == no_index)
                     unit.variables.push_back({offset, values.name, tag, values.declaration, level.scope});
             } else {
-                if (is_type_definition(tag) && values.name && level.function == no_index)
-                    unit.types.push_back({offset, values.name, tag, values.declaration, level.scope});
+                if (is_type_definition(tag) && values.name)
+                    unit.types.push_back(
+                        {offset, values.name, tag, values.declaration, level.scope, level.function != no_index});
                 if (is_scope(tag)) {
-                    unit.scopes.push_back({values.name, level.scope, tag == DW_TAG_namespace});
+                    unit.scopes.push_back({values.name, level.scope, tag == DW_TAG_namespace, values.exports});
                     level.scope = static_cast<uint32_t>(unit.scopes.size() - 1);
                 }
                 // In C nothing inside a type is of interest; a compiler that gives siblings lets us jump.
@@ -619,12 +626,14 @@ const char* DwarfReader::bare_name(FunctionRef function) {
     return naming->origin && die_of(naming, &die) ? dwarf_diename(&die) : nullptr;
 }
 
+const char* scope_name(const ScopeEntry& scope) {
+    return scope.name ? scope.name : scope.is_namespace ? "(anonymous namespace)" : "(anonymous)";
+}
+
 std::string DwarfReader::scope_prefix(const Unit& unit, uint32_t scope) const {
     std::string prefix;
     for (; scope != no_index; scope = unit.scopes[scope].parent) { // a parent is always a smaller index
-        const ScopeEntry& entry = unit.scopes[scope];
-        const char* name = entry.name ? entry.name : entry.is_namespace ? "(anonymous namespace)" : "(anonymous)";
-        prefix = fmt::format("{}::{}", name, prefix);
+        prefix = fmt::format("{}::{}", scope_name(unit.scopes[scope]), prefix);
     }
     return prefix;
 }

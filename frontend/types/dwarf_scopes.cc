@@ -39,7 +39,7 @@ std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die) {
     if (!variable.is_parameter && flag_attribute(die, DW_AT_declaration)) {
         variable.is_global = true;
         Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), dwarf_dieoffset(&die));
-        find_global(name, unit, &definition);
+        find_global(die, unit, &definition);
     }
     variable.type = type_of(die);
     complete_deep(variable.type);
@@ -164,38 +164,37 @@ void DwarfReader::add_unit_globals(Unit& unit, std::vector<Variable>& variables)
     std::move(added.begin(), added.end(), std::back_inserter(variables));
 }
 
-bool DwarfReader::find_global(const char* name, Unit* first, Dwarf_Die* die) {
+bool DwarfReader::find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die) {
+    const char* name = dwarf_diename(&declaration);
+    if (!name)
+        return false;
+    std::string qualified = qualified_global(declaration);
     auto find_in = [&](Unit& unit) {
         scan(unit);
-        for (const NamedEntry& entry : unit.variables)
-            if (!entry.declaration && entry.name && strcmp(entry.name, name) == 0) {
-                Dwarf_Die candidate;
-                if (dwarf_offdie(unit.dwarf, entry.offset, &candidate) &&
-                    dwarf_hasattr_integrate(&candidate, DW_AT_location)) {
-                    *die = candidate;
-                    return true;
-                }
-            }
+        for (const NamedEntry& entry : unit.variables) {
+            // A definition without a name of its own refers to a declaration in a namespace or class.
+            if (entry.declaration || (entry.name && strcmp(entry.name, name) != 0))
+                continue;
+            Dwarf_Die candidate;
+            if (!dwarf_offdie(unit.dwarf, entry.offset, &candidate))
+                continue;
+            const char* candidate_name = entry.name ? entry.name : dwarf_diename(&candidate);
+            if (!candidate_name || strcmp(candidate_name, name) != 0 ||
+                !dwarf_hasattr_integrate(&candidate, DW_AT_location) || qualified_global(candidate) != qualified)
+                continue;
+            // Only an external definition of another unit can be meant.
+            if (&unit != first && !flag_attribute(candidate, DW_AT_external))
+                continue;
+            *die = candidate;
+            return true;
+        }
         return false;
     };
     if (first && find_in(*first))
         return true;
-    for (Unit& unit : units()) {
-        if (&unit == first)
-            continue;
-        scan(unit);
-        // Only an external definition of another unit can be meant.
-        for (const NamedEntry& entry : unit.variables) {
-            if (entry.declaration || !entry.name || strcmp(entry.name, name) != 0)
-                continue;
-            Dwarf_Die candidate;
-            if (dwarf_offdie(unit.dwarf, entry.offset, &candidate) && flag_attribute(candidate, DW_AT_external) &&
-                dwarf_hasattr_integrate(&candidate, DW_AT_location)) {
-                *die = candidate;
-                return true;
-            }
-        }
-    }
+    for (Unit& unit : units())
+        if (&unit != first && find_in(unit))
+            return true;
     return false;
 }
 

@@ -274,19 +274,23 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     return &type;
 }
 
+void DwarfReader::index_definitions() {
+    if (definitions_indexed_)
+        return;
+    definitions_indexed_ = true;
+    for (Unit& unit : units()) {
+        scan(unit);
+        for (uint32_t i = 0; i < unit.types.size(); i++)
+            if (!unit.types[i].declaration)
+                definitions_.emplace(unit.types[i].name, std::pair(&unit, i));
+    }
+}
+
 bool DwarfReader::find_definition(Dwarf_Die& declaration, Dwarf_Die* definition) {
     const char* name = dwarf_diename(&declaration);
     if (!name)
         return false;
-    if (!definitions_indexed_) {
-        definitions_indexed_ = true;
-        for (Unit& unit : units()) {
-            scan(unit);
-            for (uint32_t i = 0; i < unit.types.size(); i++)
-                if (!unit.types[i].declaration)
-                    definitions_.emplace(unit.types[i].name, std::pair(&unit, i));
-        }
-    }
+    index_definitions();
     // In C++ the scope must agree too; find the declaration's own entry for it.
     Dwarf_Off offset = dwarf_dieoffset(&declaration);
     Unit* own = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), offset);
@@ -304,7 +308,8 @@ bool DwarfReader::find_definition(Dwarf_Die& declaration, Dwarf_Die* definition)
     auto [first, last] = definitions_.equal_range(name);
     for (auto entry = first; entry != last; ++entry) {
         const NamedEntry& type = entry->second.first->types[entry->second.second];
-        if ((type.tag == DW_TAG_enumeration_type) != is_enum || (type.tag == DW_TAG_union_type) != is_union ||
+        if (type.local || type.tag == DW_TAG_typedef || type.tag == DW_TAG_base_type ||
+            (type.tag == DW_TAG_enumeration_type) != is_enum || (type.tag == DW_TAG_union_type) != is_union ||
             scope_prefix(*entry->second.first, type.scope) != prefix)
             continue;
         // The same unit's wins; otherwise the first in the file, so that the answer is always the same.

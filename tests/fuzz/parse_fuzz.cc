@@ -1,7 +1,6 @@
 // libFuzzer's entry point over the parser: no text makes it crash, and what it accepts comes back from its own dump.
 //
-// To run it, build this file, base, frontend/{lex,ast,parse} with clang and -fsanitize=fuzzer,address,undefined. The
-// first byte chooses the options, so that the privileged forms and the arguments are reached too.
+// The first byte chooses the options, so that the privileged forms and the arguments are reached too.
 #include <cstdint>
 #include <string>
 
@@ -17,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.privileged = options.guru = data[0] & 1;
     options.kernel_release = "6.1.0-1-amd64";
     options.arch = "x86_64";
-    options.kernel_config = {{"CONFIG_HZ", "250"}, {"CONFIG_BPF", "y"}};
+    static const KernelConfig config = {{"CONFIG_HZ", "250"}, {"CONFIG_BPF", "y"}};
+    options.kernel_config = []() -> const KernelConfig& { return config; };
     if (data[0] & 2)
         options.args = {"12", "text", "read*", "\"a\" . $1", "/* no end"};
     Sources sources;

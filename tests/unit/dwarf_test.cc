@@ -476,6 +476,123 @@ TEST_P(EveryBuild, CxxNames) {
     EXPECT_EQ(describe(module->parameters(area)), "param struct Shape const& shape, param bool flag");
 }
 
+TEST_P(EveryBuild, CxxFindsEveryFunction) {
+    auto module = cxx();
+    auto found = [&](const std::string& text) {
+        std::set<std::string> names;
+        for (const FunctionInstance& each : module->functions(pattern(text)))
+            if (!each.inlined)
+                names.insert(each.name);
+        return names;
+    };
+    using Names = std::set<std::string>;
+    // Nothing of the program is known by its symbol only.
+    for (const FunctionInstance& each : module->functions(pattern("*")))
+        EXPECT_TRUE(each.has_debug_info || !each.name.starts_with("_Z")) << each.name;
+    Names all = found("*");
+    for (const char* name :
+         {"main", "ns::Shape::area", "ns::area", "ns::make_guard", "ns::use_deep", "ns::deep::v1::sum",
+          "ns::(anonymous namespace)::secret", "ns::deep::v1::Box<int>::get", "ns::deep::v1::Box<int>::Lid::open"})
+        EXPECT_TRUE(all.contains(name)) << name;
+    // An unqualified name is looked for in any scope, and only there.
+    EXPECT_EQ(found("get"), Names{"ns::deep::v1::Box<int>::get"});
+    EXPECT_EQ(found("open"), Names{"ns::deep::v1::Box<int>::Lid::open"});
+    EXPECT_EQ(found("ns*"), Names{});
+    EXPECT_EQ(found("convert").size(), 1u);
+    // A qualified one may leave out what is outside, template arguments, and inline and anonymous namespaces.
+    for (const char* text : {"ns::deep::v1::Box<int>::get", "ns::deep::v1::Box::get", "ns::deep::Box<int>::get",
+                             "deep::Box::get", "Box::get", "Box<int>::get", "Box*::get", "ns::*::get"})
+        EXPECT_EQ(found(text), Names{"ns::deep::v1::Box<int>::get"}) << text;
+    EXPECT_EQ(found("Box::convert"), found("convert"));
+    EXPECT_EQ(found("Box::Lid::open").size(), 1u);
+    EXPECT_EQ(found("Box::count").size(), 1u);
+    EXPECT_EQ(found("ns::secret"), Names{"ns::(anonymous namespace)::secret"});
+    EXPECT_EQ(found("deep::get"), Names{});
+    EXPECT_EQ(found("v1::area"), Names{});
+    // Behind the prologue also where a function has a section of its own.
+    EXPECT_EQ(function(*module, "twice<int>").body == function(*module, "twice<int>").entry, optimised());
+    std::vector<std::string> names = module->function_names();
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "convert"));
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "ns::Shape::area"));
+    EXPECT_TRUE(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.starts_with("_Z"); }));
+}
+
+TEST_P(EveryBuild, FindsTypes) {
+    auto module = basic();
+    auto name_of = [&](const char* name) {
+        const Type* type = module->find_type(name);
+        return type ? type_name(type) : "none";
+    };
+    EXPECT_EQ(name_of("struct node"), "struct node");
+    EXPECT_EQ(name_of("node"), "struct node");
+    EXPECT_EQ(name_of(" const struct  node * const*"), "struct node**");
+    EXPECT_EQ(name_of("word_t"), "word_t");
+    EXPECT_EQ(name_of("enum color"), "enum color");
+    EXPECT_EQ(name_of("color*"), "enum color*");
+    EXPECT_EQ(name_of("int"), "int");
+    EXPECT_EQ(name_of("char const*"), "char*");
+    EXPECT_EQ(name_of("unsigned long int"), name_of("unsigned long"));
+    EXPECT_EQ(strip(module->find_type("long unsigned int"))->size, 8u);
+    EXPECT_EQ(name_of("void*"), "void*");
+    EXPECT_EQ(module->find_type("void*")->target, nullptr);
+    for (const char* unknown : {"", "*", "struct", "struct color", "union node", "enum node", "struct word_t", "nosuch",
+                                "x::node", "signed unsigned"})
+        EXPECT_EQ(module->find_type(unknown), nullptr) << unknown;
+    EXPECT_EQ(find_member(module->find_type("struct node"), "matrix")->byte_offset, 24u);
+    // Defined in the other unit.
+    EXPECT_EQ(find_member(module->find_type("struct hidden"), "deep")->byte_offset, 8u);
+    std::vector<std::string> names = module->type_names();
+    for (const char* name : {"struct node", "node", "word_t", "int", "enum color"})
+        EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << name;
+}
+
+TEST_P(EveryBuild, FindsCxxTypes) {
+    auto module = cxx();
+    const Type* shape = module->find_type("ns::Shape");
+    ASSERT_TRUE(shape);
+    for (const char* name : {"Shape", "class Shape", "struct ns::Shape", "::ns::Shape"})
+        EXPECT_EQ(module->find_type(name), shape) << name;
+    EXPECT_EQ(find_member(shape, "base_member")->byte_offset, 0u);
+    EXPECT_EQ(module->find_type("ns::Shape*")->target, shape);
+    EXPECT_EQ(module->find_type("Base::Shape"), nullptr);
+    const Type* box = module->find_type("ns::deep::Box<int>");
+    ASSERT_TRUE(box);
+    EXPECT_EQ(module->find_type("ns::deep::v1::Box<int>"), box);
+    EXPECT_EQ(module->find_type("Box<int>"), box);
+    EXPECT_EQ(strip(find_member(box, "value_")->type)->size, 4u);
+    EXPECT_EQ(strip(module->find_type("Box<int>::Lid"))->size, 4u);
+    EXPECT_EQ(module->find_type("deep::Side")->kind, Type::Enum);
+}
+
+TEST_P(EveryBuild, FindsGlobals) {
+    auto module = basic();
+    std::vector<Variable> found = module->globals("global_counter");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].is_global);
+    EXPECT_TRUE(found[0].external);
+    EXPECT_TRUE(found[0].file.ends_with("triggers/dwarf_basic.c")) << found[0].file;
+    EXPECT_TRUE(module->global_address(found[0]));
+    EXPECT_EQ(module->globals("global_counter", "dwarf_basic.c").size(), 1u);
+    EXPECT_EQ(module->globals("global_counter", "dwarf_other.c").size(), 0u);
+    EXPECT_EQ(module->globals("other_global", "triggers/dwarf_*.c").size(), 1u);
+    EXPECT_EQ(module->globals("nosuch").size(), 0u);
+    std::vector<std::string> names = module->global_names();
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "other_global"));
+    auto with_classes = cxx();
+    for (const char* name : {"shared", "Base::shared", "ns::Base::shared"}) {
+        found = with_classes->globals(name);
+        ASSERT_EQ(found.size(), 1u) << name;
+        EXPECT_TRUE(with_classes->global_address(found[0])) << name;
+    }
+    EXPECT_EQ(with_classes->globals("Shape::shared").size(), 0u);
+    // Declared in its namespace and defined outside of it (g++).
+    FunctionInstance main = function(*with_classes, "main");
+    std::optional<Variable> anonymous = variable(with_classes->variables_in(main, main.body, true), "inside");
+    ASSERT_TRUE(anonymous);
+    EXPECT_TRUE(with_classes->global_address(*anonymous));
+    EXPECT_EQ(with_classes->globals("ns::inside").size(), 1u);
+}
+
 TEST(Dwarf, RefusesWhatIsNoProgram) {
     for (const std::string& path : {std::string("/nonexistent/file"), std::string("/"), triggers() + "dwarf_basic.c"}) {
         Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
@@ -493,6 +610,14 @@ void ask_everything(const std::string& path) {
     module.function_names();
     module.source_files();
     module.statement_lines("dwarf_basic.c");
+    module.type_names();
+    module.global_names();
+    for (const char* name : {"struct node", "word_t", "unsigned long", "ns::deep::Box<int>*", "hidden"})
+        if (const Type* type = strip(module.find_type(name)))
+            member_names(type);
+    for (const char* name : {"global_counter", "ns::Base::shared", "x::per_thread"})
+        for (const Variable& found : module.globals(name))
+            module.global_address(found);
     size_t asked = 0;
     for (const FunctionInstance& each : module.functions(FunctionPattern())) {
         if (asked++ > 60)

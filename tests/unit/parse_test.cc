@@ -17,7 +17,8 @@ ParseOptions usual_options() {
     ParseOptions options;
     options.kernel_release = "6.1.0-13-amd64";
     options.arch = "x86_64";
-    options.kernel_config = {{"CONFIG_BPF", "y"}, {"CONFIG_HZ", "250"}, {"CONFIG_USB", "m"}};
+    static const KernelConfig config = {{"CONFIG_BPF", "y"}, {"CONFIG_HZ", "250"}, {"CONFIG_USB", "m"}};
+    options.kernel_config = []() -> const KernelConfig& { return config; };
     return options;
 }
 
@@ -734,6 +735,12 @@ TEST(Library, ParsesOnlyWhatIsUsed) {
     for (const char* no_alias : {"kernel", "begin", "end"})
         EXPECT_TRUE(library.files_with_alias(no_alias).empty()) << no_alias;
     EXPECT_EQ(library.function_names(), std::vector<std::string>{"f"});
+}
+
+TEST(KernelConfig, LinesToValues) {
+    KernelConfig config =
+        parse_kernel_config("# Linux\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=\"text\"\nCONFIG_D=-12\n");
+    EXPECT_EQ(config, (KernelConfig{{"CONFIG_A", "y"}, {"CONFIG_C", "text"}, {"CONFIG_D", "-12"}}));
 }
 
 } // namespace

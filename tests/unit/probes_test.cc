@@ -162,7 +162,7 @@ TEST(Probes, TargetsThatDoNotWork) {
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"tracme\")")), "`traceme`"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "functoin(\"main\")")), "`function`"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"main\").calls")), "`call`"));
-    EXPECT_TRUE(contains(message_of(in("trace-O0", "mark(\"x\")")), "error[unsupported]"));
+    EXPECT_TRUE(contains(message_of(in("trace-O0", "plt(\"x\")")), "error[unsupported]"));
     Session session;
     EXPECT_TRUE(session.resolve("process(\"/no/such\").function(\"main\")?").empty());
     EXPECT_FALSE(session.diags.has_errors());
@@ -232,6 +232,21 @@ TEST(Variables, References) {
         contains(hir_of(in("dwarf_cxx-gcc-O0-5", "function(\"area@*dwarf_cxx.cc\")"), "$shape->base_member"), "s32"));
 }
 
+TEST(Variables, Casts) {
+    std::string point = in("dwarf_basic-gcc-O0-5", "function(\"nothing\")");
+    for (auto [text, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"@cast(i, \"int\")", "user.s32[i]"},
+             {"@cast(i, \"int*\")", "u64(i)"},
+             {"@cast(i, \"struct node\")", "i"},
+             {"@cast(i, \"struct node\")->next->number", "user.s32[(user.u64[i] + 20)]"},
+             {"@cast(i, \"node*\")->number", "user.s32[(u64(i) + 20)]"},
+             {"@cast(i, \"struct node\")[2]->number", "user.s32[(u64(i) + 148)]"},
+             {"@cast(i, \"struct node\")->matrix[1][2]", "user.s32[(i + 44)]"},
+             {"&@cast(i, \"struct node\")->matrix[1]", "(i + 36)"},
+         })
+        EXPECT_TRUE(contains(hir_of(point, text), expected)) << text << ": " << hir_of(point, text);
+}
+
 TEST(Variables, Messages) {
     std::string point = in("values-O0", "function(\"walk\")");
     std::string text = hir_of(point, "$stepz");
@@ -247,7 +262,9 @@ TEST(Variables, Messages) {
     EXPECT_TRUE(contains(hir_of(point, "&$head->flag"), "bitfield"));
     EXPECT_TRUE(contains(hir_of(point, "$return"), "error[wrong-context]"));
     EXPECT_TRUE(contains(hir_of(point, "$$var"), "`$$vars`"));
-    EXPECT_TRUE(contains(hir_of(point, "@cast(0, \"int\")"), "error[unsupported]"));
+    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"intt\")"), "error[unknown-type]"));
+    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\", \"kernel\")"), "error[unsupported]"));
+    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\")->x"), "error[type-mismatch]"));
     EXPECT_TRUE(contains(hir_of("begin", "$x"), "needs a probe point in a program"));
     EXPECT_TRUE(contains(hir_of(in("values-O0", "function(\"nothing\").return"), "$return"), "returns nothing"));
     EXPECT_TRUE(contains(hir_of(in("values-O2", "function(\"divide\")"), "&$a"), "error[variable-unavailable]"));

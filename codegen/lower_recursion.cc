@@ -1,0 +1,318 @@
+// Functions that call themselves, in BPF: neither recursion nor deep calls exist there.
+//
+// All functions that call each other become one LLVM function, a machine: their bodies as blocks, their activations in
+// an array in the caller's frame, and a dispatch block that goes on with the activation on top, where it was. A call
+// fills the next activation, remembers where to go on, and dispatches; a return takes its activation away and
+// dispatches.
+//
+//   machine memory: u64 depth, u64 status, result (a slot), then max_nesting + 1 activations
+//   an activation:  u64 where to go on, the parameters, everything else that its body keeps
+//
+// Bodies are lowered as all others are, with a call `suspend()` where the machine leaves; afterwards suspend() becomes
+// the way out and back in, and what lives across it moves into the activation.
+#include <algorithm>
+
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+struct Lowering::Machine {
+    struct Entry {
+        uint64_t number;
+        llvm::BasicBlock* block;
+    };
+    static constexpr uint64_t status_at = 8, result_at = 16;
+
+    llvm::Function* function;
+    llvm::Value* base;
+    llvm::Instruction* activation = nullptr; // of the running function; defined in the dispatch block
+    llvm::Instruction* size = nullptr;       // stands for the bytes of an activation until they are known
+    llvm::BasicBlock* dispatch = nullptr;
+    llvm::FunctionCallee suspend;
+    uint64_t frame = 0; // bytes of the largest activation
+    std::unordered_map<const hir::Function*, Entry> entries;
+    std::vector<const hir::Function*> pending;
+
+    // The number that dispatches to the function's begin.
+    uint64_t number_of(const hir::Function& callee) {
+        auto [entry, fresh] = entries.try_emplace(&callee);
+        if (fresh) {
+            entry->second = {entries.size() - 1,
+                             llvm::BasicBlock::Create(function->getContext(), "recursive", function)};
+            pending.push_back(&callee);
+        }
+        return entry->second.number;
+    }
+};
+
+namespace {
+uint64_t parameter_offset(const hir::Function& function, size_t index, uint64_t slot) {
+    uint64_t at = 8;
+    for (size_t i = 0; i < index; i++)
+        at += function.params[i]->type == ValueType::String ? slot : 8;
+    return at;
+}
+
+// What stands for a value until that is known. Nothing may be computed from it meanwhile: an instruction.
+llvm::Instruction* stand_in(llvm::IRBuilder<>& builder, llvm::Type* type) {
+    return builder.CreateLoad(type, llvm::PoisonValue::get(builder.getPtrTy()));
+}
+} // namespace
+
+void Lowering::lower_machine(const hir::Function& function) {
+    llvm::Function* out = functions_[&function];
+    Machine machine;
+    machine_ = &machine;
+    machine.function = out;
+    auto saved_function = function_;
+    uint64_t saved_next = frame_next_, saved_max = frame_max_;
+    llvm::Value* saved_result = result_;
+    auto saved_loops = std::exchange(loops_, {});
+    const uint64_t limit = t_.state().options.max_nesting;
+    const uint64_t activations = Machine::result_at + t_.slot_size();
+
+    // The caller's arguments become the first activation.
+    b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
+    t_.describe(out, function.range);
+    take_environment(out);
+    machine.base = env_.frame;
+    machine.suspend = t_.module().getOrInsertFunction("sonde_suspend", t_.i64());
+    machine.dispatch = block("dispatch");
+    llvm::BasicBlock *bad = block("nowhere"), *done = block("done"), *leave = block("leave"), *run = block("run");
+    b_.CreateStore(t_.number(0), machine.base);
+    b_.CreateStore(t_.number(static_cast<int64_t>(machine.number_of(function))), t_.offset(machine.base, activations));
+    for (size_t i = 0; i < function.params.size(); i++)
+        store_parameter(function, i, t_.offset(machine.base, activations),
+                        out->getArg(fixed_arguments + static_cast<unsigned>(i)));
+    b_.CreateBr(machine.dispatch);
+
+    b_.SetInsertPoint(machine.dispatch);
+    t_.loop_head(bad);
+    llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
+    b_.CreateCondBr(b_.CreateICmpULT(depth, t_.number(static_cast<int64_t>(limit))), run, bad);
+    b_.SetInsertPoint(run);
+    machine.size = stand_in(b_, t_.i64());
+    llvm::Value* first = t_.offset(machine.base, activations);
+    machine.activation = llvm::cast<llvm::Instruction>(
+        b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(depth, machine.size), "activation"));
+    llvm::Value* where = b_.CreateLoad(t_.i64(), machine.activation);
+    llvm::SwitchInst* resume = b_.CreateSwitch(where, bad);
+
+    while (!machine.pending.empty()) {
+        const hir::Function& next = *machine.pending.back();
+        machine.pending.pop_back();
+        lower_activation(next, leave);
+    }
+    for (auto& [callee, entry] : machine.entries)
+        resume->addCase(b_.getInt64(entry.number), entry.block);
+
+    // Every return comes here, its status and result in the machine's memory.
+    b_.SetInsertPoint(leave);
+    llvm::BasicBlock* pop = block("pop");
+    llvm::Value* now = b_.CreateLoad(t_.i64(), machine.base);
+    b_.CreateCondBr(b_.CreateICmpEQ(now, t_.number(0)), done, pop);
+    b_.SetInsertPoint(pop);
+    b_.CreateStore(b_.CreateSub(now, t_.number(1)), machine.base);
+    b_.CreateBr(machine.dispatch);
+    b_.SetInsertPoint(done);
+    llvm::Value* result = t_.offset(machine.base, Machine::result_at);
+    if (function.result == ValueType::String)
+        store_string(out->getArg(7), result);
+    else
+        b_.CreateStore(b_.CreateLoad(t_.i64(), result), out->getArg(7));
+    b_.CreateRet(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
+    b_.SetInsertPoint(bad);
+    catch_ = block("refused");
+    raise("MAXACTION exceeded", function.range);
+    b_.SetInsertPoint(catch_);
+    b_.CreateRet(t_.number(1));
+
+    move_into_activation(*resume);
+    machine.size->replaceAllUsesWith(t_.number(static_cast<int64_t>(machine.frame)));
+    machine.size->eraseFromParent();
+    frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
+    function_ = saved_function;
+    frame_next_ = saved_next;
+    frame_max_ = saved_max;
+    result_ = saved_result;
+    loops_ = saved_loops;
+    machine_ = nullptr;
+}
+
+void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
+                               llvm::Value* value) {
+    llvm::Value* at = t_.offset(activation, parameter_offset(function, index, t_.slot_size()));
+    if (function.params[index]->type == ValueType::String)
+        store_string(at, value);
+    else
+        b_.CreateStore(value, at);
+}
+
+// A body, in the activation that the dispatch block found.
+void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock* leave) {
+    function_ = &function;
+    env_.frame = machine_->activation;
+    frame_next_ = frame_max_ = 0;
+    b_.SetInsertPoint(machine_->entries[&function].block);
+    t_.locate(function.range);
+    new_bytes(parameter_offset(function, function.params.size(), t_.slot_size()));
+    for (size_t i = 0; i < function.params.size(); i++)
+        locals_[function.params[i]] = t_.offset(env_.frame, parameter_offset(function, i, t_.slot_size()));
+    begin_locals(function.locals);
+    bool string = function.result == ValueType::String;
+    result_ = string ? new_slot() : new_bytes(8);
+    if (string)
+        b_.CreateStore(b_.getInt8(0), result_);
+    else
+        b_.CreateStore(t_.number(0), result_);
+    llvm::BasicBlock *failed = block("failed"), *end = block("end");
+    catch_ = failed;
+    leave_ = end;
+    for_each_stmt(*function.body, [&](const hir::Stmt& stmt) {
+        if (stmt.kind == hir::StmtKind::Foreach)
+            fail(stmt.range, "a foreach in a function that calls itself runs in host handlers only");
+    });
+    spend(1, function.range);
+    lower(*function.body);
+    branch_to(end);
+    b_.SetInsertPoint(failed);
+    b_.CreateStore(t_.number(1), t_.offset(machine_->base, Machine::status_at));
+    b_.CreateBr(leave);
+    b_.SetInsertPoint(end);
+    b_.CreateStore(t_.number(0), t_.offset(machine_->base, Machine::status_at));
+    llvm::Value* out = t_.offset(machine_->base, Machine::result_at);
+    if (string)
+        store_string(out, result_);
+    else
+        b_.CreateStore(b_.CreateLoad(t_.i64(), result_), out);
+    b_.CreateBr(leave);
+    machine_->frame = std::max(machine_->frame, frame_max_);
+}
+
+// A call from one of the machine's functions to one of them.
+llvm::Value* Lowering::call_in_machine(const hir::Call& expr) {
+    const hir::Function& callee = *expr.callee;
+    bool string = callee.result == ValueType::String;
+    llvm::Value* result = string ? new_slot() : new_bytes(8);
+    Mark mark(*this);
+    std::vector<llvm::Value*> arguments;
+    for (const hir::Expr* argument : expr.args)
+        arguments.push_back(lower(*argument));
+    t_.locate(expr.range);
+    llvm::Value* depth = b_.CreateLoad(t_.i64(), machine_->base);
+    auto last = static_cast<int64_t>(t_.state().options.max_nesting) - 1;
+    raise_if(b_.CreateICmpUGE(depth, t_.number(last)), "MAXNESTING exceeded", expr.range);
+    llvm::Value* next = b_.CreateGEP(b_.getInt8Ty(), machine_->activation, machine_->size);
+    b_.CreateStore(t_.number(static_cast<int64_t>(machine_->number_of(callee))), next);
+    for (size_t i = 0; i < arguments.size(); i++)
+        store_parameter(callee, i, next, arguments[i]);
+    llvm::Value* status = b_.CreateCall(machine_->suspend);
+    llvm::BasicBlock* good = block("returned");
+    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, catch_);
+    b_.SetInsertPoint(good);
+    llvm::Value* from = t_.offset(machine_->base, Machine::result_at);
+    if (string)
+        store_string(result, from);
+    else
+        b_.CreateStore(b_.CreateLoad(t_.i64(), from), result);
+    return string ? result : b_.CreateLoad(t_.i64(), result);
+}
+
+// suspend() becomes: note where to go on, one activation more, dispatch. What its function computed before and uses
+// behind goes through the activation: numbers as cells of it, addresses computed anew.
+void Lowering::move_into_activation(llvm::SwitchInst& resume) {
+    Machine& machine = *machine_;
+    std::vector<llvm::CallInst*> suspends;
+    std::vector<llvm::AllocaInst*> variables;
+    for (llvm::Instruction& instruction : llvm::instructions(*machine.function)) {
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+            call && call->getCalledFunction() == machine.suspend.getCallee())
+            suspends.push_back(call);
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+            variables.push_back(variable);
+    }
+    uint64_t number = machine.entries.size();
+    for (llvm::CallInst* call : suspends) {
+        llvm::BasicBlock* before = call->getParent();
+        llvm::BasicBlock* after = before->splitBasicBlock(call->getIterator(), "resumed");
+        before->getTerminator()->eraseFromParent();
+        b_.SetInsertPoint(before);
+        b_.SetCurrentDebugLocation(call->getDebugLoc());
+        b_.CreateStore(t_.number(static_cast<int64_t>(number)), machine.activation);
+        llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
+        b_.CreateStore(b_.CreateAdd(depth, t_.number(1)), machine.base);
+        b_.CreateBr(machine.dispatch);
+        b_.SetInsertPoint(call);
+        call->replaceAllUsesWith(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
+        call->eraseFromParent();
+        resume.addCase(b_.getInt64(number++), after);
+    }
+
+    auto new_cell = [&](uint64_t bytes) {
+        uint64_t at = machine.frame;
+        machine.frame += (bytes + 7) & ~7ull;
+        return at;
+    };
+    auto before_use = [&](llvm::Use& use) {
+        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
+            b_.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
+        else
+            b_.SetInsertPoint(user);
+    };
+    auto uses_of = [](llvm::Value& value) {
+        std::vector<llvm::Use*> uses;
+        for (llvm::Use& use : value.uses())
+            uses.push_back(&use);
+        return uses;
+    };
+    for (llvm::AllocaInst* variable : variables) {
+        uint64_t at = new_cell(variable->getAllocationSize(t_.module().getDataLayout())->getFixedValue());
+        for (llvm::Use* use : uses_of(*variable)) {
+            before_use(*use);
+            use->set(t_.offset(machine.activation, at));
+        }
+        variable->eraseFromParent();
+    }
+    // Until every use is reached by its definition: computing an address anew needs its operands there.
+    for (bool again = true; again;) {
+        again = false;
+        llvm::DominatorTree dominators(*machine.function);
+        std::vector<std::pair<llvm::Instruction*, llvm::Use*>> broken;
+        for (llvm::Instruction& instruction : llvm::instructions(*machine.function))
+            for (llvm::Use& use : instruction.uses())
+                if (dominators.isReachableFromEntry(instruction.getParent()) &&
+                    !dominators.dominates(&instruction, use))
+                    broken.emplace_back(&instruction, &use);
+        std::unordered_map<llvm::Instruction*, uint64_t> cells;
+        for (auto& [instruction, use] : broken) {
+            again = true;
+            if (llvm::isa<llvm::GetElementPtrInst>(instruction)) {
+                before_use(*use);
+                use->set(b_.Insert(instruction->clone()));
+                continue;
+            }
+            if (!instruction->getType()->isIntegerTy()) {
+                fail(function_->range, "internal: an address lives across a recursive call");
+                return;
+            }
+            auto [cell, fresh] = cells.try_emplace(instruction, 0);
+            if (fresh) {
+                cell->second = new_cell(8);
+                b_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
+                b_.CreateStore(instruction, t_.offset(machine.activation, cell->second));
+            }
+            before_use(*use);
+            use->set(b_.CreateLoad(instruction->getType(), t_.offset(machine.activation, cell->second)));
+        }
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,26 @@
+/* The lock of handlers that share globals (frontend/sema/exclusion.cc): a word in the data area, 1 while it is held.
+ * Tracing programs get no bpf_spin_lock; the host takes this one too. */
+#include "rt.h"
+
+struct waiting {
+    u64* word;
+    u64 got;
+};
+static long take(u64 i, struct waiting* w)
+{
+    (void)i;
+    if (*(volatile u64*)w->word != 0 || __sync_val_compare_and_swap(w->word, 0, 1) != 0)
+        return 0;
+    w->got = 1;
+    return 1;
+}
+/* 1 if it was had within some milliseconds. A holder that sleeps or was preempted for longer costs the others their hit:
+ * nobody may wait without end in the kernel. */
+RT u64 sonde_rt_lock(u64* word)
+{
+    if (__sync_val_compare_and_swap(word, 0, 1) == 0)
+        return 1;
+    struct waiting w = {word, 0};
+    LOOP(1 << 20, take, &w);
+    return w.got;
+}

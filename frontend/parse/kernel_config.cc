@@ -1,0 +1,42 @@
+#include "frontend/parse/kernel_config.h"
+
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+namespace sonde {
+
+KernelConfig parse_kernel_config(const std::string& text) {
+    KernelConfig out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        size_t equals = line.find('=');
+        if (!line.starts_with("CONFIG_") || equals == std::string::npos)
+            continue;
+        std::string value = line.substr(equals + 1);
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+            value = value.substr(1, value.size() - 2);
+        out[line.substr(0, equals)] = value;
+    }
+    return out;
+}
+
+Result<KernelConfig> read_kernel_config(const std::string& release) {
+    for (const std::string& path :
+         {std::string("/proc/config.gz"), "/boot/config-" + release, fmt::format("/lib/modules/{}/config", release)}) {
+        // Reads what is not compressed as well.
+        std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+        if (!file)
+            continue;
+        std::string text;
+        char buffer[65536];
+        for (int got = 0; (got = gzread(file.get(), buffer, sizeof buffer)) > 0;)
+            text.append(buffer, static_cast<size_t>(got));
+        return parse_kernel_config(text);
+    }
+    return Error(fmt::format("no configuration of kernel {} is installed", release));
+}
+
+} // namespace sonde
