@@ -3,7 +3,9 @@
 // What matches is the longest of the leftmost matches. Groups follow POSIX's rule: each subpattern, from left to right,
 // takes the longest string that lets the whole match stay as it is. It is applied literally: the bounds of the whole
 // are found first; then, from the outside in, each concatenation is divided where its first part is longest, with one
-// automaton that reads the first part forward and one that reads the rest backward. Every step is linear in the length.
+// automaton that reads the first part forward and one that reads the rest backward. Every step is linear in the length,
+// but for two: repetitions that can end in many places, and expressions for which the automaton that finds where a
+// match begins would be too large. These are tried from one place after the other.
 #pragma once
 
 #include <array>
@@ -61,6 +63,7 @@ struct Start {
 struct Op {
     enum Code : uint16_t {
         Search,  // register 0: the leftmost begin that `backward` finds; register 1: the last end for `forward`
+        Try,     // the same without `backward`: from one begin after the other
         Done,    // the match is complete
         Mark,    // group `out` has the range
         Unset,   // group `out` has none
@@ -83,7 +86,10 @@ struct Program {
     std::array<uint8_t, 256> classes = {}; // bytes that no automaton tells apart
     uint32_t width = 0;                    // classes; a state's row in the table
     std::vector<Cell> table;
-    Cell test = 0; // reads any string from its begin: accepts_inside as soon as it has a match
+    // Says whether there is a match, accepts_inside as soon as that is sure: from the begin of the string, or, if there
+    // is no automaton for that, from one place after the other.
+    Start test;
+    bool test_everywhere = false;
     std::vector<Op> ops;
 };
 

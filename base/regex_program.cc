@@ -65,15 +65,17 @@ class Generator {
   public:
     Generator(const Pattern& pattern, Program& out) : pattern_(pattern), automata_(*pattern.root), out_(out) {}
 
-    // What is too large, or null.
-    const char* run(bool captures) {
+    // What is too large, or null. `trying`: without automata that find the begin of a match.
+    const char* run(bool captures, bool trying) {
         const Node& root = *pattern_.root;
         out_.groups = pattern_.groups;
         out_.captures = captures;
-        Start test = automata_.add(root, {.anywhere = true, .settled = true});
+        out_.test_everywhere = trying;
+        Start test = automata_.add(root, {.anywhere = !trying, .settled = true});
         if (captures) {
-            Op& search = op(Op::Search, 0, 1);
-            search.backward = automata_.add(root, {.backward = true, .anywhere = true});
+            Op& search = op(trying ? Op::Try : Op::Search, 0, 1);
+            if (!trying)
+                search.backward = automata_.add(root, {.backward = true, .anywhere = true});
             search.forward = automata_.add(root, {});
             op(Op::Mark, 0, 1);
             walk(pattern_.root, 0, 1);
@@ -85,7 +87,7 @@ class Generator {
             return "steps to find its groups";
         if (!automata_.finish(out_))
             return "states";
-        out_.test = automata_.translate(test.edge);
+        out_.test = {automata_.translate(test.inside), automata_.translate(test.edge)};
         for (Op& op : out_.ops)
             for (Start* start : {&op.forward, &op.backward})
                 *start = {automata_.translate(start->inside), automata_.translate(start->edge)};
@@ -256,10 +258,13 @@ class Generator {
 
 std::optional<Program> compile(const Pattern& pattern, bool captures, Problem& problem) {
     problem = {};
-    Program out;
-    const char* too_many = Generator(pattern, out).run(captures);
-    if (!too_many)
-        return out;
+    const char* too_many = nullptr;
+    for (bool trying : {false, true}) {
+        Program out;
+        too_many = Generator(pattern, out).run(captures, trying);
+        if (!too_many)
+            return out;
+    }
     problem.message = fmt::format("the regular expression is too large: it needs too many {}", too_many);
     return std::nullopt;
 }

@@ -21,7 +21,7 @@ llvm::Value* Lowering::regex(const hir::Regex& expr) {
         found = t_.routine("sonde_rt_regex_match", t_.i64(), {env_.matches, subject, image});
     } else {
         llvm::Value* subject = lower_slot(*expr.subject);
-        found = t_.routine("sonde_rt_regex_test", t_.i64(), {subject, image, new_slot()});
+        found = t_.routine("sonde_rt_regex_test", t_.i64(), {subject, image, new_bytes(sizeof(sonde_regex_test))});
     }
     return expr.negated ? b_.CreateXor(found, t_.number(1)) : found;
 }

@@ -19,7 +19,8 @@ std::string regex_image(const regex::Program& program) {
     head.table_mask = static_cast<uint32_t>(cells - 1);
     head.op_mask = static_cast<uint32_t>(ops - 1);
     head.groups = program.groups;
-    head.test = program.test;
+    head.everywhere = program.test_everywhere;
+    head.test = start(program.test);
     std::memcpy(head.classes, program.classes.data(), sizeof(head.classes));
     std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
     for (const regex::Op& op : program.ops) {

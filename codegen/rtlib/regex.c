@@ -3,13 +3,13 @@
 #include "regex.h"
 #include "rt.h"
 
-enum { SEARCH, DONE, MARK, UNSET, AFTER, BEFORE, JUMP, IF_EMPTY, UNLESS, SPLIT, LAST };
+enum { SEARCH, TRY, DONE, MARK, UNSET, AFTER, BEFORE, JUMP, IF_EMPTY, UNLESS, SPLIT, LAST };
 enum { NEXT_OP, READ_BACKWARD, READ_FORWARD };
 
 #define STATE 0x3fff
 #define INSIDE 0x4000
 #define EDGE 0x8000
-#define STEPS (1 << 22) /* bpf_loop's limit is twice that */
+#define STEPS (1 << 23) /* bpf_loop's limit */
 
 u64 sonde_rt_copy(u8* slot, const u8* src);
 
@@ -22,24 +22,40 @@ static inline u64 next_cell(const struct sonde_regex* regex, u64 cell, u8 c)
 struct test {
     const u8* text;
     const struct sonde_regex* regex;
-    volatile u64* cell;
+    volatile struct sonde_regex_test* s;
 };
 static long test_step(u64 i, struct test* t)
 {
-    u64 cell = *t->cell;
-    u8 c = t->text[i & MASK];
-    if (c == 0 || (cell & INSIDE) || (cell & STATE) == 0)
+    (void)i;
+    u64 cell = t->s->cell, at = t->s->at;
+    u8 c = t->text[at & MASK];
+    if (cell & (c ? INSIDE : EDGE)) {
+        t->s->found = 1;
         return 1;
-    *t->cell = next_cell(t->regex, cell, c);
+    }
+    if (c != 0 && (cell & STATE) != 0) {
+        t->s->cell = next_cell(t->regex, cell, c);
+        t->s->at = at + 1;
+        return 0;
+    }
+    u64 start = t->s->start;
+    if (!t->regex->everywhere || t->text[start & MASK] == 0)
+        return 1;
+    t->s->start = start + 1;
+    t->s->at = start + 1;
+    t->s->cell = t->regex->test.inside;
     return 0;
 }
-/* 1 if the string has a match. scratch_slot is overwritten. */
-RT s64 sonde_rt_regex_test(const u8* slot, const struct sonde_regex* regex, u8* scratch_slot)
+/* 1 if the string has a match. */
+RT s64 sonde_rt_regex_test(const u8* slot, const struct sonde_regex* regex, struct sonde_regex_test* s)
 {
-    struct test t = {slot, regex, (volatile u64*)scratch_slot};
-    *t.cell = regex->test;
-    LOOP(sonde_rt_max, test_step, &t);
-    return (*t.cell & (INSIDE | EDGE)) != 0;
+    struct test t = {slot, regex, s};
+    t.s->cell = regex->test.edge;
+    t.s->at = 0;
+    t.s->start = 0;
+    t.s->found = 0;
+    LOOP(STEPS, test_step, &t);
+    return (s64)t.s->found;
 }
 
 struct match {
@@ -99,6 +115,7 @@ static inline long begin_op(struct match* m)
         if (from == to)
             next = op->target;
         break;
+    case TRY:
     case UNLESS:
         read_forward(s, op, from);
         return 0;
@@ -141,7 +158,6 @@ static inline long step_backward(struct match* m)
         if (s->best == SONDE_REGEX_NONE)
             return 1;
         start = s->best;
-        s->registers[0] = (u32)start;
     }
     read_forward(s, op, start);
     return 0;
@@ -159,7 +175,7 @@ static inline long step_forward(struct match* m)
         int fits = 1;
         if (code == UNLESS)
             fits = at == s->stop;
-        else if (code != SEARCH)
+        else if (code != SEARCH && code != TRY)
             fits = at >= s->low && marks_of(s)[at & MASK] && (code == SPLIT || at != s->start);
         if (fits)
             s->best = at;
@@ -169,12 +185,19 @@ static inline long step_forward(struct match* m)
         s->at = at + 1;
         return 0;
     }
+    if (code == TRY && s->best == SONDE_REGEX_NONE) {
+        if (s->start == s->stop)
+            return 1;
+        read_forward(s, op, s->start + 1);
+        return 0;
+    }
     s->doing = NEXT_OP;
     if (s->best == SONDE_REGEX_NONE) {
         s->op = op->target;
         return 0;
     }
-    if (code == SEARCH) {
+    if (code == SEARCH || code == TRY) {
+        s->registers[0] = (u32)s->start;
         s->registers[1] = (u32)s->best;
     } else if (code == SPLIT) {
         *register_of(s, op->out) = (u32)s->best;

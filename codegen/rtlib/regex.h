@@ -20,11 +20,16 @@ struct sonde_regex {
     unsigned int table_mask; /* cells of the table - 1; a power of two - 1 */
     unsigned int op_mask;    /* the same for ops */
     unsigned int groups;
-    unsigned int test;
+    unsigned int everywhere; /* the test has to begin at each place */
+    struct sonde_regex_start test;
     unsigned char classes[256];
 };
 
-/* In a handler's frame, followed by the string's slot and then by MAXSTRINGLEN bytes of marks. */
+/* Both are in a handler's frame. */
+struct sonde_regex_test {
+    unsigned long long cell, at, start, found;
+};
+/* Followed by the string's slot and then by MAXSTRINGLEN bytes of marks. */
 struct sonde_regex_state {
     unsigned long long matched; /* whether the last match was one */
     unsigned long long groups;  /* of its expression */

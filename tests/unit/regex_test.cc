@@ -23,7 +23,7 @@
 extern "C" {
 extern const unsigned sonde_rt_max = 128;
 extern const unsigned char sonde_rt_zeros[256] = {};
-long long sonde_rt_regex_test(const unsigned char* slot, const sonde_regex* regex, unsigned char* scratch);
+long long sonde_rt_regex_test(const unsigned char* slot, const sonde_regex* regex, sonde_regex_test* test);
 long long sonde_rt_regex_match(sonde_regex_state* state, const unsigned char* src, const sonde_regex* regex);
 unsigned long long sonde_rt_regex_group(unsigned char* slot, sonde_regex_state* state, unsigned long long n);
 }
@@ -66,9 +66,10 @@ struct Compiled {
     }
 
     bool test(const std::string& text) const {
-        alignas(8) unsigned char slot[256] = {}, scratch[256];
+        unsigned char slot[256] = {};
+        sonde_regex_test state;
         std::copy(text.begin(), text.end(), slot);
-        return sonde_rt_regex_test(slot, reinterpret_cast<const sonde_regex*>(without.data()), scratch);
+        return sonde_rt_regex_test(slot, reinterpret_cast<const sonde_regex*>(without.data()), &state);
     }
 
     Bounds match(const std::string& text) const {
@@ -281,7 +282,7 @@ TEST(Regex, FindsWhatPosixFinds) {
     // glibc errs with anchors inside repetitions.
     Random random(1, false);
     int matches = 0, too_large = 0;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 800; i++) {
         std::string text = random.pattern(2);
         text = (i % 8 == 1 ? "^(" + text + ")" : text) + (i % 16 < 2 ? "$" : "");
         Compiled compiled(text);
@@ -303,14 +304,14 @@ TEST(Regex, FindsWhatPosixFinds) {
         }
         regfree(&other);
     }
-    EXPECT_GT(matches, 4000);
-    EXPECT_LT(too_large, 100);
+    EXPECT_GT(matches, 2000);
+    EXPECT_LT(too_large, 20);
 }
 
 TEST(Regex, GroupsFollowTheDefinition) {
     Random random(2, true);
     int too_large = 0;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 800; i++) {
         std::string text = random.pattern(3);
         Compiled compiled(text);
         ASSERT_TRUE(compiled.pattern) << text << ": " << compiled.problem.message;
@@ -323,7 +324,7 @@ TEST(Regex, GroupsFollowTheDefinition) {
                 << text << " on " << subject;
         }
     }
-    EXPECT_LT(too_large, 200);
+    EXPECT_LT(too_large, 40);
 }
 
 // By hand, where POSIX's rule is what matters.
@@ -397,7 +398,7 @@ TEST(Regex, IsBounded) {
     const char* too_large = "the regular expression is too large: it needs too many states";
     std::string deep = std::string(150, '(') + "a" + std::string(150, ')'), stars = "a" + std::string(100, '*');
     for (const auto& [pattern, message] : std::vector<std::pair<std::string, std::string>>{
-             {"(a|b)*a(a|b){12}", too_large},
+             {"^(a|b)*a(a|b){12}$", too_large},
              {"((a{255}){255}){255}", too_large},
              {"((((a{200})*b){200})*c){200}", too_large},
              {"(.{0,255}){0,255}x", too_large},
@@ -407,6 +408,9 @@ TEST(Regex, IsBounded) {
          })
         EXPECT_EQ(Compiled(pattern).problem.message, message) << pattern;
     EXPECT_TRUE(Compiled("(a{255}){2}(x|y){1,100}").good);
+    EXPECT_EQ(show(Compiled("foo([^x]{20})bar").match("foofoo0123foo5678901234567bar")), "(3,29)(6,26)");
+    EXPECT_TRUE(Compiled("[ab]{12}c$").test("abababababababc"));
+    EXPECT_FALSE(Compiled("a[ab]{12}$").test("babbbbbbbbbbbbb"));
     EXPECT_TRUE(Compiled("^([0-9]{1,3}\\.){3}[0-9]{1,3}$").test("127.0.0.1"));
 }
 
