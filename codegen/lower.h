@@ -22,7 +22,7 @@ class Lowering {
 
   private:
     // A function's arguments before the script's own (lower_function.cc).
-    static constexpr unsigned fixed_arguments = 10;
+    static constexpr unsigned fixed_arguments = 11;
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break
@@ -93,6 +93,14 @@ class Lowering {
     void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);
     llvm::Value* stat_read(const hir::StatRead& expr);
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
+
+    // ---- regular expressions (lower_regex.cc)
+    void begin_matches();
+    llvm::Value* regex(const hir::Regex& expr);
+    void need_match(Range range);
+    llvm::Value* emit_matched_str(const hir::Intrinsic& expr);
+    llvm::Value* emit_matched(const hir::Intrinsic& expr);
+    llvm::Value* emit_ngroups(const hir::Intrinsic& expr);
 
     // ---- output (lower_print.cc)
     llvm::Value* print(const hir::Print& expr);

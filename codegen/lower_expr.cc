@@ -144,6 +144,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* key = compose_key(*e.array, e.keys, &mask);
         return t_.array_contains(env_, *e.array, key, mask);
     }
+    case ExprKind::Regex:
+        return regex(as<Regex>(expr));
     case ExprKind::Call:
         return call(as<Call>(expr));
     case ExprKind::Intrinsic:

@@ -1,10 +1,9 @@
 // Handlers and functions.
 //
-// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens,
-// arguments...)`: 0, or 1 with
-// an error pending. In BPF it is always inlined (so that the number of arguments does not matter and the verifier sees
-// one program); on the host it is called. Its frame lies behind what the caller uses of its own at the call; recursive
-// functions take theirs from a stack.
+// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
+// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of arguments does not
+// matter and the verifier sees one program); on the host it is called. Its frame lies behind what the caller uses of
+// its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
@@ -40,6 +39,17 @@ llvm::Value* Lowering::new_bytes(uint64_t size) {
 
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
+namespace {
+bool uses_matches(const hir::Expr& expr) {
+    if (expr.kind == hir::ExprKind::Regex)
+        return hir::as<hir::Regex>(expr).program->captures;
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
+    return name == "matched" || name == "matched_str" || name == "ngroups";
+}
+} // namespace
+
 // Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
 // room for what it walks.
 Needs Lowering::needs(const hir::Handler& handler) const {
@@ -63,7 +73,8 @@ Needs Lowering::needs(const hir::Handler& handler) const {
                 out.frame = out.frame || d.kind == plan::Directive::Memory;
         out.tokens =
             out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
-        out.frame = out.frame || expr.type == ValueType::String;
+        out.matches = out.matches || uses_matches(expr);
+        out.frame = out.frame || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex || out.matches;
         if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
@@ -154,6 +165,8 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         b_.CreateStore(t_.number(0), env_.tokens);
         b_.CreateStore(b_.getInt8(0), t_.offset(env_.tokens, 8));
     }
+    if (need.matches)
+        begin_matches();
     if (handler.condition) {
         llvm::BasicBlock* run = block("run");
         b_.CreateCondBr(truth(*handler.condition), run, end);
@@ -182,7 +195,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -225,6 +238,7 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.row = function->getArg(6);
     env_.scan = function->getArg(8);
     env_.tokens = function->getArg(9);
+    env_.matches = function->getArg(10);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -307,9 +321,17 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
     }
     llvm::Value* scan = env_.scan ? t_.offset(env_.scan, scan_next_) : null;
     scan_max_ = std::max(scan_max_, scan_next_ + scan_sizes_[&callee]);
-    std::vector<llvm::Value*> all = {
-        env_.context, frame,    env_.data, env_.error, env_.error_text ? env_.error_text : null,
-        env_.budget,  env_.row, result,    scan,       env_.tokens ? env_.tokens : null};
+    std::vector<llvm::Value*> all = {env_.context,
+                                     frame,
+                                     env_.data,
+                                     env_.error,
+                                     env_.error_text ? env_.error_text : null,
+                                     env_.budget,
+                                     env_.row,
+                                     result,
+                                     scan,
+                                     env_.tokens ? env_.tokens : null,
+                                     env_.matches ? env_.matches : null};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);
@@ -329,8 +351,11 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     frame_next_ = frame_max_ = 0;
     Needs need;
     for (const hir::Expr* value : handler.entry_values)
-        for_each_expr(*value,
-                      [&](const hir::Expr& expr) { need.frame = need.frame || expr.type == ValueType::String; });
+        for_each_expr(*value, [&](const hir::Expr& expr) {
+            need.matches = need.matches || uses_matches(expr);
+            need.frame =
+                need.frame || need.matches || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex;
+        });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
@@ -343,6 +368,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
+    if (need.matches)
+        begin_matches();
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());

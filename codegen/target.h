@@ -28,6 +28,7 @@ struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
     llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
     llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
+    llvm::Value* matches = nullptr;    // what matched() tells of (rtlib/regex.h), or null
     llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
@@ -38,9 +39,10 @@ struct Environment {
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
 struct Needs {
-    bool frame = false;  // strings, keys with strings, statistics
-    bool scan = false;   // foreach over an array
-    bool tokens = false; // tokenize()
+    bool frame = false;   // strings, keys with strings, statistics
+    bool scan = false;    // foreach over an array
+    bool tokens = false;  // tokenize()
+    bool matches = false; // matched() and its relatives
 };
 
 // What probe_type() gives.

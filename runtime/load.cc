@@ -11,11 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/kernel_btf.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
@@ -73,7 +75,16 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     bpf_object_open_opts open_options{};
     open_options.sz = sizeof open_options;
     open_options.object_name = "sonde";
-    out->object_ = bpf_object__open_mem(plan.bpf_object.data(), plan.bpf_object.size(), &open_options);
+    auto open = [&] { return bpf_object__open_mem(plan.bpf_object.data(), plan.bpf_object.size(), &open_options); };
+    out->object_ = open();
+    std::string types_path;
+    std::optional<Fd> types = out->object_ ? needed_kernel_types(bpf_object__btf(out->object_)) : std::nullopt;
+    if (types) {
+        types_path = fmt::format("/proc/self/fd/{}", types->get());
+        open_options.btf_custom_path = types_path.c_str();
+        bpf_object__close(out->object_);
+        out->object_ = open();
+    }
     if (!out->object_)
         return Error(fmt::format("internal: libbpf cannot read the object: {}", log));
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");

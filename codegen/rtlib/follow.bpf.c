@@ -6,7 +6,7 @@ typedef unsigned long long u64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_struct {
-    s32 pid, tgid;
+    s32 tgid;
 };
 #pragma clang attribute pop
 
@@ -15,13 +15,19 @@ extern u8 sonde_targets; /* the map, defined by the script's module */
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
 
-__attribute__((section("tp_btf/sched_process_fork"), used)) int sonde_follow_fork(u64* ctx)
+static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
+static long (*const bpf_probe_read_kernel)(void* dst, u32 size, const void* unsafe_ptr) = (void*)113;
+
+/* A raw tracepoint, not tp_btf: that would make libbpf read all the kernel's types. The parent is the current task. */
+__attribute__((section("raw_tp/sched_process_fork"), used)) int sonde_follow_fork(u64* ctx)
 {
-    struct task_struct* parent = (void*)ctx[0];
     struct task_struct* child = (void*)ctx[1];
-    u32 from = (u32)parent->tgid, to = (u32)child->tgid;
+    u32 from = (u32)(bpf_get_current_pid_tgid() >> 32), to = 0;
     u8 one = 1;
-    if (from != to && bpf_map_lookup_elem(&sonde_targets, &from))
+    if (!bpf_map_lookup_elem(&sonde_targets, &from))
+        return 0;
+    bpf_probe_read_kernel(&to, sizeof to, __builtin_preserve_access_index(&child->tgid));
+    if (from != to)
         bpf_map_update_elem(&sonde_targets, &to, &one, 0);
     return 0;
 }

@@ -61,7 +61,7 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return all_variables();
+        return point_.mark ? mark_summary() : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
@@ -133,6 +133,8 @@ std::optional<Place> TargetBinder::base() {
         return cast();
     if (expr_.base == ast::TargetExpr::Var)
         return global();
+    if (point_.mark)
+        return mark_variable();
     if (!has_variables())
         return std::nullopt;
     if (expr_.name == "$return")
@@ -199,7 +201,10 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
         return std::nullopt;
     }
     std::string why;
-    std::optional<Place> place = place_at(module.locate(variable, evaluation_address()), variable.type, why);
+    bool argument = point_.at_call && variable.is_parameter;
+    Location location =
+        argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
+    std::optional<Place> place = place_at(location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
         return place;

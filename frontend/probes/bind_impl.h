@@ -54,6 +54,11 @@ class TargetBinder {
     std::optional<Place> cast();
     std::optional<Place> global();
 
+    // bind_mark.cc
+    std::optional<Place> mark_variable();
+    std::optional<Place> mark_argument(size_t index);
+    hir::Expr* mark_summary();
+
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
     // `why` gets the reason when there is no place.

@@ -40,63 +40,6 @@ std::vector<std::string> expand_target(const std::string& pattern) {
     return found;
 }
 
-// Opens what `process(...)` names; reports and gives nothing if there is no such program.
-std::vector<DwarfModule*> open_targets(Resolving& resolving) {
-    const PointComponent& target = resolving.components()[0];
-    std::string path;
-    switch (target.arg) {
-    case PointComponent::None:
-        if (resolving.env.command_path.empty()) {
-            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a command")
-                .help("give the program: `process(\"PATH\")`, or run one with -c");
-            return {};
-        }
-        path = resolving.env.command_path;
-        break;
-    case PointComponent::Number: {
-        std::error_code error;
-        path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", target.number), error);
-        if (error) {
-            report_target(resolving, fmt::format("no program of process {}: {}", target.number, error.message()));
-            return {};
-        }
-        break;
-    }
-    case PointComponent::String: {
-        Result<std::string> found = find_in_path(target.text);
-        if (found) {
-            path = *std::move(found);
-            break;
-        }
-        if (!has_wildcard(target.text)) {
-            report_target(resolving, found.error().message);
-            return {};
-        }
-        std::vector<DwarfModule*> modules;
-        std::string refused;
-        for (const std::string& candidate : expand_target(target.text)) {
-            Result<DwarfModule*> module = resolving.env.module(candidate);
-            if (module && std::find(modules.begin(), modules.end(), *module) == modules.end())
-                modules.push_back(*module);
-            else if (!module && refused.empty())
-                refused = module.error().message; // a folder or a script among programs
-        }
-        if (modules.empty())
-            report_target(resolving, refused.empty() ? fmt::format("no program matches `{}`", target.text) : refused);
-        return modules;
-    }
-    }
-    Result<DwarfModule*> module = resolving.env.module(path);
-    if (!module) {
-        report_target(resolving, module.error().message);
-        return {};
-    }
-    return {*module};
-}
-
-// Where a function's probe sits: behind the prologue, where the parameters are in place.
-Address choose_address(const FunctionInstance& function) { return function.body; }
-
 // "f@file:3"
 std::string place_text(const std::string& name, const std::string& file, int line) {
     return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
@@ -124,10 +67,10 @@ std::optional<ResolvedPoint> make_point(DwarfModule& module, const FunctionInsta
 std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function,
                                             const ProcessPattern& pattern) {
     bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved =
-        make_point(module, function, is_return ? function.entry : choose_address(function));
+    std::optional<ResolvedPoint> resolved = make_point(module, function, is_return ? function.entry : function.body);
     if (!resolved)
         return std::nullopt;
+    resolved->is_function = true;
     if (is_return) {
         std::optional<uint64_t> entry = module.file_offset(function.body);
         if (!entry)
@@ -209,8 +152,8 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
     ProcessPattern pattern;
     pattern.component = resolving.at(1);
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
-        report_component(resolving, 1, {"function", "statement"},
-                         {"begin", "end", "thread", "syscall", "insn", "mark", "plt", "provider", "library", "error"});
+        report_component(resolving, 1, {"function", "statement", "mark", "provider"},
+                         {"begin", "end", "thread", "syscall", "insn", "plt", "library", "error"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
@@ -252,11 +195,67 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
 
 } // namespace
 
+std::vector<DwarfModule*> open_process_targets(Resolving& resolving) {
+    const PointComponent& target = resolving.components()[0];
+    std::string path;
+    switch (target.arg) {
+    case PointComponent::None:
+        if (resolving.env.command_path.empty()) {
+            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a command")
+                .help("give the program: `process(\"PATH\")`, or run one with -c");
+            return {};
+        }
+        path = resolving.env.command_path;
+        break;
+    case PointComponent::Number: {
+        std::error_code error;
+        path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", target.number), error);
+        if (error) {
+            report_target(resolving, fmt::format("no program of process {}: {}", target.number, error.message()));
+            return {};
+        }
+        break;
+    }
+    case PointComponent::String: {
+        Result<std::string> found = find_in_path(target.text);
+        if (found) {
+            path = *std::move(found);
+            break;
+        }
+        if (!has_wildcard(target.text)) {
+            report_target(resolving, found.error().message);
+            return {};
+        }
+        std::vector<DwarfModule*> modules;
+        std::string refused;
+        for (const std::string& candidate : expand_target(target.text)) {
+            Result<DwarfModule*> module = resolving.env.module(candidate);
+            if (module && std::find(modules.begin(), modules.end(), *module) == modules.end())
+                modules.push_back(*module);
+            else if (!module && refused.empty())
+                refused = module.error().message; // a folder or a script among programs
+        }
+        if (modules.empty())
+            report_target(resolving, refused.empty() ? fmt::format("no program matches `{}`", target.text) : refused);
+        return modules;
+    }
+    }
+    Result<DwarfModule*> module = resolving.env.module(path);
+    if (!module) {
+        report_target(resolving, module.error().message);
+        return {};
+    }
+    return {*module};
+}
+
 std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
+    if (const PointComponent* second = resolving.at(1);
+        second && (second->name == "mark" || second->name == "provider"))
+        return resolve_marks(resolving);
     std::optional<ProcessPattern> pattern = read_pattern(resolving);
     if (!pattern)
         return {};
-    std::vector<DwarfModule*> modules = open_targets(resolving);
+    std::vector<DwarfModule*> modules = open_process_targets(resolving);
     auto resolve_in = [&](DwarfModule& module) {
         return pattern->is_statement ? statements_in(resolving, module, *pattern)
                                      : functions_in(resolving, module, *pattern);

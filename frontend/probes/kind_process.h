@@ -13,6 +13,12 @@ struct ProcessPattern {
     std::string suffix;     // "call", "return", "inline", "exported", "nearest", "absolute" or empty
 };
 
+// Opens what `process(...)` names; reports and gives nothing if there is no such program.
+std::vector<DwarfModule*> open_process_targets(Resolving& resolving);
+
+// process("P").mark("m") and process("P").provider("p").mark("m").
+std::vector<ResolvedPoint> resolve_marks(Resolving& resolving);
+
 // Reports why nothing matched, with the nearest that would. `any`: there are such functions, but the suffix drops them.
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any);
 void explain_no_statement(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern);

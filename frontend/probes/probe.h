@@ -43,10 +43,19 @@ struct ResolvedPoint {
     // Where variables are evaluated; null module: the kind has no `$variables`.
     DwarfModule* module = nullptr;
     FunctionInstance function;
-    Address address = 0;       // the probed instruction, in the module
-    Address entry_address = 0; // .return: the function's entry (behind the prologue where needed)
+    Address address = 0;            // the probed instruction, in the module
+    Address entry_address = 0;      // .return: the function's entry (behind the prologue where needed)
+    const UsdtMark* mark = nullptr; // a static mark, with arguments instead of variables; owned by the module
+    bool is_function = false;       // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
+    bool at_call =
+        false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
 };
+
+// Moves a function's probe to an instruction that costs the kernel less, where that changes nothing for `targets`, the
+// target expressions that its handler has: the `push` that the function begins with, when these are parameters that the
+// ABI passes in places that can be read.
+void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
 
 // Resolves one probe point without aliases (sema has expanded those). Reports errors (unknown kind, no match with the
 // nearest names, bad target ...) and returns what matched, in address order. An optional point (`?`) that does not

@@ -34,6 +34,7 @@ hir::Program* Analyzer::run() {
     if (diags_.has_errors())
         return nullptr;
     // Beyond this point every expression has a type.
+    compile_regexes();
     check_foreach();
     check_side_effects();
     analyze_usage();

@@ -103,6 +103,7 @@ class Analyzer {
 
     // ---- after all bodies are built
     void infer();              // infer.cc
+    void compile_regexes();    // check.cc
     void check_foreach();      // check.cc
     void check_side_effects(); // check.cc
     void analyze_usage();      // usage.cc
@@ -138,6 +139,7 @@ class Analyzer {
     std::set<const hir::Assign*> resets_;              // `delete local`: the value follows the type
     std::map<const hir::Foreach*, Range> stat_sorted_; // `a @sum -`: the elements have to be statistics
     std::vector<hir::Print*> histogram_prints_;
+    std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
@@ -152,6 +154,7 @@ bool depends_on_point(const ast::Stmt& stmt);
 bool depends_on_point(const ast::Expr& expr);
 // Itself and every expression below, parents first (as the forms for HIR in hir.h).
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
+void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
 // Everything that runs for a handler: condition, entry values and body.
 void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
 

@@ -38,6 +38,7 @@ class BodyBuilder {
     hir::Expr* build_unary(const ast::UnaryExpr& expr);
     hir::Expr* build_binary(const ast::BinaryExpr& expr);
     hir::Expr* build_logical(const ast::BinaryExpr& expr);
+    hir::Expr* build_regex(const ast::BinaryExpr& expr);
     hir::Expr* build_ternary(const ast::TernaryExpr& expr);
     hir::Expr* build_assign(const ast::AssignExpr& expr, bool value_unused);
     hir::Expr* build_incdec(const ast::IncDecExpr& expr, bool value_unused);

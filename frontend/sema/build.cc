@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/lex/token.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
@@ -281,15 +282,31 @@ hir::Expr* BodyBuilder::build_logical(const ast::BinaryExpr& expr) {
 hir::Expr* BodyBuilder::build_binary(const ast::BinaryExpr& expr) {
     if (expr.op == ast::BinaryOp::And || expr.op == ast::BinaryOp::Or)
         return build_logical(expr);
-    if (expr.op == ast::BinaryOp::Match || expr.op == ast::BinaryOp::NotMatch) {
-        a_.report_once(DiagId::Unsupported, expr.op_range, "regular expressions are not supported yet");
-        return zero(expr.range);
-    }
+    if (expr.op == ast::BinaryOp::Match || expr.op == ast::BinaryOp::NotMatch)
+        return build_regex(expr);
     hir::Expr* left = build(*expr.left);
     hir::Expr* right = build(*expr.right);
     if (expr.op == ast::BinaryOp::Concat)
         return make<hir::Concat>(expr.range, left, right);
     return make<hir::Binary>(expr.op_range, *to_hir(expr.op), left, right);
+}
+
+hir::Expr* BodyBuilder::build_regex(const ast::BinaryExpr& expr) {
+    hir::Expr* subject = build(*expr.left);
+    const auto& literal = ast::as<ast::StringExpr>(*expr.right); // the parser has seen to that
+    regex::Problem problem;
+    std::optional<regex::Pattern> pattern = regex::parse(literal.value, problem);
+    if (!pattern) {
+        Range range = range_in_string(literal.range, problem.begin, problem.end, a_.diags_.sources());
+        DiagBuilder report = a_.report_once(DiagId::BadRegex, range, problem.message);
+        if (!problem.help.empty())
+            report.help(problem.help);
+        return zero(expr.range);
+    }
+    auto* out = make<hir::Regex>(expr.op_range, subject, literal.value, std::move(*pattern),
+                                 expr.op == ast::BinaryOp::NotMatch);
+    a_.regexes_.emplace_back(out, literal.range);
+    return out;
 }
 
 hir::Expr* BodyBuilder::build_ternary(const ast::TernaryExpr& expr) {

@@ -1,5 +1,9 @@
 // Checks that need types and all bodies.
+#include <algorithm>
 #include <cctype>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -70,6 +74,27 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 }
 
 } // namespace
+
+// Groups cost time, and are found only if the script asks for them.
+void Analyzer::compile_regexes() {
+    bool captures = std::any_of(primitives_.begin(), primitives_.end(), [](const auto& entry) {
+        const std::string& name = entry.first->name;
+        return name == "matched" || name == "matched_str" || name == "ngroups";
+    });
+    std::map<std::pair<std::string, bool>, std::shared_ptr<const regex::Program>> compiled;
+    for (auto [expr, range] : regexes_) {
+        bool with_groups = captures && !expr->negated;
+        std::shared_ptr<const regex::Program>& program = compiled[{expr->text, with_groups}];
+        if (!program) {
+            regex::Problem problem;
+            std::optional<regex::Program> made = regex::compile(expr->pattern, with_groups, problem);
+            if (!made)
+                report_once(DiagId::BadRegex, range, problem.message);
+            program = std::make_shared<const regex::Program>(made ? std::move(*made) : regex::Program());
+        }
+        expr->program = program;
+    }
+}
 
 void Analyzer::check_foreach() {
     auto check = [&](const hir::Stmt& body) {

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/regex.h"
 #include "base/source.h"
 #include "runtime/plan.h"
 
@@ -62,6 +64,7 @@ enum class ExprKind {
     StatRead,
     HistBucket,
     Contains,
+    Regex,
     Call,
     Intrinsic,
     Print,
@@ -196,6 +199,18 @@ struct Contains : Expr { // [k...] in array; a null key is `*`
     std::vector<Expr*> keys;
     Contains(Range r, Global* a, std::vector<Expr*> k)
         : Expr(ExprKind::Contains, ValueType::Long, r), array(a), keys(std::move(k)) {}
+};
+
+struct Regex : Expr { // subject =~ "pattern", or !~; Long
+    Expr* subject;
+    std::string text; // the pattern as written
+    regex::Pattern pattern;
+    bool negated;
+    // What it becomes, set when the whole script is known. A match that captures is what matched() tells of.
+    std::shared_ptr<const regex::Program> program;
+    Regex(Range r, Expr* s, std::string t, regex::Pattern p, bool n)
+        : Expr(ExprKind::Regex, ValueType::Long, r), subject(s), text(std::move(t)), pattern(std::move(p)), negated(n) {
+    }
 };
 
 struct Function;

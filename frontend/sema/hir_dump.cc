@@ -88,6 +88,9 @@ std::string text(const Expr& expr) {
         return fmt::format("hist({})[{}]", text(*as<HistBucket>(expr).source), text(*as<HistBucket>(expr).index));
     case ExprKind::Contains:
         return fmt::format("([{}] in @{})", list(as<Contains>(expr).keys), as<Contains>(expr).array->name);
+    case ExprKind::Regex:
+        return fmt::format("({} {} {:?})", text(*as<Regex>(expr).subject), as<Regex>(expr).negated ? "!~" : "=~",
+                           as<Regex>(expr).text);
     case ExprKind::Call:
         return fmt::format("{}({})", as<Call>(expr).callee->name, list(as<Call>(expr).args));
     case ExprKind::Intrinsic:

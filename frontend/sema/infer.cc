@@ -310,6 +310,9 @@ class Inference {
         case ExprKind::Contains:
             keys(*as_mutable<Contains>(expr).array, as_mutable<Contains>(expr).keys);
             return ValueType::Long;
+        case ExprKind::Regex:
+            want(*as_mutable<Regex>(expr).subject, ValueType::String);
+            return ValueType::Long;
         case ExprKind::Call:
             return call(as_mutable<Call>(expr), expected);
         case ExprKind::Intrinsic:

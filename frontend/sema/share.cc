@@ -66,10 +66,25 @@ Frame frame_of(const Expansion& expansion, const ast::Probe& probe) {
     return frame;
 }
 
+std::vector<const ast::TargetExpr*> targets_of(const Expansion& expansion, const ast::Probe& probe) {
+    std::vector<const ast::TargetExpr*> targets;
+    auto visit = [&](const ast::Expr& expr) {
+        if (expr.kind == ast::ExprKind::Target)
+            targets.push_back(&ast::as<ast::TargetExpr>(expr));
+    };
+    for_each_expr(*probe.body, visit);
+    for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
+        for (const Expansion::Piece& piece : *pieces)
+            for_each_expr(*piece.block, visit);
+    return targets;
+}
+
 } // namespace
 
 void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
+    for (Resolved& resolved : points)
+        place_cheaply(resolved.point, targets_of(*resolved.expansion, probe));
     std::map<const Expansion*, Frame> frames;
     std::map<std::string, hir::Handler*> by_frame, by_body;
     for (const Resolved& resolved : points) {

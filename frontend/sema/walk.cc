@@ -87,63 +87,87 @@ void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Ex
     }
 }
 
-bool depends_on_point(const ast::Expr& expr) {
-    bool depends = false;
-    for_each_expr(expr, [&](const ast::Expr& e) {
-        switch (e.kind) {
-        case ast::ExprKind::Target:
-        case ast::ExprKind::AddressOf:
-        case ast::ExprKind::Defined:
-        case ast::ExprKind::Entry:
-        case ast::ExprKind::AtOperator:
-        case ast::ExprKind::Member:
-            depends = true;
-            break;
-        default:
-            break;
-        }
-    });
-    return depends;
-}
-
-bool depends_on_point(const ast::Stmt& stmt) {
+void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit) {
     using namespace ast;
-    auto maybe = [](const Expr* e) { return e && depends_on_point(*e); };
-    auto body = [](const Stmt* s) { return s && depends_on_point(*s); };
+    auto maybe = [&](const Expr* e) {
+        if (e)
+            for_each_expr(*e, visit);
+    };
+    auto body = [&](const Stmt* s) {
+        if (s)
+            for_each_expr(*s, visit);
+    };
     switch (stmt.kind) {
     case StmtKind::Block:
         for (const Stmt* s : as<BlockStmt>(stmt).body)
-            if (depends_on_point(*s))
-                return true;
-        return false;
+            body(s);
+        break;
     case StmtKind::Expression:
-        return depends_on_point(*as<ExprStmt>(stmt).expr);
+        maybe(as<ExprStmt>(stmt).expr);
+        break;
     case StmtKind::If:
-        return maybe(as<IfStmt>(stmt).condition) || body(as<IfStmt>(stmt).then_body) ||
-               body(as<IfStmt>(stmt).else_body);
+        maybe(as<IfStmt>(stmt).condition);
+        body(as<IfStmt>(stmt).then_body);
+        body(as<IfStmt>(stmt).else_body);
+        break;
     case StmtKind::While:
-        return maybe(as<WhileStmt>(stmt).condition) || body(as<WhileStmt>(stmt).body);
-    case StmtKind::For: {
-        const auto& s = as<ForStmt>(stmt);
-        return maybe(s.init) || maybe(s.condition) || maybe(s.step) || body(s.body);
-    }
-    case StmtKind::Foreach: {
-        const auto& s = as<ForeachStmt>(stmt);
-        return maybe(s.collection) || maybe(s.limit) || body(s.body);
-    }
+        maybe(as<WhileStmt>(stmt).condition);
+        body(as<WhileStmt>(stmt).body);
+        break;
+    case StmtKind::For:
+        maybe(as<ForStmt>(stmt).init);
+        maybe(as<ForStmt>(stmt).condition);
+        maybe(as<ForStmt>(stmt).step);
+        body(as<ForStmt>(stmt).body);
+        break;
+    case StmtKind::Foreach:
+        maybe(as<ForeachStmt>(stmt).collection);
+        maybe(as<ForeachStmt>(stmt).limit);
+        body(as<ForeachStmt>(stmt).body);
+        break;
     case StmtKind::Return:
-        return maybe(as<ReturnStmt>(stmt).value);
+        maybe(as<ReturnStmt>(stmt).value);
+        break;
     case StmtKind::Delete:
-        return maybe(as<DeleteStmt>(stmt).target);
+        maybe(as<DeleteStmt>(stmt).target);
+        break;
     case StmtKind::Try:
-        return body(as<TryStmt>(stmt).body) || body(as<TryStmt>(stmt).handler);
+        body(as<TryStmt>(stmt).body);
+        body(as<TryStmt>(stmt).handler);
+        break;
     case StmtKind::Break:
     case StmtKind::Continue:
     case StmtKind::Next:
     case StmtKind::Empty:
+        break;
+    }
+}
+
+namespace {
+bool mentions_point(const ast::Expr& expr) {
+    switch (expr.kind) {
+    case ast::ExprKind::Target:
+    case ast::ExprKind::AddressOf:
+    case ast::ExprKind::Defined:
+    case ast::ExprKind::Entry:
+    case ast::ExprKind::AtOperator:
+    case ast::ExprKind::Member:
+        return true;
+    default:
         return false;
     }
-    return true;
+}
+} // namespace
+
+bool depends_on_point(const ast::Expr& expr) {
+    bool depends = false;
+    for_each_expr(expr, [&](const ast::Expr& e) { depends = depends || mentions_point(e); });
+    return depends;
+}
+bool depends_on_point(const ast::Stmt& stmt) {
+    bool depends = false;
+    for_each_expr(stmt, [&](const ast::Expr& e) { depends = depends || mentions_point(e); });
+    return depends;
 }
 
 // ---- HIR --------------------------------------------------------------------------------------------------------
@@ -207,6 +231,9 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
         break;
     case ExprKind::Contains:
         all(as<Contains>(expr).keys);
+        break;
+    case ExprKind::Regex:
+        one(as<Regex>(expr).subject);
         break;
     case ExprKind::Call:
         all(as<Call>(expr).args);

@@ -121,6 +121,7 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc
     Result<void> open(const std::string& path);
     bool has_debug_info();
+    const std::vector<UsdtMark>& marks();
     bool position_independent() const { return main_->is_dynamic(); }
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
@@ -150,8 +151,13 @@ class DwarfReader : private TypeSource {
 
     // dwarf_location.cc
     Location locate(const Variable& variable, Address address);
-    Location result_location(const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
+
+    // dwarf_abi.cc
+    Location result_location(const FunctionInstance& function);
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    bool keeps_to_abi(const FunctionInstance& function);
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
 
   private:
     friend class LocationTranslator;
@@ -219,6 +225,7 @@ class DwarfReader : private TypeSource {
     bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
     // dwarf_types.cc
+    bool by_reference(const Type* type); // dwarf_abi.cc
     const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
     const Type* type_from(Dwarf_Die& type_die);
     Type* make_type(Dwarf_Die& die);
@@ -250,6 +257,7 @@ class DwarfReader : private TypeSource {
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
 
+    std::optional<std::vector<UsdtMark>> marks_;
     bool units_listed_ = false;
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;
@@ -267,11 +275,12 @@ class DwarfReader : private TypeSource {
     std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
 };
 
-class DwarfModule::Impl : public DwarfReader {};
+class DwarfModule::Impl final : public DwarfReader {};
 
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
 bool is_c_language(int language); // a DW_LANG_ code
+Location unavailable(std::string why);
 // The source file of a declaration, empty if unknown.
 const char* declaration_file(Dwarf_Die& die);
 

@@ -12,15 +12,16 @@
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
-namespace {
-
-constexpr size_t max_operations = 1024;
 
 Location unavailable(std::string why) {
     Location location;
     location.why = std::move(why);
     return location;
 }
+
+namespace {
+
+constexpr size_t max_operations = 1024;
 
 // Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
 bool is_readable(uint64_t reg) { return reg <= 16; }
@@ -614,131 +615,6 @@ std::optional<Address> DwarfReader::global_address(const Variable& variable) {
     if (length == 2 && ops[1].atom == DW_OP_plus_uconst)
         return address + ops[1].number; // a part of a merged global (clang)
     return length == 1 ? std::optional<Address>(address) : std::nullopt;
-}
-
-namespace {
-
-// Classes of the two eightbytes of a small result (System V ABI, section 3.2.3).
-struct Classes {
-    bool integer[2] = {false, false};
-    bool sse[2] = {false, false};
-    bool memory = false;
-};
-
-void classify(const Type* type, uint64_t offset, Classes& classes, int depth) {
-    type = strip(type);
-    if (!type || depth > 16 || offset >= 16) {
-        classes.memory = true;
-        return;
-    }
-    size_t eightbyte = offset / 8;
-    switch (type->kind) {
-    case Type::Integer:
-    case Type::Boolean:
-    case Type::Character:
-    case Type::Enum:
-    case Type::Pointer:
-    case Type::Reference:
-        if (type->size == 0 || offset % std::min<uint64_t>(type->size, 8) != 0)
-            classes.memory = true; // packed: an unaligned member
-        classes.integer[eightbyte] = true;
-        if (type->size > 8)
-            classes.integer[1] = true;
-        break;
-    case Type::Float:
-        if (type->size > 8)
-            classes.memory = true; // long double inside a record
-        classes.sse[eightbyte] = true;
-        break;
-    case Type::Array: {
-        uint64_t size = type->target ? type->target->size : 0;
-        for (uint64_t i = 0; size != 0 && i < type->count.value_or(0) && !classes.memory; i++)
-            classify(type->target, offset + i * size, classes, depth + 1);
-        break;
-    }
-    case Type::Struct:
-    case Type::Union:
-        complete(type);
-        for (const TypeMember& member : type->members) {
-            if (member.bit_size != 0) // bitfields never make a record unaligned
-                classes.integer[std::min<uint64_t>((offset + member.byte_offset + member.bit_offset / 8) / 8, 1)] =
-                    true;
-            else
-                classify(member.type, offset + member.byte_offset, classes, depth + 1);
-        }
-        break;
-    default:
-        classes.memory = true;
-        break;
-    }
-}
-
-Location in_register(int reg) {
-    Location location;
-    location.kind = Location::Register;
-    location.reg = reg;
-    return location;
-}
-
-const char* float_result = "is returned in a floating point register, which a probe cannot read";
-
-} // namespace
-
-Location DwarfReader::result_location(const FunctionInstance& function) {
-    constexpr int rax = 0, rdx = 1; // DWARF numbers
-    const Type* type = strip(result_type(function));
-    if (!function.has_debug_info)
-        return unavailable("the function has no debug information, so its result's type is unknown");
-    if (!type)
-        return unavailable("the function returns nothing");
-    if (type->kind == Type::Float)
-        return unavailable(float_result);
-    if (is_scalar(type) && type->size <= 8)
-        return in_register(rax);
-
-    Dwarf_Die die;
-    bool by_reference = false;
-    if (type_die(type, &die)) {
-        // C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
-        std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention);
-        by_reference = convention == DW_CC_pass_by_reference;
-        if (!convention)
-            for_each_child(die, [&](Dwarf_Die& child) {
-                const char* name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
-                by_reference = by_reference || (name && name[0] == '~' && !flag_attribute(child, DW_AT_artificial));
-                return true;
-            });
-    }
-    Classes classes;
-    if (type->size > 16 || type->size == 0 || by_reference)
-        classes.memory = true;
-    else
-        classify(type, 0, classes, 0);
-    if (classes.memory) {
-        // The caller passed the address of room for it; the function returns that address.
-        Location location;
-        location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, rax});
-        return location;
-    }
-    size_t count = type->size > 8 ? 2 : 1;
-    Location location;
-    location.kind = Location::Pieces;
-    int next = rax; // INTEGER eightbytes take rax, then rdx
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
-        if (classes.integer[i]) {
-            location.pieces.push_back({bytes, in_register(next)});
-            next = rdx;
-            any = true;
-        } else {
-            location.pieces.push_back({bytes, unavailable(float_result)});
-        }
-    }
-    if (!any)
-        return unavailable(float_result);
-    return count == 1 ? location.pieces[0].place : location;
 }
 
 } // namespace sonde

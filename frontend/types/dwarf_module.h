@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "frontend/types/location.h"
 #include "frontend/types/type.h"
+#include "frontend/types/usdt.h"
 
 namespace sonde {
 
@@ -136,6 +137,18 @@ class DwarfModule {
     // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
     // or Unavailable (floating point registers cannot be read).
     Location result_location(const FunctionInstance& function);
+
+    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
+    // that keeps to the ABI, as unoptimised C and C++ do.
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
+    bool keeps_to_abi(const FunctionInstance& function);
+    // The `push` that the function begins with, behind an `endbr64`: the kernel emulates it where other instructions
+    // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
+    std::optional<Address> cheap_entry(const FunctionInstance& function);
+
+    // Its static marks (USDT).
+    const std::vector<UsdtMark>& marks();
 
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;

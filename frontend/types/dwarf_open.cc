@@ -99,6 +99,12 @@ std::optional<uint64_t> DwarfReader::file_offset(Address address) const {
     return std::nullopt;
 }
 
+const std::vector<UsdtMark>& DwarfReader::marks() {
+    if (!marks_)
+        marks_ = read_usdt_marks(*main_);
+    return *marks_;
+}
+
 bool DwarfReader::has_debug_info() {
     if (!debug_searched_) {
         debug_searched_ = true;
@@ -214,6 +220,14 @@ std::vector<std::string> DwarfModule::global_names() { return impl_->global_name
 const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { return impl_->find_type(name, near); }
 std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
+Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
+    return impl_->argument_location(function, argument);
+}
+const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->marks(); }
+bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
+std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
+    return impl_->cheap_entry(function);
+}
 Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
 

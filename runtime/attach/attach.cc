@@ -32,7 +32,10 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi) {
     std::vector<UprobeTargets> all;
-    for (const plan::Probe& probe : plan.probes) {
+    // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
+    // the script has them.
+    for (auto at = plan.probes.rbegin(); at != plan.probes.rend(); ++at) {
+        const plan::Probe& probe = *at;
         if (probe.kind != plan::ProbeKind::Uprobe && probe.kind != plan::ProbeKind::Uretprobe)
             continue;
         // A function's entry is saved from before its return is watched.

@@ -1,7 +1,6 @@
 // libFuzzer's entry point over the parser: no text makes it crash, and what it accepts comes back from its own dump.
 //
-// To run it, build this file, base, frontend/{lex,ast,parse} with clang and -fsanitize=fuzzer,address,undefined. The
-// first byte chooses the options, so that the privileged forms and the arguments are reached too.
+// The first byte chooses the options, so that the privileged forms and the arguments are reached too.
 #include <cstdint>
 #include <string>
 

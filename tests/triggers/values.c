@@ -73,7 +73,12 @@ KEEP const char* greet(const char* whom, unsigned length)
     return buffer;
 }
 
-KEEP int8_t negative(void) { return -7; }
+KEEP int8_t negative(void)
+{
+    int8_t value = -7;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
 
 KEEP void nothing(int unused) { __asm__ volatile("" ::"r"(unused)); }
 

@@ -114,7 +114,11 @@ constexpr Refusal names[] = {
     {"probe begin { println(@entry(1)) }", "wrong-context t:1:23"},
     {"function f() { return $x }  probe begin { println(f()) }", "unsupported t:1:23"},
     {"probe begin { x = 1 println(x->y) }", "unsupported t:1:29"},
-    {"probe begin { println(\"a\" =~ \"b\") }", "unsupported t:1:27"},
+    {"probe begin { println(\"a\" =~ \"x(b\") }", "bad-regex t:1:32"},
+    {"probe begin { println(\"a\" !~ \"a{9,3}\") }", "bad-regex t:1:32"},
+    {"probe begin { println(\"a\" =~ \"a[ab]{12}$\") }", "bad-regex t:1:30"},
+    {"probe begin { println(1 =~ \"b\") }", "type-mismatch t:1:23"},
+    {"probe begin { x = 1; println(x =~ \"b\") }", "type-mismatch t:1:30 (t:1:15)"},
     {"probe begin { $x = 1 }", "needs-guru t:1:15"},
 };
 INSTANTIATE_TEST_SUITE_P(Names, Refused, testing::ValuesIn(names));

@@ -1,0 +1,65 @@
+// Regular expressions: trees to one table of deterministic automata. For base/regex_*.cc only.
+#pragma once
+
+#include <map>
+
+#include "base/regex.h"
+
+namespace sonde::regex {
+
+class Automata {
+  public:
+    explicit Automata(const Node& root);
+
+    struct Kind {
+        bool backward = false; // reads from the end to the begin
+        bool anywhere = false; // reads anything first
+        bool settled = false;  // what is accepted stays accepted, whatever follows
+    };
+    // The automaton of a tree, groups ignored. The cells are good once finish() has translated them.
+    Start add(const Node& node, Kind kind);
+    // Nothing that is added counts once this is true.
+    bool too_large() const { return too_large_; }
+    // Merges what cannot be told apart and fills the table.
+    bool finish(Program& program);
+    Cell translate(Cell raw) const { return translated_[raw]; }
+
+  private:
+    // A nondeterministic automaton's state.
+    struct Item {
+        enum Kind { Fork, Read, AtStart, AtStop, Accept } kind = Fork;
+        Bytes classes; // Read
+        uint32_t next = 0, other = 0;
+    };
+    // Of the table's unminimised form.
+    struct State {
+        std::vector<Cell> row;
+        bool inside = false, edge = false;
+    };
+
+    std::string text(const Node& node) const;
+    Bytes classes_of(const Bytes& bytes) const;
+    uint32_t item(Item item);
+    uint32_t build(const Node& node, uint32_t next, bool backward);
+    Start determinise(uint32_t start, bool settled);
+    Cell state_of(const std::vector<uint32_t>& items, bool at_start, bool settled);
+    void close(uint32_t from, bool at_start, bool at_stop);
+
+    std::array<uint8_t, 256> class_of_ = {};
+    uint32_t width_ = 1;
+    bool too_large_ = false;
+    size_t work_ = 0;
+    std::vector<State> states_;
+    std::vector<Cell> translated_;
+    std::map<std::string, Start> known_;
+
+    // While one automaton is made.
+    std::vector<Item> items_;
+    std::map<std::vector<uint32_t>, Cell> numbers_;
+    std::vector<std::vector<uint32_t>> pending_sets_;
+    std::vector<Cell> pending_;
+    std::vector<uint32_t> seen_, reached_, todo_;
+    uint32_t stamp_ = 0;
+};
+
+} // namespace sonde::regex

@@ -1,0 +1,12 @@
+// A compiled regular expression as the routines read it (codegen/rtlib/regex.h).
+#pragma once
+
+#include <string>
+
+#include "base/regex.h"
+
+namespace sonde {
+
+std::string regex_image(const regex::Program& program);
+
+} // namespace sonde

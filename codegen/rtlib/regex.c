@@ -1,0 +1,225 @@
+/* Regular expressions (base/regex.h says what the ops do). What changes while matching is in memory of a map: the
+ * verifier does not know it, and looks at one step instead of all. */
+#include "regex.h"
+#include "rt.h"
+
+enum { SEARCH, DONE, MARK, UNSET, AFTER, BEFORE, JUMP, IF_EMPTY, UNLESS, SPLIT, LAST };
+enum { NEXT_OP, READ_BACKWARD, READ_FORWARD };
+
+#define STATE 0x3fff
+#define INSIDE 0x4000
+#define EDGE 0x8000
+#define STEPS (1 << 22) /* bpf_loop's limit is twice that */
+
+u64 sonde_rt_copy(u8* slot, const u8* src);
+
+static inline u64 next_cell(const struct sonde_regex* regex, u64 cell, u8 c)
+{
+    u64 i = ((cell & STATE) * regex->width + regex->classes[c]) & regex->table_mask;
+    return ((const unsigned short*)((const u8*)regex + regex->table_at))[i];
+}
+
+struct test {
+    const u8* text;
+    const struct sonde_regex* regex;
+    volatile u64* cell;
+};
+static long test_step(u64 i, struct test* t)
+{
+    u64 cell = *t->cell;
+    u8 c = t->text[i & MASK];
+    if (c == 0 || (cell & INSIDE) || (cell & STATE) == 0)
+        return 1;
+    *t->cell = next_cell(t->regex, cell, c);
+    return 0;
+}
+/* 1 if the string has a match. scratch_slot is overwritten. */
+RT s64 sonde_rt_regex_test(const u8* slot, const struct sonde_regex* regex, u8* scratch_slot)
+{
+    struct test t = {slot, regex, (volatile u64*)scratch_slot};
+    *t.cell = regex->test;
+    LOOP(sonde_rt_max, test_step, &t);
+    return (*t.cell & (INSIDE | EDGE)) != 0;
+}
+
+struct match {
+    struct sonde_regex_state* s;
+    const struct sonde_regex* regex;
+};
+static inline u8* text_of(struct sonde_regex_state* s) { return (u8*)(s + 1); }
+static inline u8* marks_of(struct sonde_regex_state* s) { return (u8*)(s + 1) + 2 * sonde_rt_max; }
+static inline u32* register_of(struct sonde_regex_state* s, u64 i)
+{
+    return &s->registers[i & (SONDE_REGEX_REGISTERS - 1)];
+}
+static inline const struct sonde_regex_op* op_of(const struct match* m)
+{
+    const struct sonde_regex_op* ops = (const struct sonde_regex_op*)(m->regex + 1);
+    return &ops[m->s->op & m->regex->op_mask];
+}
+
+static inline void read_forward(struct sonde_regex_state* s, const struct sonde_regex_op* op, u64 start)
+{
+    s->doing = READ_FORWARD;
+    s->start = start;
+    s->at = start;
+    s->stop = *register_of(s, op->to);
+    s->best = SONDE_REGEX_NONE;
+    s->cell = start == 0 ? op->forward.edge : op->forward.inside;
+}
+
+static inline long begin_op(struct match* m)
+{
+    struct sonde_regex_state* s = m->s;
+    const struct sonde_regex_op* op = op_of(m);
+    u32 from = *register_of(s, op->from), to = *register_of(s, op->to);
+    u64 next = s->op + 1;
+    u32 out = op->out & (SONDE_REGEX_GROUPS - 1);
+    switch (op->code) {
+    case DONE:
+        s->matched = 1;
+        return 1;
+    case MARK:
+        s->begin[out] = from;
+        s->end[out] = to;
+        break;
+    case UNSET:
+        s->begin[out] = SONDE_REGEX_NONE;
+        break;
+    case AFTER:
+        *register_of(s, op->out) = from + op->target;
+        break;
+    case BEFORE:
+        *register_of(s, op->out) = to - op->target;
+        break;
+    case JUMP:
+        next = op->target;
+        break;
+    case IF_EMPTY:
+        if (from == to)
+            next = op->target;
+        break;
+    case UNLESS:
+        read_forward(s, op, from);
+        return 0;
+    default:
+        if (op->code == LAST && from == to) { /* the only one is empty, or there is none */
+            *register_of(s, op->out) = from;
+            read_forward(s, op, from);
+            return 0;
+        }
+        s->doing = READ_BACKWARD;
+        s->at = to;
+        s->stop = from;
+        s->best = SONDE_REGEX_NONE;
+        s->cell = to == s->length ? op->backward.edge : op->backward.inside;
+        return 0;
+    }
+    s->op = next;
+    return 0;
+}
+
+/* Marks the places from which what was read behind them is in the language. */
+static inline long step_backward(struct match* m)
+{
+    struct sonde_regex_state* s = m->s;
+    u64 at = s->at, cell = s->cell;
+    u64 accepts = cell & (at == 0 ? EDGE : INSIDE);
+    marks_of(s)[at & MASK] = accepts != 0;
+    if (accepts)
+        s->best = at;
+    if (at != s->stop && (cell & STATE) != 0) {
+        at--;
+        s->cell = next_cell(m->regex, cell, text_of(s)[at & MASK]);
+        s->at = at;
+        return 0;
+    }
+    s->low = at;
+    const struct sonde_regex_op* op = op_of(m);
+    u64 start = *register_of(s, op->from);
+    if (op->code == SEARCH) {
+        if (s->best == SONDE_REGEX_NONE)
+            return 1;
+        start = s->best;
+        s->registers[0] = (u32)start;
+    }
+    read_forward(s, op, start);
+    return 0;
+}
+
+static inline long step_forward(struct match* m)
+{
+    struct sonde_regex_state* s = m->s;
+    u64 at = s->at, cell = s->cell;
+    const struct sonde_regex_op* op = op_of(m);
+    u64 code = op->code;
+    if (code == LAST && s->start == s->stop)
+        code = UNLESS;
+    if (cell & (at == s->length ? EDGE : INSIDE)) {
+        int fits = 1;
+        if (code == UNLESS)
+            fits = at == s->stop;
+        else if (code != SEARCH)
+            fits = at >= s->low && marks_of(s)[at & MASK] && (code == SPLIT || at != s->start);
+        if (fits)
+            s->best = at;
+    }
+    if (at != s->stop && (cell & STATE) != 0) {
+        s->cell = next_cell(m->regex, cell, text_of(s)[at & MASK]);
+        s->at = at + 1;
+        return 0;
+    }
+    s->doing = NEXT_OP;
+    if (s->best == SONDE_REGEX_NONE) {
+        s->op = op->target;
+        return 0;
+    }
+    if (code == SEARCH) {
+        s->registers[1] = (u32)s->best;
+    } else if (code == SPLIT) {
+        *register_of(s, op->out) = (u32)s->best;
+    } else if (code == LAST) {
+        if (s->best != s->stop) {
+            read_forward(s, op, s->best);
+            return 0;
+        }
+        *register_of(s, op->out) = (u32)s->start;
+    }
+    s->op = s->op + 1;
+    return 0;
+}
+
+static long match_step(u64 i, struct match* m)
+{
+    (void)i;
+    if (m->s->doing == NEXT_OP)
+        return begin_op(m);
+    return m->s->doing == READ_BACKWARD ? step_backward(m) : step_forward(m);
+}
+
+/* 1 if src has a match; the state then says where. */
+RT s64 sonde_rt_regex_match(struct sonde_regex_state* s, const u8* src, const struct sonde_regex* regex)
+{
+    s->length = sonde_rt_copy(text_of(s), src);
+    s->matched = 0;
+    s->groups = regex->groups;
+    s->op = 0;
+    s->doing = NEXT_OP;
+    s->registers[0] = 0;
+    s->registers[1] = (u32)s->length;
+    for (int i = 0; i < SONDE_REGEX_GROUPS; i++)
+        s->begin[i] = SONDE_REGEX_NONE;
+    struct match m = {s, regex};
+    LOOP(STEPS, match_step, &m);
+    return (s64)s->matched;
+}
+
+/* What group n has matched; gives its length. */
+RT u64 sonde_rt_regex_group(u8* slot, struct sonde_regex_state* s, u64 n)
+{
+    slot[0] = 0;
+    u64 begin = s->begin[n & (SONDE_REGEX_GROUPS - 1)], end = s->end[n & (SONDE_REGEX_GROUPS - 1)];
+    if (begin >= end || end > MASK)
+        return 0;
+    return copy_bounded(slot, (u32)((end - begin) & MASK) + 1, text_of(s) + (begin & MASK));
+}

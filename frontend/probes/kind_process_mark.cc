@@ -1,0 +1,94 @@
+// process("P").mark("name") and process("P").provider("p").mark("name"): what <sys/sdt.h> put into a program.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+namespace {
+
+// A `-` in a mark's name is written `__` in C.
+bool name_matches(const std::string& pattern, const std::string& name) {
+    if (glob_match(pattern, name))
+        return true;
+    std::string dashed;
+    for (size_t i = 0; i < name.size(); i++)
+        if (name.compare(i, 2, "__") == 0)
+            dashed += '-', i++;
+        else
+            dashed += name[i];
+    return glob_match(pattern, dashed);
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_marks(Resolving& resolving) {
+    using ast::PointComponent;
+    size_t at = 1;
+    std::string provider = "*";
+    if (resolving.at(at)->name == "provider") {
+        if (!expect_argument(resolving, *resolving.at(at), PointComponent::String))
+            return {};
+        provider = resolving.at(at)->text;
+        at++;
+        if (!resolving.at(at) || resolving.at(at)->name != "mark") {
+            report_component(resolving, at, {"mark"});
+            return {};
+        }
+    }
+    const PointComponent& component = *resolving.at(at);
+    if (!expect_argument(resolving, component, PointComponent::String) || !expect_end(resolving, at + 1))
+        return {};
+    std::vector<ResolvedPoint> points;
+    std::vector<std::string> names;
+    std::vector<DwarfModule*> modules = open_process_targets(resolving);
+    for (DwarfModule* module : modules) {
+        for (const UsdtMark& mark : module->marks()) {
+            names.push_back(mark.name);
+            std::optional<uint64_t> offset = module->file_offset(mark.address);
+            if (!offset || !glob_match(provider, mark.provider) || !name_matches(component.text, mark.name))
+                continue;
+            ResolvedPoint resolved;
+            resolved.kind = plan::ProbeKind::Uprobe;
+            resolved.in_kernel = true;
+            resolved.module = module;
+            resolved.mark = &mark;
+            resolved.address = resolved.entry_address = mark.address;
+            if (std::optional<Statement> around = module->statement_at(mark.address)) {
+                resolved.function = around->function;
+                resolved.point.function = around->function.name;
+            }
+            resolved.point.path = module->path();
+            resolved.point.build_id = module->build_id();
+            resolved.point.offset = *offset;
+            resolved.point.ref_ctr_offset = mark.semaphore_offset.value_or(0);
+            resolved.point.pp = fmt::format("process({}).provider({}).mark({})", quoted(module->path()),
+                                            quoted(mark.provider), quoted(mark.name));
+            points.push_back(std::move(resolved));
+        }
+    }
+    if (points.empty() && !modules.empty()) {
+        std::string where =
+            modules.size() == 1 ? fmt::format("`{}`", modules[0]->path()) : fmt::format("{} programs", modules.size());
+        DiagBuilder report = resolving.diags.report(
+            DiagId::NoMatch, component.arg_range,
+            names.empty() ? fmt::format("{} has no marks", where)
+                          : fmt::format("no mark `{}`{} in {}", component.text,
+                                        provider == "*" ? "" : fmt::format(" of a provider `{}`", provider), where));
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        if (std::string nearest = nearest_name(component.text, names); !nearest.empty())
+            report.suggest(nearest);
+        else if (!names.empty())
+            report.help(fmt::format(
+                "marks there: {}",
+                fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min<size_t>(names.size(), 20)),
+                          " ")));
+    }
+    return points;
+}
+
+} // namespace sonde

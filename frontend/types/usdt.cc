@@ -1,0 +1,262 @@
+#include "frontend/types/usdt.h"
+
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+namespace {
+
+struct RegisterName {
+    int dwarf;
+    uint32_t size;
+    uint32_t shift; // ah, bh ...: the second byte
+};
+
+std::optional<RegisterName> find_register(std::string_view name) {
+    static const std::map<std::string, RegisterName, std::less<>> names = [] {
+        std::map<std::string, RegisterName, std::less<>> out;
+        const char* const legacy[][4] = {{"rax", "eax", "ax", "al"},  {"rdx", "edx", "dx", "dl"},
+                                         {"rcx", "ecx", "cx", "cl"},  {"rbx", "ebx", "bx", "bl"},
+                                         {"rsi", "esi", "si", "sil"}, {"rdi", "edi", "di", "dil"},
+                                         {"rbp", "ebp", "bp", "bpl"}, {"rsp", "esp", "sp", "spl"}};
+        for (int i = 0; i < 8; i++)
+            for (int size = 0; size < 4; size++)
+                out[legacy[i][size]] = {i, 8u >> size, 0};
+        const char* const high[] = {"ah", "dh", "ch", "bh"};
+        for (int i = 0; i < 4; i++)
+            out[high[i]] = {i, 1, 8};
+        for (int i = 8; i < 16; i++) {
+            const char* const suffixes[] = {"", "d", "w", "b"};
+            for (int size = 0; size < 4; size++)
+                out[fmt::format("r{}{}", i, suffixes[size])] = {i, 8u >> size, 0};
+        }
+        out["rip"] = {16, 8, 0};
+        return out;
+    }();
+    auto found = names.find(name);
+    return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+// A number at the text's begin, which it takes away.
+std::optional<int64_t> take_number(std::string_view& text) {
+    std::string_view rest = text;
+    bool negative = !rest.empty() && rest[0] == '-';
+    if (negative || (!rest.empty() && rest[0] == '+'))
+        rest.remove_prefix(1);
+    int base = 10;
+    if (rest.starts_with("0x") || rest.starts_with("0X")) {
+        base = 16;
+        rest.remove_prefix(2);
+    }
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
+    if (error != std::errc())
+        return std::nullopt;
+    text = rest.substr(static_cast<size_t>(end - rest.data()));
+    return static_cast<int64_t>(negative ? 0 - value : value);
+}
+
+void push(Location& location, LocationOp::Code code, int64_t operand = 0) { location.ops.push_back({code, operand}); }
+
+Location in_register(const RegisterName& reg) {
+    Location out;
+    if (reg.shift == 0) {
+        out.kind = Location::Register;
+        out.reg = reg.dwarf;
+        return out;
+    }
+    out.kind = Location::Value;
+    push(out, LocationOp::Register, reg.dwarf);
+    push(out, LocationOp::Constant, reg.shift);
+    push(out, LocationOp::Shr);
+    return out;
+}
+
+// disp(%base,%index,scale), each part optional; disp a number, a symbol, or a symbol and a number.
+Location in_memory(std::string_view text, uint64_t address,
+                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol) {
+    Location bad = unavailable(fmt::format("is at `{}`, which means nothing here", text));
+    size_t open = text.find('(');
+    std::string_view displacement = text.substr(0, std::min(open, text.size()));
+    Location out;
+    out.kind = Location::Memory;
+    int64_t constant = 0;
+    bool linked = false; // the displacement is an address of the file
+    if (!displacement.empty()) {
+        if (std::optional<int64_t> number = take_number(displacement)) {
+            constant = *number;
+        }
+        if (!displacement.empty()) {
+            size_t end = displacement.find_first_of("+-");
+            std::string_view name = displacement.substr(0, std::min(end, displacement.size()));
+            std::optional<uint64_t> value = symbol(name);
+            if (!value)
+                return unavailable(fmt::format("is at the symbol `{}`, which the file has no longer", name));
+            constant += static_cast<int64_t>(*value);
+            linked = true;
+            displacement.remove_prefix(name.size());
+            if (!displacement.empty()) {
+                std::optional<int64_t> more = take_number(displacement);
+                if (!more || !displacement.empty())
+                    return bad;
+                constant += *more;
+            }
+        }
+    }
+    if (linked) { // from where the mark itself is
+        push(out, LocationOp::Register, 16);
+        constant -= static_cast<int64_t>(address);
+    }
+    push(out, LocationOp::Constant, constant);
+    if (linked)
+        push(out, LocationOp::Add);
+    if (open == std::string_view::npos)
+        return out;
+    if (text.back() != ')')
+        return bad;
+    std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+    for (int part = 0; !inside.empty() || part == 0; part++) {
+        size_t comma = std::min(inside.find(','), inside.size());
+        std::string_view piece = inside.substr(0, comma);
+        inside.remove_prefix(std::min(comma + 1, inside.size()));
+        if (part == 2) {
+            std::optional<int64_t> scale = take_number(piece);
+            if (!scale || !piece.empty() || out.ops.size() < 2)
+                return bad;
+            // The index is the last but the addition.
+            out.ops.pop_back();
+            push(out, LocationOp::Constant, *scale);
+            push(out, LocationOp::Mul);
+            push(out, LocationOp::Add);
+            continue;
+        }
+        if (piece.empty())
+            continue;
+        std::optional<RegisterName> reg = piece[0] == '%' ? find_register(piece.substr(1)) : std::nullopt;
+        if (!reg || reg->size != 8 || part > 2)
+            return bad;
+        if (reg->dwarf == 16) {
+            // A number behind rip counts from the next instruction; the assembler turns symbols into these, but the
+            // note keeps the symbol.
+            if (!linked)
+                push(out, LocationOp::Register, 16), push(out, LocationOp::Add);
+            continue;
+        }
+        push(out, LocationOp::Register, reg->dwarf);
+        push(out, LocationOp::Add);
+    }
+    return out;
+}
+
+} // namespace
+
+UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
+                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol) {
+    UsdtArgument out;
+    std::string_view rest = text;
+    std::optional<int64_t> size = take_number(rest);
+    if (size) {
+        out.is_signed = *size < 0;
+        out.size = static_cast<uint32_t>(*size < 0 ? 0 - static_cast<uint64_t>(*size) : static_cast<uint64_t>(*size));
+        if (rest.starts_with("f")) {
+            out.is_float = true;
+            rest.remove_prefix(1);
+        }
+    }
+    if (!size || !rest.starts_with("@") || (out.size != 1 && out.size != 2 && out.size != 4 && out.size != 8)) {
+        out.size = 8;
+        out.location = unavailable(fmt::format("`{}` in the mark's note means nothing here", text));
+        return out;
+    }
+    rest.remove_prefix(1);
+    if (rest.starts_with("$")) {
+        rest.remove_prefix(1);
+        std::optional<int64_t> value = take_number(rest);
+        if (value && rest.empty()) {
+            out.location.kind = Location::Value;
+            push(out.location, LocationOp::Constant, *value);
+            return out;
+        }
+    } else if (rest.starts_with("%")) {
+        if (std::optional<RegisterName> reg = find_register(rest.substr(1))) {
+            out.location = in_register(*reg);
+            return out;
+        }
+        out.location = unavailable(fmt::format("is in the register {}, which a probe cannot read", rest.substr(1)));
+        return out;
+    } else if (!rest.empty()) {
+        out.location = in_memory(rest, address, symbol);
+        return out;
+    }
+    out.location = unavailable(fmt::format("`{}` in the mark's note means nothing here", text));
+    return out;
+}
+
+std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
+    std::vector<UsdtMark> marks;
+    const ElfSection* base_section = file.find_section(".stapsdt.base");
+    std::map<std::string, uint64_t, std::less<>> symbols;
+    bool symbols_read = false;
+    auto symbol = [&](std::string_view name) -> std::optional<uint64_t> {
+        if (!symbols_read)
+            file.for_each_symbol([&](const ElfSymbol& one) {
+                if (one.section != 0)
+                    symbols.emplace(one.name, one.address);
+                return true;
+            });
+        symbols_read = true;
+        auto found = symbols.find(name);
+        return found == symbols.end() ? std::nullopt : std::optional(found->second);
+    };
+    std::string_view notes = file.section_data(".note.stapsdt");
+    auto padded = [](uint32_t size) { return (static_cast<size_t>(size) + 3) & ~size_t{3}; };
+    while (notes.size() >= 12) {
+        uint32_t head[3]; // sizes of the owner's name and of the description, type
+        std::memcpy(head, notes.data(), sizeof head);
+        notes.remove_prefix(sizeof head);
+        if (padded(head[0]) > notes.size() || padded(head[1]) > notes.size() - padded(head[0]))
+            break;
+        std::string_view owner = notes.substr(0, head[0]);
+        std::string_view text = notes.substr(padded(head[0]), head[1]);
+        notes.remove_prefix(padded(head[0]) + padded(head[1]));
+        uint64_t words[3]; // the mark's address, that of .stapsdt.base when it was assembled, the semaphore's
+        if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < sizeof words)
+            continue;
+        std::memcpy(words, text.data(), sizeof words);
+        text.remove_prefix(sizeof words);
+        std::string_view strings[3];
+        bool complete = true;
+        for (std::string_view& one : strings) {
+            size_t end = text.find('\0');
+            complete = complete && end != std::string_view::npos;
+            one = text.substr(0, std::min(end, text.size()));
+            text.remove_prefix(std::min(one.size() + 1, text.size()));
+        }
+        if (!complete || strings[0].empty() || strings[1].empty())
+            continue;
+        // prelink moves sections without telling notes.
+        uint64_t moved = base_section ? base_section->address - words[1] : 0;
+        UsdtMark mark;
+        mark.provider = strings[0];
+        mark.name = strings[1];
+        mark.address = words[0] + moved;
+        if (words[2])
+            mark.semaphore_offset = file.file_offset(words[2] + moved);
+        std::string_view arguments = strings[2];
+        while (!arguments.empty()) {
+            size_t end = std::min(arguments.find(' '), arguments.size());
+            if (end > 0)
+                mark.arguments.push_back(parse_usdt_argument(arguments.substr(0, end), mark.address, symbol));
+            arguments.remove_prefix(std::min(end + 1, arguments.size()));
+        }
+        marks.push_back(std::move(mark));
+    }
+    return marks;
+}
+
+} // namespace sonde

@@ -1,0 +1,248 @@
+#include "runtime/kernel_btf.h"
+
+#include <bpf/btf.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace sonde {
+namespace {
+
+constexpr int most_nested = 16;
+
+struct FreeBtf {
+    void operator()(btf* types) const { btf__free(types); }
+};
+
+// The types of a BTF file, found by number or, struct by struct, by name. Every offset is checked: the file is big and
+// not ours.
+class TypeFile {
+  public:
+    explicit TypeFile(std::string_view bytes) {
+        btf_header header;
+        if (bytes.size() < sizeof header)
+            return;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        auto part = [&](uint64_t offset, uint64_t size) {
+            uint64_t begin = header.hdr_len + offset;
+            return begin + size <= bytes.size() ? bytes.substr(begin, size) : std::string_view();
+        };
+        if (header.magic != BTF_MAGIC || header.version != BTF_VERSION || (header.hdr_len + header.type_off) % 4 != 0)
+            return;
+        types_ = part(header.type_off, header.type_len);
+        names_ = part(header.str_off, header.str_len);
+        places_.push_back(0); // void
+        for (size_t place = 0; place + sizeof(btf_type) <= types_.size();) {
+            auto* type = reinterpret_cast<const btf_type*>(types_.data() + place);
+            size_t size = sizeof *type + behind(*type);
+            // A kind that this does not know may be longer than its head.
+            if (size > types_.size() - place || BTF_INFO_KIND(type->info) > BTF_KIND_ENUM64)
+                return;
+            places_.push_back(place);
+            place += size;
+        }
+        complete_ = !types_.empty() && !names_.empty() && names_.back() == '\0';
+    }
+
+    bool complete() const { return complete_; }
+
+    std::string_view name(uint32_t offset) const {
+        return offset < names_.size() ? std::string_view(names_.data() + offset) : std::string_view();
+    }
+
+    // A type without the typedefs and qualifiers around it; null for void.
+    const btf_type* resolve(uint32_t id) const {
+        for (int depth = 0; depth < most_nested; depth++) {
+            const btf_type* type = at(id);
+            if (!type || !(btf_is_mod(type) || btf_is_typedef(type)))
+                return type;
+            id = type->type;
+        }
+        return nullptr;
+    }
+
+    const btf_type* find_struct(const std::string& wanted) const {
+        // Each name is in the file once.
+        size_t offset = names_.find('\0' + wanted + '\0');
+        if (offset == std::string_view::npos)
+            return nullptr;
+        for (size_t id = 1; id < places_.size(); id++) {
+            const btf_type* type = at(static_cast<uint32_t>(id));
+            if (BTF_INFO_KIND(type->info) == BTF_KIND_STRUCT && type->name_off == offset + 1)
+                return type;
+        }
+        return nullptr;
+    }
+
+  private:
+    const btf_type* at(uint32_t id) const {
+        return id != 0 && id < places_.size() ? reinterpret_cast<const btf_type*>(types_.data() + places_[id])
+                                              : nullptr;
+    }
+
+    // How many bytes follow a type's head.
+    static size_t behind(const btf_type& type) {
+        size_t count = BTF_INFO_VLEN(type.info);
+        switch (BTF_INFO_KIND(type.info)) {
+        case BTF_KIND_INT:
+        case BTF_KIND_VAR:
+        case BTF_KIND_DECL_TAG:
+            return sizeof(uint32_t);
+        case BTF_KIND_ARRAY:
+            return sizeof(struct btf_array);
+        case BTF_KIND_STRUCT:
+        case BTF_KIND_UNION:
+            return count * sizeof(struct btf_member);
+        case BTF_KIND_ENUM:
+            return count * sizeof(struct btf_enum);
+        case BTF_KIND_FUNC_PROTO:
+            return count * sizeof(struct btf_param);
+        case BTF_KIND_DATASEC:
+            return count * sizeof(struct btf_var_secinfo);
+        case BTF_KIND_ENUM64:
+            return count * 3 * sizeof(uint32_t);
+        default:
+            return 0;
+        }
+    }
+
+    std::string_view types_, names_;
+    std::vector<size_t> places_; // by number
+    bool complete_ = false;
+};
+
+struct Member {
+    uint32_t type = 0, bit_offset = 0;
+};
+
+// Looks into members without a name too.
+std::optional<Member> find_member(const TypeFile& file, const btf_type* in, std::string_view wanted, int depth = 0) {
+    if (depth == most_nested)
+        return std::nullopt;
+    const btf_member* members = btf_members(in);
+    for (uint32_t i = 0; i < BTF_INFO_VLEN(in->info); i++) {
+        uint32_t offset = btf_member_bit_offset(in, i);
+        std::string_view name = file.name(members[i].name_off);
+        if (name == wanted)
+            return btf_member_bitfield_size(in, i) ? std::nullopt : std::optional<Member>({members[i].type, offset});
+        const btf_type* type = name.empty() ? file.resolve(members[i].type) : nullptr;
+        if (type && btf_is_composite(type))
+            if (std::optional<Member> found = find_member(file, type, wanted, depth + 1))
+                return Member{found->type, found->bit_offset + offset};
+    }
+    return std::nullopt;
+}
+
+class Copier {
+  public:
+    Copier(const btf* local, const TypeFile& kernel, btf* out) : local_(local), kernel_(kernel), out_(out) {}
+
+    // Copies the members of the kernel's `theirs` that the local `ours` names. Gives the new type's number, or less
+    // than 1.
+    int copy_struct(const btf_type* ours, const btf_type* theirs, const char* name, int depth = 0) {
+        struct Field {
+            const char* name;
+            int type;
+            uint32_t bit_offset;
+        };
+        std::vector<Field> fields;
+        for (uint32_t i = 0; i < BTF_INFO_VLEN(ours->info); i++) {
+            const btf_member& member = btf_members(ours)[i];
+            const char* field = btf__name_by_offset(local_, member.name_off);
+            std::optional<Member> found = find_member(kernel_, theirs, field);
+            if (!found)
+                return -1;
+            int type = copy_field(member.type, kernel_.resolve(found->type), depth);
+            if (type < 1)
+                return -1;
+            fields.push_back({field, type, found->bit_offset});
+        }
+        // A struct's members follow it at once, so that theirs are there already.
+        int id = btf__add_struct(out_, name, theirs->size);
+        for (const Field& field : fields)
+            if (id < 1 || btf__add_field(out_, field.name, field.type, field.bit_offset, 0) != 0)
+                return -1;
+        return id;
+    }
+
+  private:
+    int copy_field(uint32_t our_type, const btf_type* theirs, int depth) {
+        if (!theirs || depth == most_nested)
+            return -1;
+        int resolved = btf__resolve_type(local_, our_type);
+        const btf_type* ours = resolved > 0 ? btf__type_by_id(local_, static_cast<uint32_t>(resolved)) : nullptr;
+        switch (BTF_INFO_KIND(theirs->info)) {
+        case BTF_KIND_INT:
+            return btf__add_int(out_, std::string(kernel_.name(theirs->name_off)).c_str(), theirs->size,
+                                btf_int_encoding(theirs));
+        case BTF_KIND_PTR:
+            return btf__add_ptr(out_, 0);
+        case BTF_KIND_STRUCT:
+            return ours && BTF_INFO_KIND(ours->info) == BTF_KIND_STRUCT ? copy_struct(ours, theirs, nullptr, depth + 1)
+                                                                        : -1;
+        default:
+            return -1;
+        }
+    }
+
+    const btf* local_;
+    const TypeFile& kernel_;
+    btf* out_;
+};
+
+} // namespace
+
+std::optional<std::string> needed_types(const btf* local, std::string_view kernel) {
+    TypeFile file(kernel);
+    std::unique_ptr<btf, FreeBtf> out(btf__new_empty());
+    if (!file.complete() || !out)
+        return std::nullopt;
+    Copier copier(local, file, out.get());
+    for (uint32_t id = 1; id < btf__type_cnt(local); id++) {
+        const btf_type* ours = btf__type_by_id(local, id);
+        const char* name = btf__name_by_offset(local, ours->name_off);
+        if (BTF_INFO_KIND(ours->info) != BTF_KIND_STRUCT || !*name)
+            continue;
+        // The handlers' own structs are not the kernel's; one that only looks so makes libbpf read everything.
+        if (const btf_type* theirs = file.find_struct(name))
+            if (copier.copy_struct(ours, theirs, name) < 1)
+                return std::nullopt;
+    }
+    uint32_t size = 0;
+    const void* data = btf__raw_data(out.get(), &size);
+    if (!data)
+        return std::nullopt;
+    return std::string(static_cast<const char*>(data), size);
+}
+
+std::optional<Fd> needed_kernel_types(const btf* local) {
+    // What handlers read in the kernel, they reach from a task.
+    if (!local || btf__find_by_name_kind(local, "task_struct", BTF_KIND_STRUCT) < 1)
+        return std::nullopt;
+    Result<Fd> file = open_file("/sys/kernel/btf/vmlinux", O_RDONLY);
+    struct stat info;
+    if (!file || fstat(file->get(), &info) != 0 || info.st_size <= 0)
+        return std::nullopt;
+    // Linux 6.16 can map it, which is faster than reading it page by page.
+    auto size = static_cast<size_t>(info.st_size);
+    std::optional<std::string> types;
+    if (void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0); memory != MAP_FAILED) {
+        types = needed_types(local, {static_cast<const char*>(memory), size});
+        munmap(memory, size);
+    } else if (Result<std::string> bytes = read_all(file->get(), "the kernel's types"); bytes.ok()) {
+        types = needed_types(local, *bytes);
+    }
+    if (!types)
+        return std::nullopt;
+    Fd out(memfd_create("kernel-types", MFD_CLOEXEC));
+    if (!out || !write_all(out.get(), *types, "the kernel's types"))
+        return std::nullopt;
+    return out;
+}
+
+} // namespace sonde

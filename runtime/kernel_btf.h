@@ -1,0 +1,25 @@
+// The few kernel types that an object reads, as a type file of their own.
+//
+// Left alone, libbpf reads and indexes all types of the kernel (5 MB and more) to relocate an access to one field. That
+// is most of the time until a probe is armed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+struct btf;
+
+namespace sonde {
+
+// A file in memory with those structs of `local` that the kernel has too, each with its members at the kernel's places.
+// Nothing if the kernel's types cannot be read or are laid out in a way that this does not know: libbpf shall read
+// them.
+std::optional<Fd> needed_kernel_types(const btf* local);
+
+// The same as bytes, `kernel` being the contents of a BTF file.
+std::optional<std::string> needed_types(const btf* local, std::string_view kernel);
+
+} // namespace sonde

@@ -1,0 +1,78 @@
+/* Runs a program with an empty BPF program at a place in it: what any tracer pays there at least.
+ *
+ *   floor multi|perf_event PROGRAM OFFSET ARGUMENT
+ *
+ * multi is a uprobe_multi link (Linux 6.6), perf_event the older mechanism. */
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int must(long result, const char* what) {
+    if (result < 0) {
+        perror(what);
+        exit(1);
+    }
+    return (int)result;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 5)
+        return 2;
+    int multi = strcmp(argv[1], "multi") == 0;
+    const char* program = argv[2];
+    uint64_t offset = strtoull(argv[3], NULL, 0);
+
+    struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.prog_type = BPF_PROG_TYPE_KPROBE;
+    attr.insns = (uintptr_t)empty;
+    attr.insn_cnt = 2;
+    attr.license = (uintptr_t)"GPL";
+    attr.expected_attach_type = multi ? 48 /* BPF_TRACE_UPROBE_MULTI */ : 0;
+    int loaded = must(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr), "BPF_PROG_LOAD");
+
+    if (multi) {
+        /* union bpf_attr's link_create.uprobe_multi, which older headers do not have. */
+        struct {
+            uint32_t program, target, type, flags;
+            uint64_t path, offsets, counters, cookies;
+            uint32_t count, multi_flags, pid, padding;
+        } link = {.program = (uint32_t)loaded,
+                  .type = 48,
+                  .path = (uintptr_t)program,
+                  .offsets = (uintptr_t)&offset,
+                  .count = 1};
+        must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
+    } else {
+        int type = 0;
+        FILE* file = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+        if (!file || fscanf(file, "%d", &type) != 1)
+            must(-1, "the type of uprobe events");
+        struct perf_event_attr event;
+        memset(&event, 0, sizeof event);
+        event.size = sizeof event;
+        event.type = (uint32_t)type;
+        event.config1 = (uintptr_t)program;
+        event.config2 = offset;
+        int fd = must(syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC), "perf_event_open");
+        must(ioctl(fd, PERF_EVENT_IOC_SET_BPF, loaded), "PERF_EVENT_IOC_SET_BPF");
+        must(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE");
+    }
+
+    pid_t child = must(fork(), "fork");
+    if (child == 0) {
+        execl(program, program, argv[4], (char*)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    must(waitpid(child, &status, 0), "waitpid");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

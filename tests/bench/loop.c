@@ -1,0 +1,33 @@
+/* What the bench traces: add(), called as often as the argument says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* With -O2 it begins with `push %rbx`, which the kernel emulates; with STEPPED with an addition, which it single-steps.
+ */
+__attribute__((noinline, noclone)) long add(long a, long b) {
+#ifndef STEPPED
+    __asm__ volatile("" ::: "rbx");
+#endif
+    return a + b;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+int main(int argc, char** argv) {
+    double start = now();
+    long calls = argc > 1 ? atol(argv[1]) : 0, sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += add(i, 1);
+    double begin = now();
+    for (long i = 0; i < calls; i++)
+        sum += add(i, 1);
+    double end = now();
+    /* When main began on the clock that Python calls monotonic, and the time of one call. */
+    fprintf(stderr, "started %.0f\nns %.1f\n", start, calls ? (end - begin) / calls : 0);
+    return sum == 0;
+}
