@@ -1,6 +1,8 @@
 // Primitives: one emitter a family, chosen by name through intrinsics.def.
+#include <bit>
 #include <cstddef>
 #include <map>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -47,6 +49,12 @@ llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
     return t_.number(0);
 }
 
+llvm::Value* Lowering::emit_system(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    emit(plan::System, 0, {}, {{lower(*expr.args[0])}});
+    return t_.number(0);
+}
+
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
     emit(plan::Warn, 0, {}, {{lower(*expr.args[0])}});
@@ -57,18 +65,28 @@ llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_task(const hir::Intrinsic& expr) { return t_.task_number(env_, expr.name); }
 
+llvm::Value* Lowering::emit_random(const hir::Intrinsic&) { return t_.task_number(env_, "random"); }
+
 llvm::Value* Lowering::emit_execname(const hir::Intrinsic&) {
     llvm::Value* slot = new_slot();
     t_.execname(env_, slot);
     return slot;
 }
 
-llvm::Value* Lowering::emit_target(const hir::Intrinsic&) {
-    return b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, target)));
+llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
+    if (expr.name == "tz_name")
+        return t_.offset(env_.data, offsetof(plan::SessionWords, zone));
+    size_t at = expr.name == "target"      ? offsetof(plan::SessionWords, target)
+                : expr.name == "HZ"        ? offsetof(plan::SessionWords, hz)
+                : expr.name == "tz_gmtoff" ? offsetof(plan::SessionWords, seconds_west)
+                                           : offsetof(plan::SessionWords, uid);
+    return b_.CreateLoad(t_.i64(), t_.offset(env_.data, at));
 }
 
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
-    uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : 2;
+    uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2;
+    if (handler_ && which == 3)
+        return t_.literal(probe_type(handler_->kind));
     if (handler_ && handler_->points.size() == 1) {
         const plan::Point& point = handler_->points[0];
         return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);
@@ -125,11 +143,15 @@ llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(
 
 llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
-    t_.routine("sonde_rt_ctime", t_.i64(), {slot, lower(*expr.args[0])});
+    llvm::Value* seconds = lower(*expr.args[0]);
+    llvm::Value* length = t_.routine("sonde_rt_ctime", t_.i64(), {slot, seconds});
+    raise_if(b_.CreateICmpEQ(length, t_.number(0)), "no date for the time %#x", expr.range, seconds);
     return slot;
 }
 
 // ---- strings ------------------------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_max_string(const hir::Intrinsic&) { return t_.number(static_cast<int64_t>(max())); }
 
 llvm::Value* Lowering::emit_strlen(const hir::Intrinsic& expr) {
     Mark mark(*this);
@@ -185,6 +207,37 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     // The text being taken apart lives as long as this handler's run.
     t_.routine("sonde_rt_tokenize", t_.i64(), {result, t_.offset(env_.tokens, 8), env_.tokens, input, delimiters});
     return result;
+}
+
+// The first argument is a literal, names separated by `|`: the one at an index ("" if there is none), and the index of
+// a name (-1).
+llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
+    constexpr size_t cell = 32, most = 256;
+    std::string table;
+    size_t count = 0;
+    if (expr.args[0]->kind == hir::ExprKind::ConstString) {
+        std::istringstream names(hir::as<hir::ConstString>(*expr.args[0]).value);
+        for (std::string name; std::getline(names, name, '|'); count++) {
+            name.resize(cell);
+            table += name;
+        }
+    }
+    if (count == 0 || count >= most) {
+        fail(expr.range, fmt::format("`{}` needs up to {} names as a literal", expr.name, most - 1));
+        return expr.type == hir::ValueType::String ? t_.literal("") : t_.number(0);
+    }
+    table.resize(std::bit_ceil(count) * cell);
+    Mark mark(*this);
+    if (expr.type != hir::ValueType::String) {
+        llvm::Value* name = lower_slot(*expr.args[1]);
+        return t_.routine("sonde_rt_find_cell", t_.i64(),
+                          {t_.literal(table), t_.number(static_cast<int64_t>(count)), name});
+    }
+    llvm::Value* index = lower(*expr.args[1]);
+    llvm::Value* inside = b_.CreateICmpULT(index, t_.number(static_cast<int64_t>(count)));
+    index = b_.CreateAnd(index, t_.number(static_cast<int64_t>(std::bit_ceil(count) - 1)));
+    llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), t_.literal(table), b_.CreateMul(index, t_.number(cell)));
+    return b_.CreateSelect(inside, at, t_.literal(""));
 }
 
 // ---- user memory --------------------------------------------------------------------------------------------------

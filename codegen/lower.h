@@ -123,13 +123,17 @@ class Lowering {
     llvm::Value* emit_warn(const hir::Intrinsic& expr);
     llvm::Value* emit_task(const hir::Intrinsic& expr);
     llvm::Value* emit_execname(const hir::Intrinsic& expr);
-    llvm::Value* emit_target(const hir::Intrinsic& expr);
+    llvm::Value* emit_session_word(const hir::Intrinsic& expr);
+    llvm::Value* emit_random(const hir::Intrinsic& expr);
+    llvm::Value* emit_system(const hir::Intrinsic& expr);
+    llvm::Value* emit_names(const hir::Intrinsic& expr);
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
     llvm::Value* emit_clock(const hir::Intrinsic& expr);
     llvm::Value* emit_ctime(const hir::Intrinsic& expr);
+    llvm::Value* emit_max_string(const hir::Intrinsic& expr);
     llvm::Value* emit_strlen(const hir::Intrinsic& expr);
     llvm::Value* emit_substr(const hir::Intrinsic& expr);
     llvm::Value* emit_routine(const hir::Intrinsic& expr);

@@ -30,9 +30,9 @@ llvm::Value* Lowering::lower_slot(const hir::Expr& expr) {
     bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::EntryRead ||
                    expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
                    expr.kind == ExprKind::Call || expr.kind == ExprKind::Intrinsic;
-    // pp() and its relatives are constants of the module, cells of a table where a handler has several points.
+    // Constants of the module, cells of tables, and a text of the data area.
     if (expr.kind == ExprKind::Intrinsic)
-        for (const char* name : {"pp", "pn", "probefunc", "ppfunc"})
+        for (const char* name : {"pp", "pn", "probefunc", "ppfunc", "probe_type", "tz_name", "__name"})
             is_slot = is_slot && hir::as<hir::Intrinsic>(expr).name != name;
     llvm::Value* value = lower(expr);
     if (is_slot)

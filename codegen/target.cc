@@ -148,10 +148,15 @@ llvm::Value* Target::site_message(llvm::Value* site) {
     return ir_.CreateGEP(ir_.getInt8Ty(), table, ir_.CreateMul(safe, number(site_text_bytes)));
 }
 
+const char* probe_type(plan::ProbeKind kind) {
+    static const char* const names[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
+    return names[static_cast<size_t>(kind)];
+}
+
 llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_row_texts");
     llvm::Value* safe = ir_.CreateAnd(ir_.CreateZExt(row, i64()), number(0xfffff));
-    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(3 * row_text_bytes)), number(which * row_text_bytes));
+    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(4 * row_text_bytes)), number(which * row_text_bytes));
     return ir_.CreateGEP(ir_.getInt8Ty(), table, at);
 }
 
@@ -193,7 +198,11 @@ void Target::define_constants() {
             texts.push_back(row.pp);
             texts.push_back(row.pn);
             texts.push_back(row.function);
+            texts.push_back("");
         }
+        for (const plan::Probe& probe : state_.plan.probes)
+            for (const plan::Point& point : probe.points)
+                texts[4 * point.row + 3] = probe_type(probe.kind);
         define("sonde_row_texts", cells(texts, row_text_bytes));
     }
     define("sonde_rt_max", ir_.getInt32(static_cast<uint32_t>(max)));

@@ -45,6 +45,9 @@ struct Needs {
     bool matches = false; // matched() and its relatives
 };
 
+// What probe_type() gives.
+const char* probe_type(plan::ProbeKind kind);
+
 // The unit of plan-building that both targets share.
 struct PlanState {
     const hir::Program& program;
@@ -166,7 +169,7 @@ class Target {
     // Read-only zeros, at least `size` of them.
     llvm::Value* zeros(uint64_t size);
     // A pointer to the message of an error at `site` (constant table; without the argument), and to the text that pp()
-    // (which 0), pn() (1) or probefunc() (2) give at a row.
+    // (which 0), pn() (1), probefunc() (2) or probe_type() (3) give at a row.
     llvm::Value* site_message(llvm::Value* site);
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
     // A routine of codegen/rtlib.

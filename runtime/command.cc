@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -26,6 +28,14 @@ bool is_builtin(const std::string& word) {
                                                  "readonly", "return",  "set",      "shift", "times", "trap",  "type",
                                                  "ulimit",   "umask",   "unalias",  "unset", "until", "wait",  "while"};
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// As a program expects them; the session blocks some.
+void restore_signals() {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    signal(SIGPIPE, SIG_DFL);
 }
 
 } // namespace
@@ -55,10 +65,7 @@ Result<Command> Command::start(const std::string& command) {
     if (pid < 0)
         return errno_error("cannot start the command", errno);
     if (pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, nullptr);
-        signal(SIGPIPE, SIG_DFL);
+        restore_signals();
         close(ends[1]);
         char byte = 0;
         // End of file instead of a byte: the session ended before it began.
@@ -102,6 +109,22 @@ void Command::terminate() {
         waitpid(pid_, &status_, 0);
         ended_ = true;
     }
+}
+
+void run_in_background(const std::string& command) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        // The child of a child that is gone: nobody has to wait for it.
+        if (fork() != 0)
+            _exit(0);
+        restore_signals();
+        execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    if (pid < 0)
+        std::fprintf(stderr, "WARNING: cannot run `%s`: %s\n", command.c_str(), std::strerror(errno));
+    else
+        waitpid(pid, nullptr, 0);
 }
 
 } // namespace sonde

@@ -33,4 +33,7 @@ class Command {
     Fd gate_; // written to let the child go
 };
 
+// system(): a shell runs the command; nobody waits for it.
+void run_in_background(const std::string& command);
+
 } // namespace sonde

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <random>
 
 #include <sched.h>
 #include <x86intrin.h>
@@ -187,6 +188,17 @@ int64_t sonde_host_monotonic_ns() {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 int64_t sonde_host_realtime_ns() { return realtime_ns(); }
+int64_t sonde_host_random() {
+    static std::mt19937 random{std::random_device{}()};
+    return static_cast<int64_t>(random());
+}
+int64_t sonde_host_jiffies() {
+    timespec tick{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    // The kernel begins five minutes before 32 bits are full (INITIAL_JIFFIES).
+    int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
+    return (1ll << 32) - 300 * hz + sonde_host_monotonic_ns() / std::max(1l, tick.tv_nsec);
+}
 int64_t sonde_host_cycles() { return static_cast<int64_t>(__rdtsc()); }
 
 } // extern "C"
@@ -215,6 +227,8 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_gid),
         SYMBOL(sonde_host_egid),
         SYMBOL(sonde_host_cpu),
+        SYMBOL(sonde_host_random),
+        SYMBOL(sonde_host_jiffies),
         SYMBOL(sonde_host_execname),
         SYMBOL(sonde_host_monotonic_ns),
         SYMBOL(sonde_host_realtime_ns),

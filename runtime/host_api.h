@@ -56,6 +56,8 @@ int64_t sonde_host_euid();
 int64_t sonde_host_gid();
 int64_t sonde_host_egid();
 int64_t sonde_host_cpu();
+int64_t sonde_host_random(); // 32 bits
+int64_t sonde_host_jiffies();
 void sonde_host_execname(char* dst, uint64_t size);
 int64_t sonde_host_monotonic_ns();
 int64_t sonde_host_realtime_ns();

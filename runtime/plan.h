@@ -26,7 +26,11 @@ struct SessionWords {
     uint64_t max_action = 0;        // statements that one handler invocation may run
     int64_t zero = 0;               // always 0, which the verifier cannot know
     uint64_t skipped = 0;           // hits that found no scratch memory or no lock
-    uint64_t reserved[7] = {};
+    uint64_t hz = 0;                // HZ()
+    int64_t seconds_west = 0;       // tz_gmtoff(), tz_name()
+    char zone[16] = {};
+    uint64_t uid = 0; // of who runs the session
+    uint64_t reserved[2] = {};
 };
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
@@ -92,6 +96,7 @@ struct RecordHeader {
 enum RecordType : uint32_t {
     Print = 1,      // events ring
     Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
+    System = 3,     // events ring: system(); payload: the command, NUL-terminated
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and

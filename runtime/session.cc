@@ -133,6 +133,14 @@ void fill_data(Session& session) {
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_MONOTONIC, &mono);
     session.words->realtime_offset_ns = (real.tv_sec - mono.tv_sec) * 1000000000ll + real.tv_nsec - mono.tv_nsec;
+    timespec tick{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    session.words->hz = static_cast<uint64_t>(std::lround(1e9 / static_cast<double>(std::max(1l, tick.tv_nsec))));
+    tm local{};
+    localtime_r(&real.tv_sec, &local);
+    session.words->seconds_west = -local.tm_gmtoff;
+    std::snprintf(session.words->zone, sizeof session.words->zone, "%s", local.tm_zone);
+    session.words->uid = getuid();
     session.words->max_errors = plan.max_errors;
     session.words->max_action = plan.max_action;
     for (const plan::Global& global : plan.globals) {

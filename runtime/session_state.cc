@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/command.h"
 #include "runtime/format.h"
 
 namespace sonde {
@@ -90,6 +91,10 @@ void Session::handle_record(const uint8_t* record, size_t size) {
             output.flush();
             std::fprintf(stderr, "WARNING: %s\n", text_of(payload).c_str());
         }
+        break;
+    case plan::System:
+        output.flush();
+        run_in_background(text_of(payload));
         break;
     case plan::Abort:
         aborted = true;

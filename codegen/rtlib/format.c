@@ -109,7 +109,7 @@ RT u64 sonde_rt_append_char(u8* slot, u64 len, s64 value, u64 spec)
     u64 size = 1;
     u8 c = (u8)value;
     if (SPEC_FLAG(spec) == '#') {
-        u8 escaped = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\a' ? 'a' : c == '\b' ? 'b' : c == '\v' ? 'v' : c == '\f' ? 'f' : c == '"' || c == '\\' ? c : 0;
+        u8 escaped = escape(c);
         if (escaped) {
             text[0] = '\\';
             text[1] = escaped;
@@ -156,14 +156,17 @@ static inline u64 put2(u8* text, u64 at, u64 value)
     return at + 2;
 }
 
-/* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch. Days to civil date: a proleptic Gregorian calendar of 400-year eras
- * of 146,097 days, years beginning in March. */
+/* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch; 0 if that is before
+ * 1901-12-13 or behind the year 9999. Days to civil date: a proleptic Gregorian calendar of
+ * 400-year eras of 146,097 days, years beginning in March. */
 RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
 {
     static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";
-    if (seconds < 0 || seconds > 253402300799ll)
-        return sonde_rt_append(slot, 0, (const u8*)"<unprintable time>");
-    u64 days = (u64)seconds / 86400, clock = (u64)seconds % 86400;
+    slot[0] = 0;
+    if (seconds < -2147483648ll || seconds > 253402300799ll)
+        return 0;
+    u64 since = (u64)(seconds + 146097 * 86400ll); /* an era earlier: not negative */
+    u64 days = since / 86400, clock = since % 86400;
     u64 z = days + 719468;
     u64 era = z / 146097, doe = z % 146097;
     u64 yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
@@ -171,7 +174,7 @@ RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
     u64 mp = (5 * doy + 2) / 153;
     u64 day = doy - (153 * mp + 2) / 5 + 1;
     u64 month = mp < 10 ? mp + 2 : mp - 10; /* 0: January */
-    u64 year = yoe + era * 400 + (month < 2);
+    u64 year = yoe + era * 400 + (month < 2) - 400;
     u8* text = SCRATCH(slot);
     u64 weekday = days % 7 & 7, month_at = 21 + 3 * (month & 15);
     __asm__ volatile("" : "+r"(weekday), "+r"(month_at)); /* bounds that the verifier sees, where it looks */

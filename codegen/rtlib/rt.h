@@ -82,3 +82,25 @@ static inline u64 opaque(void* slot, u64 x) {
                 break;                                                                                                 \
     } while (0)
 #endif
+
+/* What C writes behind a backslash for a character, or 0. */
+static inline u8 escape(u8 c) {
+    switch (c) {
+    case '\n':
+        return 'n';
+    case '\t':
+        return 't';
+    case '\r':
+        return 'r';
+    case '\a':
+        return 'a';
+    case '\b':
+        return 'b';
+    case '\v':
+        return 'v';
+    case '\f':
+        return 'f';
+    default:
+        return c == '"' || c == '\\' ? c : 0;
+    }
+}

@@ -182,3 +182,33 @@ RT s64 sonde_rt_tokenize(u8* slot, u8* state_slot, u64* position, const u8* inpu
     u32 size = (u32)((t.at - t.begin) & MASK) + 1;
     return (s64)copy_bounded(slot, size, state_slot + (t.begin & MASK));
 }
+
+struct cells {
+    const u8* table;
+    u64 found;
+    const u8* text;
+    u8 name[32];
+};
+static long name_step(u64 i, struct compare* c)
+{
+    u8 x = c->a[i & 31], y = c->b[i & MASK];
+    c->result = x != y;
+    return x != y || x == 0;
+}
+static long cell_step(u64 i, struct cells* c)
+{
+    copy_bytes(c->name, 32, c->table + (i & 255) * 32);
+    struct compare compare = {c->name, c->text, 0};
+    LOOP(32, name_step, &compare);
+    if (compare.result)
+        return 0;
+    c->found = i;
+    return 1;
+}
+/* Which of the `count` cells of 32 bytes has that name; -1: none. */
+RT s64 sonde_rt_find_cell(const u8* table, u64 count, const u8* text_slot)
+{
+    struct cells c = {table, (u64)-1, text_slot, {0}};
+    LOOP((u32)count & 255, cell_step, &c);
+    return (s64)c.found;
+}

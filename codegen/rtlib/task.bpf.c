@@ -48,3 +48,8 @@ RT s64 sonde_rt_egid(void)
     READ(id, cred->egid.val);
     return id;
 }
+
+static u32 (*const bpf_get_prandom_u32)(void) = (void*)7;
+static u64 (*const bpf_jiffies64)(void) = (void*)118;
+RT s64 sonde_rt_random(void) { return bpf_get_prandom_u32(); }
+RT s64 sonde_rt_jiffies(void) { return (s64)bpf_jiffies64(); }

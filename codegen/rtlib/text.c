@@ -18,7 +18,7 @@ static long text_step(u64 i, struct text* t)
         t->cut = !exact;
         return 1;
     }
-    u8 escaped = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\a' ? 'a' : c == '\b' ? 'b' : c == '\v' ? 'v' : c == '\f' ? 'f' : c == '"' || c == '\\' ? c : 0;
+    u8 escaped = escape(c);
     u64 plain = !escaped && c >= 0x20 && c < 0x7f;
     u64 len = t->len, next = len + (plain ? 1 : escaped ? 2 : 4);
     if (len + 4 <= t->limit + 1)
