@@ -74,6 +74,8 @@ class Analyzer {
     void add_file(const ast::File& file);
     void add_global(const ast::Global& global, FileId file);
     // The function to call, or null after a report. Library files are pulled in as needed.
+    // All that could be meant, in the order in which `next` goes through them.
+    std::vector<FunctionEntry*> overloads(const std::string& name, size_t arity, FileId from);
     FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
     hir::Global* find_global(const std::string& name, FileId from);
     std::vector<std::string> function_names() const;
@@ -155,6 +157,7 @@ bool depends_on_point(const ast::Expr& expr);
 // Itself and every expression below, parents first (as the forms for HIR in hir.h).
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
 void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
+void for_each_stmt(const ast::Stmt& stmt, const std::function<void(const ast::Stmt&)>& visit);
 // Everything that runs for a handler: condition, entry values and body.
 void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
 

@@ -43,6 +43,8 @@ class BodyBuilder {
     hir::Expr* build_assign(const ast::AssignExpr& expr, bool value_unused);
     hir::Expr* build_incdec(const ast::IncDecExpr& expr, bool value_unused);
     hir::Expr* build_call(const ast::CallExpr& expr);
+    hir::Expr* call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
+    hir::Stmt* build_next_overload(Range range);
     hir::Expr* build_lvalue(const ast::Expr& expr); // null after a report
     hir::Expr* effect(const ast::Expr& expr);       // its value is not used
     hir::Local* find_local(const std::string& name) const;

@@ -1,4 +1,5 @@
 // Expressions: trees to HIR.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -361,23 +362,68 @@ hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
         args.push_back(build(*arg));
     if (!entry)
         return zero(expr.range);
-    const ast::Function& function = *entry->ast;
+    return call(*entry, std::move(args), expr.name_range);
+}
+
+hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
+    const ast::Function& function = *entry.ast;
     if (!function.embedded.empty()) {
-        a_.report_once(DiagId::EmbeddedCode, expr.name_range,
-                       fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", expr.name))
+        a_.report_once(
+              DiagId::EmbeddedCode, range,
+              fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", function.name))
             .note(function.name_range, "declared here");
-        return zero(expr.range);
+        return zero(range);
     }
     if (!function.body) {
         ValueType result = function.result == ast::DeclaredType::Long     ? ValueType::Long
                            : function.result == ast::DeclaredType::String ? ValueType::String
                                                                           : ValueType::Void;
-        auto* call = make<hir::Intrinsic>(expr.name_range, expr.name, result, std::move(args));
-        a_.primitives_[call] = &function;
-        return call;
+        auto* primitive = make<hir::Intrinsic>(range, function.name, result, std::move(args));
+        a_.primitives_[primitive] = &function;
+        return primitive;
     }
-    hir::Function* callee = a_.instantiate(*entry);
-    return make<hir::Call>(expr.name_range, callee, callee->result, std::move(args));
+    hir::Function* callee = a_.instantiate(entry);
+    return make<hir::Call>(range, callee, callee->result, std::move(args));
+}
+
+// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
+hir::Stmt* BodyBuilder::build_next_overload(Range range) {
+    auto self = std::find_if(a_.function_entries_.begin(), a_.function_entries_.end(),
+                             [&](const Analyzer::FunctionEntry& entry) { return entry.hir == function_; });
+    const std::string& name = self->ast->name;
+    for (const ast::File* file : a_.library_.files_with_function(name))
+        a_.add_file(*file);
+    std::vector<Analyzer::FunctionEntry*> chain = a_.overloads(name, function_->params.size(), file_);
+    auto here = std::find(chain.begin(), chain.end(), &*self);
+    auto* block = make<hir::Block>(range);
+    if (here == chain.end() || here + 1 == chain.end()) {
+        Analyzer::FunctionEntry* error = a_.find_function("error", 1, file_, range);
+        std::string message = fmt::format("all functions exhausted: `{}`", name);
+        block->body.push_back(
+            make<hir::ExprStmt>(range, call(*error, {make<hir::ConstString>(range, message)}, range)));
+        return block;
+    }
+    std::vector<hir::Expr*> args;
+    for (hir::Local* param : function_->params) {
+        a_.read_.insert(param);
+        args.push_back(make<hir::LocalRef>(range, param));
+    }
+    hir::Expr* value = call(**(here + 1), std::move(args), range);
+    auto gives_value = [](const ast::Function& function) {
+        bool gives = function.result != ast::DeclaredType::None;
+        if (function.body)
+            for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+                gives = gives || (stmt.kind == ast::StmtKind::Return && ast::as<ast::ReturnStmt>(stmt).value);
+            });
+        return gives;
+    };
+    bool gives = std::any_of(chain.begin(), chain.end(),
+                             [&](const Analyzer::FunctionEntry* entry) { return gives_value(*entry->ast); });
+    returns_value_ = returns_value_ || gives;
+    if (!gives)
+        block->body.push_back(make<hir::ExprStmt>(range, value));
+    block->body.push_back(make<hir::Return>(range, gives ? value : nullptr));
+    return block;
 }
 
 } // namespace sonde

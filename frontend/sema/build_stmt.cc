@@ -67,11 +67,7 @@ hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
     case StmtKind::Continue:
         return make<hir::Continue>(range);
     case StmtKind::Next:
-        if (function_)
-            a_.report_once(DiagId::Unsupported, range,
-                           "`next` in a function, to its next overload, is not supported yet")
-                .help("`return` leaves the function");
-        return make<hir::Next>(range);
+        return function_ ? build_next_overload(range) : make<hir::Next>(range);
     case StmtKind::Return: {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
         returns_value_ = returns_value_ || s.value;

@@ -2,6 +2,7 @@
 //
 // Globals and functions of all files share one namespace; private ones are seen in their own file only. Library files
 // come in when one of their names is asked for.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -81,18 +82,24 @@ std::vector<std::string> Analyzer::global_names() const {
     return names;
 }
 
-Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
-    // Of those that fit, the lowest priority number wins: the script's 0 before the library's 1, then the first.
-    auto priority = [&](const FunctionEntry& entry) {
-        return entry.ast->priority.value_or(diags_.sources().is_tapset(entry.file) ? 1 : 0);
+// The lowest priority number wins: the script's 0 before the library's 1, then the first.
+std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& name, size_t arity, FileId from) {
+    std::vector<FunctionEntry*> fitting;
+    for (FunctionEntry* entry : functions_[name])
+        if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
+            fitting.push_back(entry);
+    auto priority = [&](const FunctionEntry* entry) {
+        return entry->ast->priority.value_or(diags_.sources().is_tapset(entry->file) ? 1 : 0);
     };
+    std::stable_sort(fitting.begin(), fitting.end(),
+                     [&](const FunctionEntry* a, const FunctionEntry* b) { return priority(a) < priority(b); });
+    return fitting;
+}
+
+Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
-        FunctionEntry* best = nullptr;
-        for (FunctionEntry* entry : functions_[name])
-            if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from) &&
-                (!best || priority(*entry) < priority(*best)))
-                best = entry;
-        return best;
+        std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
+        return fitting.empty() ? nullptr : fitting[0];
     };
     FunctionEntry* best = look();
     if (!best) {

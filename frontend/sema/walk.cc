@@ -87,60 +87,76 @@ void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Ex
     }
 }
 
+void for_each_stmt(const ast::Stmt& stmt, const std::function<void(const ast::Stmt&)>& visit) {
+    using namespace ast;
+    auto body = [&](const Stmt* s) {
+        if (s)
+            for_each_stmt(*s, visit);
+    };
+    visit(stmt);
+    switch (stmt.kind) {
+    case StmtKind::Block:
+        for (const Stmt* s : as<BlockStmt>(stmt).body)
+            body(s);
+        break;
+    case StmtKind::If:
+        body(as<IfStmt>(stmt).then_body);
+        body(as<IfStmt>(stmt).else_body);
+        break;
+    case StmtKind::While:
+        body(as<WhileStmt>(stmt).body);
+        break;
+    case StmtKind::For:
+        body(as<ForStmt>(stmt).body);
+        break;
+    case StmtKind::Foreach:
+        body(as<ForeachStmt>(stmt).body);
+        break;
+    case StmtKind::Try:
+        body(as<TryStmt>(stmt).body);
+        body(as<TryStmt>(stmt).handler);
+        break;
+    default:
+        break;
+    }
+}
+
 void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit) {
     using namespace ast;
     auto maybe = [&](const Expr* e) {
         if (e)
             for_each_expr(*e, visit);
     };
-    auto body = [&](const Stmt* s) {
-        if (s)
-            for_each_expr(*s, visit);
-    };
-    switch (stmt.kind) {
-    case StmtKind::Block:
-        for (const Stmt* s : as<BlockStmt>(stmt).body)
-            body(s);
-        break;
-    case StmtKind::Expression:
-        maybe(as<ExprStmt>(stmt).expr);
-        break;
-    case StmtKind::If:
-        maybe(as<IfStmt>(stmt).condition);
-        body(as<IfStmt>(stmt).then_body);
-        body(as<IfStmt>(stmt).else_body);
-        break;
-    case StmtKind::While:
-        maybe(as<WhileStmt>(stmt).condition);
-        body(as<WhileStmt>(stmt).body);
-        break;
-    case StmtKind::For:
-        maybe(as<ForStmt>(stmt).init);
-        maybe(as<ForStmt>(stmt).condition);
-        maybe(as<ForStmt>(stmt).step);
-        body(as<ForStmt>(stmt).body);
-        break;
-    case StmtKind::Foreach:
-        maybe(as<ForeachStmt>(stmt).collection);
-        maybe(as<ForeachStmt>(stmt).limit);
-        body(as<ForeachStmt>(stmt).body);
-        break;
-    case StmtKind::Return:
-        maybe(as<ReturnStmt>(stmt).value);
-        break;
-    case StmtKind::Delete:
-        maybe(as<DeleteStmt>(stmt).target);
-        break;
-    case StmtKind::Try:
-        body(as<TryStmt>(stmt).body);
-        body(as<TryStmt>(stmt).handler);
-        break;
-    case StmtKind::Break:
-    case StmtKind::Continue:
-    case StmtKind::Next:
-    case StmtKind::Empty:
-        break;
-    }
+    for_each_stmt(stmt, [&](const Stmt& s) {
+        switch (s.kind) {
+        case StmtKind::Expression:
+            maybe(as<ExprStmt>(s).expr);
+            break;
+        case StmtKind::If:
+            maybe(as<IfStmt>(s).condition);
+            break;
+        case StmtKind::While:
+            maybe(as<WhileStmt>(s).condition);
+            break;
+        case StmtKind::For:
+            maybe(as<ForStmt>(s).init);
+            maybe(as<ForStmt>(s).condition);
+            maybe(as<ForStmt>(s).step);
+            break;
+        case StmtKind::Foreach:
+            maybe(as<ForeachStmt>(s).collection);
+            maybe(as<ForeachStmt>(s).limit);
+            break;
+        case StmtKind::Return:
+            maybe(as<ReturnStmt>(s).value);
+            break;
+        case StmtKind::Delete:
+            maybe(as<DeleteStmt>(s).target);
+            break;
+        default:
+            break;
+        }
+    });
 }
 
 namespace {
