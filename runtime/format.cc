@@ -148,7 +148,8 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
         case Directive::Histogram: {
             std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + d.stats.buckets());
             auto block = payload.block(words.size() * 8);
-            std::memcpy(words.data(), block.data(), block.size());
+            if (!block.empty()) // a record that was cut
+                std::memcpy(words.data(), block.data(), block.size());
             out += render_histogram(d.stats, words.data() + sizeof(plan::StatsBlock) / 8);
             break;
         }
