@@ -64,25 +64,43 @@ std::optional<Place> TargetBinder::cast() {
     }
     if (at->type != hir::ValueType::Long) // not known yet: it has to become a number
         at = make<hir::Retype>(expr_.operand->range, at, 8u, false);
-    // A value printed with all its members is read many times, but the operand is evaluated once.
-    if (pretty_depth() > 0 && binder_.hold)
-        if (hir::Local* local = binder_.hold(at)) {
-            held_ = make<hir::Assign>(expr_.range, make<hir::LocalRef>(expr_.range, local), at);
-            at = make<hir::LocalRef>(expr_.range, local);
-        }
     // `[i]` counts objects from the address on, as for a pointer.
     bool indexed = !expr_.components.empty() && expr_.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
         type = module.find_type(name + "*", point_.function.die);
+    // "T" is what lies at the address; "T*" is the type of the address itself.
+    return place_of_value(at, type);
+}
+
+std::optional<Place> TargetBinder::place_of_value(hir::Expr* address, const Type* type) {
+    // A value printed with all its members is read many times, but evaluated once.
+    if (pretty_depth() > 0 && binder_.hold)
+        if (hir::Local* local = binder_.hold(address)) {
+            held_ = make<hir::Assign>(expr_.range, make<hir::LocalRef>(expr_.range, local), address);
+            address = make<hir::LocalRef>(expr_.range, local);
+        }
     Place place;
     place.type = type;
-    // "T" is what lies at the address; "T*" is the type of the address itself.
-    if (type->kind == Type::Pointer)
-        place.parts.push_back({0, 8, PlacePart::Value, at, ""});
+    const Type* plain = strip(type);
+    if (plain && plain->kind == Type::Pointer)
+        place.parts.push_back({0, 8, PlacePart::Value, address, ""});
     else
-        place.address = at;
+        place.address = address;
     return place;
+}
+
+// `p->member` where p has got its value from something typed.
+std::optional<Place> TargetBinder::pointer() {
+    hir::Expr* value = binder_.lower(*expr_.operand);
+    if (!value)
+        return std::nullopt;
+    if (const Type* type = binder_.c_type_of ? binder_.c_type_of(*value) : nullptr)
+        return place_of_value(value, type);
+    std::string source = ast::to_source(*expr_.operand);
+    fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
+         fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`", source));
+    return std::nullopt;
 }
 
 // @var("name") and @var("name@file.c").

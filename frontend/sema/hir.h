@@ -386,6 +386,7 @@ struct Program {
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.
 std::string dump(const Program& program);
 std::string dump_body(const Handler& handler);
+std::string dump_body(const Function& function);
 std::string dump_expr(const Expr& expr);
 
 } // namespace sonde::hir
