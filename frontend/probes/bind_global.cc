@@ -99,7 +99,8 @@ std::optional<Place> TargetBinder::pointer() {
         return place_of_value(value, type);
     std::string source = ast::to_source(*expr_.operand);
     fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
-         fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`", source));
+         fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
+                     source));
     return std::nullopt;
 }
 

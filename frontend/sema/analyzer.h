@@ -59,7 +59,7 @@ class Analyzer {
     struct FunctionEntry {
         const ast::Function* ast = nullptr;
         FileId file = 0;
-        hir::Function* hir = nullptr; // the one for all callers; null until called
+        hir::Function* hir = nullptr;              // the one for all callers; null until called
         std::optional<Reach> reach = std::nullopt; // once asked for
     };
     // A function whose body means something else from caller to caller: built for one probe point, and for what the
@@ -178,10 +178,10 @@ class Analyzer {
     std::map<const hir::Global*, Shape> shapes_;
     std::unordered_map<const void*, Range> fixed_at_; // where a slot (Local*, Global*, Function*, key) got its type
     std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives_; // their declarations
-    std::unordered_map<const hir::Expr*, const Type*> c_types_; // of values that come from typed memory
+    std::unordered_map<const hir::Expr*, const Type*> c_types_;   // of values that come from typed memory
     std::unordered_map<const void*, CType> c_types_of_variables_; // of Local*, Global*, Function* (its result)
-    std::set<const hir::Assign*> resets_;              // `delete local`: the value follows the type
-    std::map<const hir::Foreach*, Range> stat_sorted_; // `a @sum -`: the elements have to be statistics
+    std::set<const hir::Assign*> resets_;                         // `delete local`: the value follows the type
+    std::map<const hir::Foreach*, Range> stat_sorted_;            // `a @sum -`: the elements have to be statistics
     std::vector<hir::Print*> histogram_prints_;
     std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;

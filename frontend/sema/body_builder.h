@@ -109,12 +109,12 @@ class BodyBuilder {
     Analyzer& a_;
     FileId file_;
     std::vector<hir::Local*>& locals_;
-    const ResolvedPoint* point_ = nullptr;        // null in functions for all callers
-    hir::Handler* handler_ = nullptr;             // null in functions
-    const hir::Handler* context_ = nullptr;       // the handler, or the one that an instance is for
-    Analyzer::FunctionEntry* entry_ = nullptr;    // null in handlers
-    hir::Function* function_ = nullptr;           // null in handlers
-    Analyzer::Instance* instance_ = nullptr;      // null in handlers and in functions for all callers
+    const ResolvedPoint* point_ = nullptr;     // null in functions for all callers
+    hir::Handler* handler_ = nullptr;          // null in functions
+    const hir::Handler* context_ = nullptr;    // the handler, or the one that an instance is for
+    Analyzer::FunctionEntry* entry_ = nullptr; // null in handlers
+    hir::Function* function_ = nullptr;        // null in handlers
+    Analyzer::Instance* instance_ = nullptr;   // null in handlers and in functions for all callers
     std::map<std::string, hir::Local*> names_;
     bool inside_entry_ = false;
     bool returns_value_ = false;
