@@ -7,51 +7,69 @@
 
 namespace sonde {
 
-// The third argument is a list of modules with `:` between them. Reports and gives false if the probed program is not
-// among them.
-bool TargetBinder::is_own_module() {
-    std::string_view rest = expr_.module;
-    if (rest.empty())
-        return true;
-    std::string first(rest.substr(0, rest.find(':')));
+std::vector<std::string> split_modules(std::string_view list) {
+    std::vector<std::string> names;
     for (bool more = true; more;) {
-        size_t colon = rest.find(':');
-        std::string name(rest.substr(0, colon));
+        size_t colon = list.find(':');
         more = colon != std::string_view::npos;
-        rest = more ? rest.substr(colon + 1) : "";
-        if (name == point_.module->path())
-            return true;
-        Result<std::string> path = name.empty() || name.find('<') != std::string::npos ? Error("") : find_in_path(name);
-        if (path && *path == point_.module->path())
-            return true;
+        names.emplace_back(list.substr(0, colon));
+        list = more ? list.substr(colon + 1) : "";
     }
-    const char* what = expr_.base == ast::TargetExpr::Cast ? "types" : "variables";
-    std::string of;
-    if (first.find('<') != std::string::npos)
-        of = fmt::format("{} from the header `{}`", what, first.substr(first.find('<')));
-    else if (first == "kernel")
-        of = fmt::format("{} of the kernel", what);
-    else
-        of = fmt::format("{} of `{}`, which is not the probed program,", what, first);
-    fail(DiagId::Unsupported, base_range(), fmt::format("{} are not available yet", of),
-         fmt::format("leave `\"{}\"` out to take the {} of the probed program", expr_.module, what));
-    return false;
+    return names;
+}
+
+// The third argument is a list of modules with `:` between them; without it, the probed program. Empty after a report.
+std::vector<DwarfModule*> TargetBinder::modules() {
+    std::vector<DwarfModule*> found;
+    if (expr_.module.empty()) {
+        if (has_module())
+            found.push_back(point_.module);
+        return found;
+    }
+    std::string why;
+    for (const std::string& name : split_modules(expr_.module)) {
+        if (name.find('<') != std::string::npos) {
+            why = fmt::format("a header such as `{}` takes a C compiler, which sonde does not run", name);
+        } else if (name == "kernel") {
+            why = "types of the kernel are not available yet";
+        } else if (Result<std::string> path = find_in_path(name); !path) {
+            why = path.error().message;
+        } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
+            why = module.error().message;
+        } else if (!(*module)->has_debug_info()) {
+            why = fmt::format("`{}` has no debug information", *path);
+        } else {
+            found.push_back(*module);
+        }
+    }
+    if (found.empty())
+        fail(DiagId::BadTarget, base_range(),
+             fmt::format("`\"{}\"` gives no {}: {}", expr_.module,
+                         expr_.base == ast::TargetExpr::Cast ? "types" : "variables", why),
+             "name a program or library with debug information, or leave it out to take the probed program");
+    return found;
 }
 
 std::optional<Place> TargetBinder::cast() {
-    if (!has_module() || !is_own_module())
+    std::vector<DwarfModule*> candidates = modules();
+    if (candidates.empty())
         return std::nullopt;
-    DwarfModule& module = *point_.module;
     std::string name = expr_.name;
-    const Type* type = module.find_type(name, point_.function.die);
+    auto find = [&](const std::string& wanted) -> const Type* {
+        for (DwarfModule* module : candidates)
+            if (const Type* type = module->find_type(wanted, module == point_.module ? point_.function.die : 0))
+                return type;
+        return nullptr;
+    };
+    const Type* type = find(name);
     if (!type) {
-        std::vector<std::string> names = module.type_names();
+        std::vector<std::string> names = candidates[0]->type_names();
         // `struct` in front of a typedef's name is the likeliest slip.
         size_t space = name.find(' ');
         std::string bare = name.substr(space == std::string::npos ? 0 : space + 1);
-        std::string near = space != std::string::npos && module.find_type(bare) ? bare : nearest_name(name, names);
+        std::string near = space != std::string::npos && find(bare) ? bare : nearest_name(name, names);
         binder_.diags
-            .report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in `{}`", name, module.path()))
+            .report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in `{}`", name, candidates[0]->path()))
             .suggest(near);
         return std::nullopt;
     }
@@ -68,7 +86,7 @@ std::optional<Place> TargetBinder::cast() {
     bool indexed = !expr_.components.empty() && expr_.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
-        type = module.find_type(name + "*", point_.function.die);
+        type = find(name + "*");
     // "T" is what lies at the address; "T*" is the type of the address itself.
     return place_of_value(at, type);
 }
@@ -106,8 +124,15 @@ std::optional<Place> TargetBinder::pointer() {
 
 // @var("name") and @var("name@file.c").
 std::optional<Place> TargetBinder::global() {
-    if (!has_module() || !is_own_module())
+    std::vector<DwarfModule*> candidates = modules();
+    if (candidates.empty())
         return std::nullopt;
+    if (candidates[0] != point_.module) {
+        fail(DiagId::Unsupported, base_range(),
+             fmt::format("where `{}` has its variables in the probed process is not known here", candidates[0]->path()),
+             "read it in a probe of that program or library");
+        return std::nullopt;
+    }
     DwarfModule& module = *point_.module;
     size_t at = expr_.name.find('@');
     std::string name = expr_.name.substr(0, at);

@@ -52,7 +52,7 @@ class TargetBinder {
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
 
     // bind_global.cc
-    bool is_own_module();
+    std::vector<DwarfModule*> modules();
     std::optional<Place> cast();
     std::optional<Place> pointer(); // a script's value
     // A place of that type at `address`, or with the value `address` if that is a pointer.

@@ -16,8 +16,9 @@ class BodyBuilder {
   public:
     // `locals` receives what the body declares. A handler's body:
     BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
-                hir::Handler& handler)
-        : a_(analyzer), file_(file), locals_(locals), point_(&point), handler_(&handler), context_(&handler) {}
+                hir::Handler& handler, const ast::BlockStmt& body)
+        : a_(analyzer), file_(file), locals_(locals), point_(&point), handler_(&handler), context_(&handler),
+          user_body_(&body) {}
     // The body of a function for all callers:
     BodyBuilder(Analyzer& analyzer, Analyzer::FunctionEntry& entry, std::vector<hir::Local*>& locals)
         : a_(analyzer), file_(entry.file), locals_(locals), entry_(&entry), function_(entry.hir) {}
@@ -79,7 +80,26 @@ class BodyBuilder {
     // What values point at (build_types.cc); null: a plain number.
     const Type* c_type_of(const hir::Expr& expr) const;
     void note_c_type(const void* variable, const hir::Expr& value);
+
+    // @operators (build_operators.cc).
+    struct Operator {
+        const char* name;
+        size_t least, most; // arguments
+        hir::Expr* (BodyBuilder::*build)(const ast::AtOperatorExpr& expr);
+    };
+    static const std::vector<Operator>& operators();
     hir::Expr* build_at(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_choose_defined(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_enum(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_enumname(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_probewrite(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_register(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_deref(const ast::AtOperatorExpr& expr);
+    const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
+    // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
+    DwarfModule* enum_module(const ast::AtOperatorExpr& expr, size_t argument);
+    // A local under a name that no script can write.
+    hir::Local* hidden(const char* what, Range range);
     hir::Expr* save_at_entry(hir::Expr* expr);
     std::vector<hir::Expr*>& entry_values() { return instance_ ? instance_->entry_values : handler_->entry_values; }
     // A value in entry_values().
@@ -109,12 +129,13 @@ class BodyBuilder {
     Analyzer& a_;
     FileId file_;
     std::vector<hir::Local*>& locals_;
-    const ResolvedPoint* point_ = nullptr;     // null in functions for all callers
-    hir::Handler* handler_ = nullptr;          // null in functions
-    const hir::Handler* context_ = nullptr;    // the handler, or the one that an instance is for
-    Analyzer::FunctionEntry* entry_ = nullptr; // null in handlers
-    hir::Function* function_ = nullptr;        // null in handlers
-    Analyzer::Instance* instance_ = nullptr;   // null in handlers and in functions for all callers
+    const ResolvedPoint* point_ = nullptr;      // null in functions for all callers
+    hir::Handler* handler_ = nullptr;           // null in functions
+    const hir::Handler* context_ = nullptr;     // the handler, or the one that an instance is for
+    Analyzer::FunctionEntry* entry_ = nullptr;  // null in handlers
+    hir::Function* function_ = nullptr;         // null in handlers
+    Analyzer::Instance* instance_ = nullptr;    // null in handlers and in functions for all callers
+    const ast::BlockStmt* user_body_ = nullptr; // handlers: the probe's own, without what aliases add
     std::map<std::string, hir::Local*> names_;
     bool inside_entry_ = false;
     bool returns_value_ = false;

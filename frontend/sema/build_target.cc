@@ -72,6 +72,14 @@ hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
     return entry_value(saved.size() - 1, *expr);
 }
 
+hir::Local* BodyBuilder::hidden(const char* what, Range range) {
+    hir::Local* local = declare(fmt::format("{}.{}", what, locals_.size()), range);
+    local->type = ValueType::Long;
+    a_.assigned_.insert(local);
+    a_.bound_.insert(local);
+    return local;
+}
+
 Binder BodyBuilder::binder() {
     Binder binder{a_.arena_, a_.diags_, [this](const ast::Expr& expr) { return build(expr); },
                   nullptr,   nullptr,   inside_entry_};
@@ -80,17 +88,17 @@ Binder BodyBuilder::binder() {
         binder.hold = [this](const hir::Expr* expr) -> hir::Local* {
             if (is_repeatable(*expr))
                 return nullptr;
-            // A name that no script can write.
-            hir::Local* local = declare(fmt::format("cast.{}", locals_.size()), expr->range);
-            local->type = ValueType::Long;
-            a_.assigned_.insert(local);
-            a_.bound_.insert(local);
-            return local;
+            return hidden("cast", expr->range);
         };
     if (point_->is_return)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
+    binder.module = [this](const std::string& path) { return a_.env_.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
-    binder.note_c_type = [this](const hir::Expr* expr, const Type* type) { a_.c_types_[expr] = type; };
+    binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {
+        const Type* plain = strip(type);
+        if (plain && (plain->kind == Type::Pointer || plain->kind == Type::Array || plain->kind == Type::Enum))
+            a_.c_types_[expr] = type;
+    };
     return binder;
 }
 
@@ -142,28 +150,6 @@ hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
     hir::Expr* value = build(*expr.operand);
     inside_entry_ = false;
     return with.at_entry(value);
-}
-
-hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
-    if (expr.name == "@choose_defined") {
-        if (expr.args.size() == 2)
-            return build(is_defined(*expr.args[0]) ? *expr.args[0] : *expr.args[1]);
-        a_.report_once(DiagId::Arity, expr.range,
-                       fmt::format("`@choose_defined` takes 2 arguments, not {}", expr.args.size()));
-        return zero(expr.range);
-    }
-    static const std::vector<std::string> later = {"@perf",      "@enum",   "@enumname", "@const",     "@kregister",
-                                                   "@uregister", "@kderef", "@uderef",   "@probewrite"};
-    if (std::find(later.begin(), later.end(), expr.name) != later.end()) {
-        a_.report_once(DiagId::Unsupported, expr.range, fmt::format("`{}` is not supported yet", expr.name));
-        return zero(expr.range);
-    }
-    static const std::vector<std::string> operators = {
-        "@defined", "@entry", "@cast",     "@var",      "@count",       "@sum",           "@min",
-        "@max",     "@avg",   "@variance", "@hist_log", "@hist_linear", "@choose_defined"};
-    a_.report_once(DiagId::UnknownOperator, expr.range, fmt::format("unknown operator `{}`", expr.name))
-        .suggest(nearest_name(expr.name, operators));
-    return zero(expr.range);
 }
 
 // Builds it without keeping anything of what that leaves behind.

@@ -20,7 +20,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
     handler->body = arena_.make<hir::Block>(probe.range);
-    BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler);
+    BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = builder.build_condition(*condition.expr, condition.file);

@@ -218,6 +218,9 @@ std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_vi
 }
 std::vector<std::string> DwarfModule::global_names() { return impl_->global_names(); }
 const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { return impl_->find_type(name, near); }
+std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
+    return impl_->enumerator(name, near);
+}
 std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
