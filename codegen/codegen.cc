@@ -22,6 +22,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/rtlib/rtlib.h"
+#include "codegen/rtlib/scan.h"
 
 namespace sonde {
 namespace {
@@ -51,9 +52,15 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.wrap = global->wrap;
         uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
         if (global->is_array()) {
-            for (hir::ValueType key : global->keys) {
-                out.keys.push_back(plan_value(key));
-                out.key_size += key == hir::ValueType::String ? options.max_string : 8;
+            for (size_t i = 0; i < global->keys.size(); i++) {
+                plan::KeyPart part{plan_value(global->keys[i]), out.key_size, 8};
+                if (part.type == plan::Value::String) {
+                    uint64_t size = round_up(global->key_lengths[i] + 1);
+                    part.size = size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size)
+                                                                                     : options.max_string;
+                }
+                out.key_size += part.size;
+                out.keys.push_back(part);
             }
             uint64_t payload = out.type == plan::Value::Long     ? 8
                                : out.type == plan::Value::String ? options.max_string

@@ -88,6 +88,12 @@ class Lowering {
 
     // ---- arrays and statistics (lower_array.cc)
     llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
+    void compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text);
+    bool is_small_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) const;
+    bool writes_in_place(const hir::Expr& expr, const plan::KeyPart& part) const;
+    void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
+    // A string that becomes part of a small key without memory of its own.
+    bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) const;
     llvm::Value* read_element(const hir::Element& element);
     llvm::Value* stats_pointer(const hir::Expr& source);
     void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);

@@ -56,15 +56,21 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     Needs out;
     std::vector<const hir::Function*> todo;
     std::unordered_set<const hir::Function*> seen;
-    auto key_strings = [&](const hir::Global* array) {
-        for (ValueType key : array->keys)
-            out.frame = out.frame || key == ValueType::String;
+    std::unordered_set<const hir::Expr*> in_keys; // need no memory of their own
+    auto visit_key = [&](const hir::Global& array, const std::vector<hir::Expr*>& keys) {
+        if (!is_small_key(array, keys)) {
+            out.frame = true;
+            return;
+        }
+        for (size_t i = 0; i < keys.size(); i++)
+            if (keys[i] && needs_no_slot(*keys[i], t_.state().plan.globals[array.index].keys[i]))
+                in_keys.insert(keys[i]);
     };
     auto visit = [&](const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Element)
-            key_strings(hir::as<hir::Element>(expr).array);
+            visit_key(*hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
         if (expr.kind == hir::ExprKind::Contains)
-            key_strings(hir::as<hir::Contains>(expr).array);
+            visit_key(*hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
         if (expr.kind == hir::ExprKind::Print)
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
                 out.frame = out.frame || arg->type != ValueType::Long;
@@ -74,7 +80,8 @@ Needs Lowering::needs(const hir::Handler& handler) const {
         out.tokens =
             out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
         out.matches = out.matches || uses_matches(expr);
-        out.frame = out.frame || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex || out.matches;
+        out.frame = out.frame || (expr.type == ValueType::String && !in_keys.count(&expr)) ||
+                    expr.kind == hir::ExprKind::Regex || out.matches;
         if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
@@ -83,12 +90,12 @@ Needs Lowering::needs(const hir::Handler& handler) const {
             out.frame = true;
             out.scan = out.scan || hir::as<hir::Foreach>(stmt).array;
         }
-        if (stmt.kind == hir::StmtKind::Delete && hir::as<hir::Delete>(stmt).global->is_array())
-            key_strings(hir::as<hir::Delete>(stmt).global);
+        if (stmt.kind == hir::StmtKind::Delete && !hir::as<hir::Delete>(stmt).keys.empty())
+            visit_key(*hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
         out.frame = out.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
     };
+    for_each_stmt(*handler.body, visit_stmt); // before expressions: deleted keys
     for_each_expr(*handler.body, visit);
-    for_each_stmt(*handler.body, visit_stmt);
     if (handler.condition)
         for_each_expr(*handler.condition, visit);
     for (const hir::Expr* value : handler.entry_values)
@@ -96,8 +103,8 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     while (!todo.empty()) {
         const hir::Function* function = todo.back();
         todo.pop_back();
-        for_each_expr(*function->body, visit);
         for_each_stmt(*function->body, visit_stmt);
+        for_each_expr(*function->body, visit);
         out.frame = out.frame || function->recursive;
     }
     return out;

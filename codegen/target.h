@@ -125,6 +125,7 @@ class Target {
     // ---- the current task, time, the point, registers, user memory
     virtual llvm::Value* task_number(Environment& env,
                                      const std::string& what) = 0; // pid tid ppid uid euid gid egid cpu
+    // Writes 16 bytes at most: TASK_COMM_LEN.
     virtual void execname(Environment& env, llvm::Value* slot) = 0;
     virtual llvm::Value* clock(Environment& env,
                                const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles

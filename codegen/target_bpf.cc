@@ -247,7 +247,9 @@ class BpfTarget final : public Target {
     // ---- foreach: a heap of all elements in memory of its own (codegen/rtlib/scan.h)
 
     uint64_t scan_bytes(const hir::Foreach& loop) override {
-        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop);
+        // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
+        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop) +
+               state_.options.max_string;
     }
     llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override {
         const hir::Foreach& loop = *spec.loop;
@@ -261,9 +263,7 @@ class BpfTarget final : public Target {
             auto column = static_cast<size_t>(loop.sort_column);
             hir::ValueType type = column == 0 ? array.type : array.keys[column - 1];
             rank = type == hir::ValueType::String ? SONDE_RANK_STRING : SONDE_RANK_LONG;
-            at = column == 0 ? global.key_size : 0;
-            for (size_t i = 0; i + 1 < column; i++)
-                at += array.keys[i] == hir::ValueType::String ? state_.options.max_string : 8;
+            at = column == 0 ? global.key_size : global.keys[column - 1].offset;
         }
         sonde_scan_spec what = scan_spec(array, spec.slice_mask);
         what.copy_size = payload_bytes(loop);
@@ -541,11 +541,12 @@ class BpfTarget final : public Target {
     sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const {
         sonde_scan_spec out{};
         out.mask = mask;
-        for (size_t i = 0; i < array.keys.size(); i++)
-            out.strings |= static_cast<uint64_t>(array.keys[i] == hir::ValueType::String) << i;
+        const plan::Global& global = state_.plan.globals[array.index];
+        for (size_t i = 0; i < global.keys.size(); i++)
+            out.sizes[i] = global.keys[i].size;
         out.components = array.keys.size();
         out.capacity = array.capacity;
-        out.key_size = state_.plan.globals[array.index].key_size;
+        out.key_size = global.key_size;
         return out;
     }
     llvm::Value* make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area, llvm::Value* slice) {

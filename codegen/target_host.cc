@@ -121,7 +121,7 @@ class HostTarget final : public Target {
         return routine("sonde_host_" + what, i64(), {});
     }
     void execname(Environment&, llvm::Value* slot) override {
-        routine("sonde_host_execname", ir_.getVoidTy(), {slot, number(state_.options.max_string)});
+        routine("sonde_host_execname", ir_.getVoidTy(), {slot, number(std::min(16u, state_.options.max_string))});
     }
     llvm::Value* clock(Environment&, const std::string& what) override {
         return routine(what == "get_cycles"     ? "sonde_host_cycles"

@@ -36,8 +36,8 @@ static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
-// int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string of
-// max_string bytes padded with NULs. Everything is 8-byte aligned, native byte order.
+// int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string padded
+// with NULs to the component's size. Everything is 8-byte aligned, native byte order.
 struct StatsNeeds {
     bool variance = false;
     enum Histogram : uint8_t { None, Log, Linear } histogram = None;
@@ -115,10 +115,17 @@ struct Site {
 
 enum class Value : uint8_t { Long, String, Stats };
 
+// A component of an array's key.
+struct KeyPart {
+    Value type = Value::Long; // never Stats
+    uint32_t offset = 0;      // in the key
+    uint32_t size = 8;        // bytes, a multiple of 8; a string's with its NUL, at most max_string
+};
+
 struct Global {
     std::string name;
     Value type = Value::Long;
-    std::vector<Value> keys; // empty: a scalar
+    std::vector<KeyPart> keys; // empty: a scalar
     StatsNeeds stats;
     uint64_t offset = 0;                   // scalars: in the data area
     bool in_kernel = false;                // arrays: lives in the BPF object's map `map`; else in the host's memory

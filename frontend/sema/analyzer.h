@@ -188,6 +188,8 @@ class Analyzer {
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
 
+// Finds out how long the strings in arrays' keys can get: Global::key_lengths (widths.cc).
+void bound_keys(hir::Program& program);
 // Gives handlers that must not run at the same time their locks (exclusion.cc).
 void plan_exclusion(hir::Program& program);
 
