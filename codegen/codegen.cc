@@ -205,6 +205,9 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.options.filter_target)
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
+    if (bpf && state.plan.tables)
+        if (Result<void> linked = link_bitcode(module, files_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
     target.define_constants();
     // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass.
     for (llvm::Function& function : module)
@@ -257,6 +260,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
     plan.max_nesting = options.max_nesting;
+    plan.max_backtrace = options.max_backtrace;
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;
