@@ -50,7 +50,8 @@ std::optional<ElfFile> find_debug_file(const ElfFile& file) {
         return *std::move(candidate);
     };
     if (build_id.size() > 2) {
-        std::string path = fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id.substr(0, 2), build_id.substr(2));
+        std::string path =
+            fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id.substr(0, 2), build_id.substr(2));
         if (std::optional<ElfFile> found = accept(path, std::nullopt))
             return found;
     }

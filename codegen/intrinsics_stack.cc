@@ -1,5 +1,5 @@
-// User stacks and symbols (codegen/rtlib/stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler first asks for it,
-// and kept for the rest of its run.
+// User stacks and symbols (codegen/rtlib/stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler first asks for
+// it, and kept for the rest of its run.
 #include <cstddef>
 
 #include "codegen/lower.h"

@@ -1,9 +1,9 @@
 // Handlers and functions.
 //
 // A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
-// user stack, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of arguments does not
-// matter and the verifier sees one program); on the host it is called. Its frame lies behind what the caller uses of
-// its own at the call; recursive functions take theirs from a stack.
+// user stack, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of
+// arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies behind what
+// the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
@@ -363,8 +363,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
             need.user_stack = need.user_stack || uses_user_stack(expr);
-            need.frame =
-                need.frame || need.matches || need.user_stack || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex;
+            need.frame = need.frame || need.matches || need.user_stack || expr.type == ValueType::String ||
+                         expr.kind == hir::ExprKind::Regex;
         });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);

@@ -40,10 +40,10 @@ struct Environment {
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
 struct Needs {
-    bool frame = false;   // strings, keys with strings, statistics
-    bool scan = false;    // foreach over an array
-    bool tokens = false;  // tokenize()
-    bool matches = false; // matched() and its relatives
+    bool frame = false;      // strings, keys with strings, statistics
+    bool scan = false;       // foreach over an array
+    bool tokens = false;     // tokenize()
+    bool matches = false;    // matched() and its relatives
     bool user_stack = false; // ubacktrace() and its relatives, in the kernel
 };
 

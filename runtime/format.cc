@@ -104,15 +104,16 @@ std::string character(const Directive& d, int64_t value) {
     return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
 }
 
-// A line for an address.
-std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style) {
+// A line for an address. Behind a call it is the call that stands in the source.
+std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                           bool behind_call) {
     if (style == plan::BriefStack)
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF) + "\n";
     // What has no name begins with the address already.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA);
     line = (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line;
     if (style == plan::StackWithLines)
-        if (std::string place = symbols.source(process, address); !place.empty())
+        if (std::string place = symbols.source(process, address - behind_call); !place.empty())
             line += " at " + place;
     return line + "\n";
 }
@@ -120,7 +121,7 @@ std::string render_address(Symbols& symbols, uint64_t process, uint64_t address,
 std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
     std::string out;
     for (uint64_t i = 0; i < stack.depth; i++)
-        out += render_address(symbols, process, stack.address[i], style);
+        out += render_address(symbols, process, stack.address[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
         out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", SONDE_STACK_MOST);
     else if (stack.state == SONDE_STACK_LOST && stack.depth)
@@ -136,7 +137,7 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
         uint64_t address = std::strtoull(at, &end, 16);
         if (end == at)
             return out;
-        out += render_address(symbols, process, address, style);
+        out += render_address(symbols, process, address, style, false);
         at = end;
     }
 }

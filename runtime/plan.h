@@ -186,10 +186,10 @@ struct Plan {
     uint64_t data_size = sizeof(SessionWords); // bytes of the data area
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
-    uint64_t max_nesting = 16; // activations of functions that call themselves
-    uint64_t max_backtrace = 20;   // addresses of a stack
+    uint64_t max_nesting = 16;   // activations of functions that call themselves
+    uint64_t max_backtrace = 20; // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
-    uint8_t tables = 0;            // what handlers look up in the tables of files: FileTables
+    uint8_t tables = 0;         // what handlers look up in the tables of files: FileTables
     bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;        // -t: BPF map `sonde_timing`
     std::vector<Global> globals;

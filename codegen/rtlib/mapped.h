@@ -1,7 +1,7 @@
 /* Which file a user address lies in, and that file's table (runtime/symbols/file_table.h).
  *
- * The kernel's own list of mappings says it at that moment: nothing has to be kept about processes, and it is right whatever
- * they have loaded meanwhile. */
+ * The kernel's own list of mappings says it at that moment: nothing has to be kept about processes, and it is right
+ * whatever they have loaded meanwhile. */
 #pragma once
 
 #include "rt.h"
@@ -30,7 +30,7 @@ static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* callback, void* context,
                                   u64 flags) = (void*)180; /* 5.17, bpf: Introduce helper bpf_find_vma */
 
-/* ---- which file an address lies in -------------------------------------------------------------------------------- */
+/* ---- which file an address lies in */
 
 enum { VM_EXEC = 4, FIND_TRIES = 4 };
 
@@ -39,8 +39,7 @@ struct mapped {
     u64 code; /* it may be executed */
 };
 
-static long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct mapped* m)
-{
+static long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct mapped* m) {
     (void)task;
     struct file* file = vma->vm_file;
     m->at.start = vma->vm_start;
@@ -53,8 +52,7 @@ static long take_mapping(struct task_struct* task, struct vm_area_struct* vma, s
 }
 
 /* Tells the runtime of a mapping once, in front of everything that is printed about it. */
-static void tell(struct mapped* m)
-{
+static void tell(struct mapped* m) {
     u64 known = 1;
     struct {
         u32 type, format, row, size;
@@ -67,8 +65,7 @@ static void tell(struct mapped* m)
 }
 
 /* What `address` lies in; m may have the answer to the last question. The kernel may be busy with the list. */
-static __attribute__((noinline, unused)) u64 find_mapping(u64 address, struct mapped* m)
-{
+static __attribute__((noinline, unused)) u64 find_mapping(u64 address, struct mapped* m) {
     if (address >= m->at.start && address < m->at.end)
         return 1;
     m->at.inode = m->at.end = m->code = 0;
@@ -83,15 +80,14 @@ static __attribute__((noinline, unused)) u64 find_mapping(u64 address, struct ma
     return 1;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 
 struct search {
     void* table;
     u32 first, stride, low, high;
     u64 place;
 };
-static long narrow(u64 i, struct search* s)
-{
+static long narrow(u64 i, struct search* s) {
     (void)i;
     u32 low = s->low, high = s->high;
     if (low >= high)
@@ -108,15 +104,13 @@ static long narrow(u64 i, struct search* s)
     return 0;
 }
 /* The last of `count` sorted rows, `stride` elements each, that begins at `place` or before: its element, or 0. */
-static __attribute__((noinline, unused)) u32 find_row(void* table, u32 first, u32 stride, u32 count, u64 place)
-{
+static __attribute__((noinline, unused)) u32 find_row(void* table, u32 first, u32 stride, u32 count, u64 place) {
     struct search s = {table, first, stride, 0, count, place};
     LOOP(32, narrow, &s);
     return s.low ? first + (s.low - 1) * stride : 0;
 }
 
-static inline u64 element(void* table, u32 index)
-{
+static inline u64 element(void* table, u32 index) {
     u64* value = bpf_map_lookup_elem(table, &index);
     return value ? *value : 0;
 }

@@ -1,5 +1,5 @@
-/* What is read of the current task. One definition for all: relocations of linked modules are told apart by the struct's name
- * and the member's number only. */
+/* What is read of the current task. One definition for all: relocations of linked modules are told apart by the
+ * struct's name and the member's number only. */
 #pragma once
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

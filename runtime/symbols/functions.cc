@@ -3,7 +3,10 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+
+#include "base/debug_file.h"
 
 namespace sonde {
 namespace {
@@ -33,13 +36,19 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
                 return end;
         return 0;
     };
-    file.for_each_symbol([&](const ElfSymbol& symbol) {
-        bool function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC ||
-                        (symbol.type == STT_NOTYPE && symbol.size != 0);
+    auto take = [&](const ElfSymbol& symbol) {
+        bool function =
+            symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC || (symbol.type == STT_NOTYPE && symbol.size != 0);
         if (function && symbol.section != SHN_UNDEF && end_of_code(symbol.address) != 0)
             all.push_back({symbol});
         return true;
-    });
+    };
+    file.for_each_symbol(take);
+    std::optional<ElfFile> beside; // a stripped file's own functions are there
+    if (!file.find_section(".symtab"))
+        beside = find_debug_file(file);
+    if (beside)
+        beside->for_each_symbol(take);
     std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
         if (a.symbol.address != b.symbol.address)
             return a.symbol.address < b.symbol.address;

@@ -54,8 +54,7 @@ LineTable read_lines(const ElfFile& file) {
         beside = find_debug_file(file);
     if (!beside && !has_dwarf(file))
         return out;
-    std::unique_ptr<Dwarf, EndDwarf> dwarf(
-        dwarf_begin_elf(beside ? beside->elf() : file.elf(), DWARF_C_READ, nullptr));
+    std::unique_ptr<Dwarf, EndDwarf> dwarf(dwarf_begin_elf(beside ? beside->elf() : file.elf(), DWARF_C_READ, nullptr));
     std::unordered_map<std::string, uint32_t> files;
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;

@@ -52,10 +52,10 @@ class Symbols {
 
     const KernelObject* kernel_ = nullptr;
     uint8_t tables_ = 0;
-    std::unordered_map<uint64_t, std::unique_ptr<File>> files_;   // by inode; null: it cannot be read
-    std::map<uint64_t, std::vector<sonde_mapping>> mappings_;     // by process, the newest last
-    std::map<uint64_t, bool> read_;                               // processes whose list of mappings was read
-    std::vector<uint64_t> processes_;                             // the one that was met last is the last
+    std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read
+    std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last
+    std::map<uint64_t, bool> read_;                             // processes whose list of mappings was read
+    std::vector<uint64_t> processes_;                           // the one that was met last is the last
 };
 
 } // namespace sonde

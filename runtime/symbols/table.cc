@@ -67,9 +67,8 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     for (const UnwindRow& row : parts.unwind)
         if (std::optional<uint32_t> place = places.of(row.address))
             unwind.push_back(*place | static_cast<uint64_t>(row.rule) << 32);
-    std::stable_sort(unwind.begin(), unwind.end(), [](uint64_t a, uint64_t b) {
-        return static_cast<uint32_t>(a) < static_cast<uint32_t>(b);
-    });
+    std::stable_sort(unwind.begin(), unwind.end(),
+                     [](uint64_t a, uint64_t b) { return static_cast<uint32_t>(a) < static_cast<uint32_t>(b); });
     std::vector<sonde_table_row> symbols, lines;
     for (const FunctionSymbol& function : parts.functions)
         if (std::optional<uint32_t> place = places.of(function.address))
@@ -85,8 +84,8 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     head.unwind = static_cast<unsigned>(unwind.size());
     head.symbols = static_cast<unsigned>(symbols.size());
     head.lines = static_cast<unsigned>(lines.size());
-    auto first_text = static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() +
-                                            SONDE_TABLE_ROW * (symbols.size() + lines.size()));
+    auto first_text =
+        static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() + SONDE_TABLE_ROW * (symbols.size() + lines.size()));
     head.path += first_text;
     head.name += first_text;
     for (std::vector<sonde_table_row>* rows : {&symbols, &lines})
