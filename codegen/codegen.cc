@@ -112,7 +112,7 @@ Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> b
 
 bool wants_routines(const llvm::Module& module) {
     return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
-        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
+        return f.isDeclaration() && (f.getName().starts_with("sonde_rt_") || f.getName().starts_with("sonde_once_"));
     });
 }
 
@@ -206,10 +206,11 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     if (bpf && state.plan.tables)
-        if (Result<void> linked = link_bitcode(module, files_bpf_bitcode(), false); !linked)
+        if (Result<void> linked = link_bitcode(module, ask_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     target.define_constants();
-    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass.
+    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
+    // sonde_once_ functions stay global, so that it checks them once.
     for (llvm::Function& function : module)
         if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_")) {
             if (bpf)

@@ -25,7 +25,7 @@ void Lowering::begin_user_stack() {
 void Lowering::unwind() {
     t_.need_tables(plan::UnwindTable);
     auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
-    t_.routine("sonde_rt_unwind", t_.i64(), {env_.user_stack, t_.number(most)});
+    t_.routine("sonde_once_unwind", b_.getInt32Ty(), {env_.user_stack, t_.number(most)});
 }
 
 // The n'th address, the innermost being the 0th; 0: there is none.

@@ -1,8 +1,7 @@
 /* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers. */
-#include "mapped.h"
+#include "files.h"
 #include "task.h"
 
-static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 
 u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
@@ -20,11 +19,8 @@ struct walk {
 
 static u32 rule_at(u64 address, struct mapped* in)
 {
-    void* table = bpf_map_lookup_elem(&sonde_files, &in->at.inode);
-    if (!table)
-        return SONDE_RULE_NONE;
-    u32 row = find_row(table, SONDE_TABLE_HEAD, 1, (u32)element(table, 0), address - in->at.start + in->at.offset);
-    return row ? (u32)(element(table, row) >> 32) : SONDE_RULE_NONE;
+    struct row row = {in->at.inode, UNWIND_ROWS, address - in->at.start + in->at.offset, 0, 0};
+    return sonde_once_find_row(&row) ? (u32)(row.first >> 32) : SONDE_RULE_NONE;
 }
 
 /* A stack that is in use is in memory: nothing has to be waited for. */
@@ -55,7 +51,7 @@ static long climb(u64 i, struct walk* w)
     u64 address = w->rip - !w->exact;
     w->state = SONDE_STACK_LOST;
     /* What is no code was no return address. */
-    if (!find_mapping(address, &w->in) || !w->in.code)
+    if (!sonde_once_find_mapping(address, &w->in) || !w->in.code)
         return 1;
     if (i >= w->most) {
         w->state = SONDE_STACK_CUT;
@@ -126,19 +122,16 @@ static long climb(u64 i, struct walk* w)
 }
 
 /* Fills the stack, at most `most` addresses, unless that is done. */
-RT s64 sonde_rt_unwind(struct sonde_stack* stack, u64 most)
+ONCE int sonde_once_unwind(struct sonde_stack* stack, u64 most)
 {
-    if (stack->state != SONDE_STACK_FRESH)
+    if (!stack || stack->state != SONDE_STACK_FRESH)
         return 0;
-    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, most, 0, SONDE_STACK_LOST, 0, {}};
-    w.in.at.process = bpf_get_current_pid_tgid() >> 32;
+    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, most, 0, SONDE_STACK_WHOLE, 0, {}};
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
     if (probes)
         READ(w.returns, probes->return_instances);
     if (w.rip)
         LOOP((u32)most + 1, climb, &w);
-    else
-        w.state = SONDE_STACK_WHOLE;
     stack->depth = w.depth;
     stack->state = w.state;
     return 0;

@@ -1,12 +1,16 @@
 #include "runtime/symbols/cfi.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "runtime/symbols/file_table.h"
+#include "runtime/symbols/functions.h"
 
 namespace sonde {
 namespace {
@@ -475,6 +479,48 @@ std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_a
         covered = function.end;
         rows.push_back({covered, SONDE_RULE_NONE});
     }
+    return rows;
+}
+
+std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code) {
+    constexpr std::string_view endbr64("\xf3\x0f\x1e\xfa"), push_rbp("\x55");
+    constexpr std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // two encodings
+    code = code.substr(0, size);
+    uint64_t known = code.starts_with(endbr64) ? endbr64.size() : 0;
+    std::vector<UnwindRow> rows = {{address, SONDE_RULE(SONDE_RULE_RSP, 1, 0)}};
+    bool pushed = code.substr(known).starts_with(push_rbp);
+    known++; // no instruction is shorter
+    if (pushed) {
+        rows.push_back({address + known, SONDE_RULE(SONDE_RULE_RSP, 2, 2)});
+        std::string_view next = code.substr(std::min<size_t>(known, code.size()));
+        known += next.starts_with(moves[0]) || next.starts_with(moves[1]) ? moves[0].size() : 1;
+    }
+    if (known < size)
+        rows.push_back({address + known, SONDE_RULE_NONE});
+    return rows;
+}
+
+std::vector<UnwindRow> read_unwind_rows(const ElfFile& file) {
+    std::vector<UnwindRow> rows;
+    if (const ElfSection* section = file.find_section(".eh_frame"))
+        rows = compile_cfi(file.section_data(".eh_frame"), section->address);
+    auto by_address = [](const UnwindRow& a, const UnwindRow& b) { return a.address < b.address; };
+    const size_t compiled = rows.size();
+    for (const FunctionSymbol& function : read_functions(file)) {
+        auto end = rows.begin() + static_cast<std::ptrdiff_t>(compiled);
+        auto next = std::upper_bound(rows.begin(), end, UnwindRow{function.address, 0}, by_address);
+        if (next != rows.begin() && (next - 1)->rule != SONDE_RULE_NONE)
+            continue;
+        char code[16] = {};
+        std::optional<uint64_t> offset = file.file_offset(function.address);
+        ssize_t got = offset ? pread(file.fd(), code, sizeof code, static_cast<off_t>(*offset)) : 0;
+        if (got <= 0)
+            continue;
+        for (const UnwindRow& row :
+             rows_of_prologue(function.address, function.size, std::string_view(code, static_cast<size_t>(got))))
+            rows.push_back(row);
+    }
+    std::stable_sort(rows.begin(), rows.end(), by_address);
     return rows;
 }
 

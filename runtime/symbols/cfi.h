@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/elf_file.h"
+
 namespace sonde {
 
 struct UnwindRow {
@@ -18,5 +20,12 @@ struct UnwindRow {
 // The rows of an .eh_frame section that lies at `section_address`, by address; between functions SONDE_RULE_NONE.
 // Whatever the bytes are: what cannot be read is left out, and a rule that cannot be expressed is SONDE_RULE_UNKNOWN.
 std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_address);
+
+// A function without call frame information, which begins with `code`: its rows, as far as its first instructions tell
+// them: where it begins its return address is on top of the stack. What follows is left to frame pointers.
+std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code);
+
+// All rows of a file, sorted; of several for one address the last one counts.
+std::vector<UnwindRow> read_unwind_rows(const ElfFile& file);
 
 } // namespace sonde

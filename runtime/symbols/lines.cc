@@ -47,19 +47,34 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
 
 } // namespace
 
-LineTable read_lines(const ElfFile& file) {
-    LineTable out;
+struct LineFinder::Debug {
     std::optional<ElfFile> beside;
-    if (!has_dwarf(file))
-        beside = find_debug_file(file);
-    if (!beside && !has_dwarf(file))
-        return out;
-    std::unique_ptr<Dwarf, EndDwarf> dwarf(dwarf_begin_elf(beside ? beside->elf() : file.elf(), DWARF_C_READ, nullptr));
+    std::unique_ptr<Dwarf, EndDwarf> dwarf;
+    std::optional<LineTable> all; // of a file without an index by address
+
+    static std::unique_ptr<Debug> open(const ElfFile& file) {
+        auto out = std::make_unique<Debug>();
+        if (!has_dwarf(file))
+            out->beside = find_debug_file(file);
+        if (out->beside || has_dwarf(file))
+            out->dwarf.reset(dwarf_begin_elf(out->beside ? out->beside->elf() : file.elf(), DWARF_C_READ, nullptr));
+        return out->dwarf ? std::move(out) : nullptr;
+    }
+    LineTable read_all();
+};
+
+LineTable read_lines(const ElfFile& file) {
+    std::unique_ptr<LineFinder::Debug> debug = LineFinder::Debug::open(file);
+    return debug ? debug->read_all() : LineTable();
+}
+
+LineTable LineFinder::Debug::read_all() {
+    LineTable out;
     std::unordered_map<std::string, uint32_t> files;
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     uint8_t type = 0;
-    while (dwarf && dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr) == 0)
+    while (dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr) == 0)
         if (type == DW_UT_compile || type == DW_UT_skeleton)
             add_unit(&die, out, files);
     // Where one unit's lines end another's begin: the one that says something counts. Of several rows for an address
@@ -76,6 +91,32 @@ LineTable read_lines(const ElfFile& file) {
     }
     out.rows = std::move(rows);
     return out;
+}
+
+LineFinder::LineFinder(const ElfFile& file) : debug_(Debug::open(file)) {}
+LineFinder::~LineFinder() = default;
+LineFinder::LineFinder(LineFinder&&) noexcept = default;
+
+std::optional<LineFinder::Line> LineFinder::find(uint64_t address) {
+    if (!debug_)
+        return std::nullopt;
+    Dwarf_Die unit;
+    if (dwarf_addrdie(debug_->dwarf.get(), address, &unit)) {
+        Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
+        const char* path = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+        int number = 0;
+        if (!path || dwarf_lineno(line, &number) != 0 || number <= 0)
+            return std::nullopt;
+        return Line{path, static_cast<uint32_t>(number)};
+    }
+    if (!debug_->all)
+        debug_->all = debug_->read_all();
+    const std::vector<LineRow>& rows = debug_->all->rows;
+    auto next = std::upper_bound(rows.begin(), rows.end(), address,
+                                 [](uint64_t wanted, const LineRow& row) { return wanted < row.address; });
+    if (next == rows.begin() || (next - 1)->line == 0)
+        return std::nullopt;
+    return Line{debug_->all->files[(next - 1)->file], (next - 1)->line};
 }
 
 } // namespace sonde

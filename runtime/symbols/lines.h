@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,26 @@ struct LineTable {
     std::vector<LineRow> rows; // sorted
 };
 
-// Empty without debug information, in the file or beside it (base/debug_file.h).
+// The whole of a file. Empty without debug information, in the file or beside it (base/debug_file.h).
 LineTable read_lines(const ElfFile& file);
+
+// Single lines: reads only the units that are asked for.
+class LineFinder {
+  public:
+    explicit LineFinder(const ElfFile& file);
+    ~LineFinder();
+    LineFinder(LineFinder&&) noexcept;
+
+    struct Line {
+        std::string file;
+        uint32_t line = 0;
+    };
+    std::optional<Line> find(uint64_t address);
+
+  private:
+    friend LineTable read_lines(const ElfFile& file);
+    struct Debug;
+    std::unique_ptr<Debug> debug_; // null: there is no debug information
+};
 
 } // namespace sonde

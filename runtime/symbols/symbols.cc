@@ -55,7 +55,7 @@ struct Symbols::File {
     std::unique_ptr<Page> page;
     uint64_t inode = 0;
     std::optional<std::vector<FunctionSymbol>> functions;
-    std::optional<LineTable> lines;
+    std::optional<LineFinder> lines;
 
     const FunctionSymbol* function(uint64_t address) {
         if (!functions)
@@ -63,11 +63,10 @@ struct Symbols::File {
         const FunctionSymbol* found = last_before(*functions, address);
         return found && address - found->address < found->size ? found : nullptr;
     }
-    const LineRow* line(uint64_t address) {
+    std::optional<LineFinder::Line> line(uint64_t address) {
         if (!lines)
-            lines = read_lines(elf);
-        const LineRow* found = last_before(lines->rows, address);
-        return found && found->line ? found : nullptr;
+            lines.emplace(elf);
+        return lines->find(address);
     }
     uint64_t lowest() const {
         uint64_t out = UINT64_MAX;
@@ -152,8 +151,7 @@ Result<void> Symbols::give_table(const File& file) {
     std::vector<FunctionSymbol> functions;
     LineTable lines;
     if (tables_ & plan::UnwindTable)
-        if (const ElfSection* section = file.elf.find_section(".eh_frame"))
-            unwind = compile_cfi(file.elf.section_data(".eh_frame"), section->address);
+        unwind = read_unwind_rows(file.elf);
     if (tables_ & plan::SymbolTable)
         functions = read_functions(file.elf);
     if (tables_ & plan::LineTable)
@@ -246,8 +244,8 @@ Symbols::Found Symbols::find(uint64_t process, uint64_t address) {
 
 std::string Symbols::source(uint64_t process, uint64_t address) {
     Found found = find(process, address);
-    const LineRow* row = found.file ? found.file->line(found.address) : nullptr;
-    return row ? fmt::format("{}:{}", found.file->lines->files[row->file], row->line) : "";
+    std::optional<LineFinder::Line> line = found.file ? found.file->line(found.address) : std::nullopt;
+    return line ? fmt::format("{}:{}", line->file, line->line) : "";
 }
 
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
@@ -259,13 +257,11 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     if (style == SONDE_SYMBOL_MODULE)
         return path.substr(path.rfind('/') + 1);
     if (style >= SONDE_SYMBOL_LINE) {
-        const LineRow* row = found.file->line(found.address);
-        if (!row)
-            return hex;
-        const std::string& source = found.file->lines->files[row->file];
-        return style == SONDE_SYMBOL_LINE   ? std::to_string(row->line)
-               : style == SONDE_SYMBOL_FILE ? source
-                                            : fmt::format("{}:{}", source, row->line);
+        std::optional<LineFinder::Line> line = found.file->line(found.address);
+        return !line                        ? hex
+               : style == SONDE_SYMBOL_LINE ? std::to_string(line->line)
+               : style == SONDE_SYMBOL_FILE ? line->file
+                                            : fmt::format("{}:{}", line->file, line->line);
     }
     const FunctionSymbol* function = found.file->function(found.address);
     if (style == SONDE_SYMBOL_NAME)

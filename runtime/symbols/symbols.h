@@ -2,7 +2,7 @@
 //
 // Handlers tell of every mapping that they meet, once, and in front of everything that they print about it: so the
 // runtime knows a process's addresses after its exit too. The files behind the mappings are known to the kernel and to
-// the runtime by the address of their inode, which the runtime asks the kernel for (codegen/rtlib/files.bpf.c): that is
+// the runtime by the address of their inode, which the runtime asks the kernel for (codegen/rtlib/ask.bpf.c): that is
 // the same on every file system and in every container. A file that was seen stays mapped here, so that no other gets
 // its inode.
 #pragma once

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 // The argument tells the ways apart.
 __attribute__((noinline)) void hit(int way) { __asm__ volatile("" : : "r"(way) : "memory"); }
@@ -79,7 +79,8 @@ int main(int count, char** arguments) {
         void (*call_back)(void (*)(int), int) = library ? (void (*)(void (*)(int), int))dlsym(library, "call_back") : 0;
         if (!call_back)
             return 1;
-        for (int i = 0; i < 3; i++)
+        // The first ones come before anything is known of the library.
+        for (int i = 0; i < 200; i++, usleep(20000))
             call_back(hit, 6);
     }
     return 0;
