@@ -102,7 +102,7 @@ enum RecordType : uint32_t {
     Print = 1,      // events ring
     Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
     System = 3,     // events ring: system(); payload: the command, NUL-terminated
-    Mapping = 4,    // events ring: struct sonde_mapping (symbols/stack.h), before anything that refers to it
+    Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and

@@ -3,23 +3,50 @@
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
-static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
+static void* (*const bpf_ringbuf_reserve)(void* ring, u64 size, u64 flags) = (void*)131;
+static void (*const bpf_ringbuf_submit)(void* data, u64 flags) = (void*)132;
 
 enum { MAPPING_RECORD = 4 /* plan::Mapping */, WAKE = 2 /* BPF_RB_FORCE_WAKEUP */, FIND_TRIES = 4 };
 
+struct record {
+    u32 type, format, row, size; /* plan::RecordHeader */
+    struct sonde_new_mapping body;
+};
+struct names {
+    u64 dentry;
+    struct record* record;
+};
+static long add_name(u64 i, struct names* n)
+{
+    struct dentry *at = (void*)n->dentry, *parent = 0;
+    const unsigned char* name = 0;
+    char* out = n->record->body.names[i & (SONDE_NAMES - 1)];
+    out[0] = 0;
+    READ(parent, at->d_parent);
+    READ(name, at->d_name.name);
+    if (parent == at)
+        return 1;
+    bpf_probe_read_kernel_str(out, SONDE_NAME_SIZE, name);
+    n->dentry = (u64)parent;
+    return 0;
+}
 /* Tells the runtime of a mapping once, in front of everything that is printed about it, and at once: the process may not
  * live long. */
-static void tell(struct sonde_mapping* mapping)
+static void tell(struct mapped* m)
 {
     u64 known = 1;
-    struct {
-        u32 type, format, row, size;
-        struct sonde_mapping mapping;
-    } record = {MAPPING_RECORD, 0, 0, sizeof(struct sonde_mapping), *mapping};
-    if (bpf_map_lookup_elem(&sonde_mapped, mapping))
+    if (bpf_map_lookup_elem(&sonde_mapped, &m->at))
         return;
-    if (bpf_ringbuf_output(&sonde_events, &record, sizeof record, WAKE) == 0)
-        bpf_map_update_elem(&sonde_mapped, mapping, &known, 0);
+    struct record* record = bpf_ringbuf_reserve(&sonde_events, sizeof *record, 0);
+    if (!record)
+        return;
+    record->type = MAPPING_RECORD;
+    record->size = sizeof record->body;
+    record->body.mapping = m->at;
+    struct names n = {m->dentry, record};
+    LOOP(SONDE_NAMES, add_name, &n);
+    bpf_ringbuf_submit(record, WAKE);
+    bpf_map_update_elem(&sonde_mapped, &m->at, &known, 0);
 }
 
 ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
@@ -36,7 +63,7 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         status = bpf_find_vma(bpf_get_current_task_btf(), address, (void*)take_mapping, &found, 0);
     *m = found;
     if (status == 0 && found.at.inode)
-        tell(&found.at);
+        tell(&found);
     return status == 0;
 }
 

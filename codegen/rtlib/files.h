@@ -12,13 +12,25 @@
 #include "../../runtime/symbols/stack.h"
 
 #define ONCE __attribute__((noinline))
+#define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
 
 struct task_struct;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inode;
+struct qstr {
+    const unsigned char* name;
+};
+struct dentry {
+    struct dentry* d_parent; /* its own of the root */
+    struct qstr d_name;
+};
+struct path {
+    struct dentry* dentry;
+};
 struct file {
     struct inode* f_inode;
+    struct path f_path;
 };
 struct vm_area_struct {
     u64 vm_start, vm_end, vm_pgoff, vm_flags;
@@ -36,7 +48,8 @@ static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* c
 
 struct mapped {
     struct sonde_mapping at;
-    u64 code; /* it may be executed */
+    u64 code;   /* it may be executed */
+    u64 dentry; /* of the file */
 };
 enum { VM_EXEC = 4 };
 static inline long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct mapped* m) {
@@ -46,8 +59,10 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
     m->at.end = vma->vm_end;
     m->at.offset = vma->vm_pgoff << 12;
     m->code = vma->vm_flags & VM_EXEC;
-    if (file)
+    if (file) {
         m->at.inode = (u64)file->f_inode;
+        m->dentry = (u64)file->f_path.dentry;
+    }
     return 0;
 }
 

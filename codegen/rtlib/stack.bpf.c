@@ -6,8 +6,6 @@ static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* addres
 
 u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
 
-#define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
-
 struct walk {
     struct sonde_stack* stack;
     u64 rip, rsp, rbp;

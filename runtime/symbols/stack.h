@@ -21,6 +21,13 @@ struct sonde_mapping {
     unsigned long long process, start, end, offset; /* offset: in the file, of `start` */
     unsigned long long inode;                       /* the kernel's address of it: which file it is */
 };
+/* What the runtime is told of it: names are the file's, its folder's and so on, up to an empty one for the root of
+ * their file system. */
+enum { SONDE_NAMES = 16, SONDE_NAME_SIZE = 64 };
+struct sonde_new_mapping {
+    struct sonde_mapping mapping;
+    char names[SONDE_NAMES][SONDE_NAME_SIZE];
+};
 
 /* What a symbol's text consists of. */
 enum sonde_symbol_style {

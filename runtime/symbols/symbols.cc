@@ -41,6 +41,30 @@ class Page {
     void* memory_;
 };
 
+// Where a path within some file system can be: /proc/self/mountinfo has each mount's root in its file system, and the
+// folder that it is at (proc_pid_mountinfo(5)).
+std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
+    std::vector<std::string> out;
+    Result<std::string> mounts = inner_path.empty() ? Result<std::string>("") : read_file("/proc/self/mountinfo");
+    std::istringstream lines(mounts ? *mounts : "");
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string skipped, root, folder;
+        if (!(fields >> skipped >> skipped >> skipped >> root >> folder))
+            continue;
+        if (root == "/")
+            root.clear();
+        if (folder == "/")
+            folder.clear();
+        if (!inner_path.starts_with(root + "/"))
+            continue;
+        std::string path = folder + inner_path.substr(root.size());
+        if (access(path.c_str(), R_OK) == 0)
+            out.push_back(path);
+    }
+    return out;
+}
+
 template <typename Row> const Row* last_before(const std::vector<Row>& rows, uint64_t address) {
     auto next = std::upper_bound(rows.begin(), rows.end(), address,
                                  [](uint64_t wanted, const Row& row) { return wanted < row.address; });
@@ -48,6 +72,19 @@ template <typename Row> const Row* last_before(const std::vector<Row>& rows, uin
 }
 
 } // namespace
+
+std::string join_names(const sonde_new_mapping& mapping) {
+    std::string out;
+    for (const char* name : mapping.names) {
+        size_t size = strnlen(name, SONDE_NAME_SIZE);
+        if (size == 0)
+            return out;
+        if (size >= SONDE_NAME_SIZE - 1)
+            break; // cut
+        out = "/" + std::string(name, size) + out;
+    }
+    return "";
+}
 
 struct Symbols::File {
     std::string path;
@@ -174,7 +211,7 @@ Result<void> Symbols::give_table(const File& file) {
     return {};
 }
 
-void Symbols::add_mapping(const sonde_mapping& mapping) {
+void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
     std::vector<sonde_mapping>& known = mappings_[mapping.process];
     // What was mapped there before is gone.
     std::erase_if(known, [&](const sonde_mapping& old) { return old.start < mapping.end && mapping.start < old.end; });
@@ -188,8 +225,13 @@ void Symbols::add_mapping(const sonde_mapping& mapping) {
     char path[4096];
     ssize_t size = readlink(link.c_str(), path, sizeof path);
     File* file = size > 0 ? add_file(link, std::string(path, static_cast<size_t>(size))) : nullptr;
-    if (!file || file->inode != mapping.inode)
-        files_.try_emplace(mapping.inode); // it has gone already, or is no program
+    if (file && file->inode == mapping.inode)
+        return;
+    // The process has gone already, but perhaps not the file.
+    for (const std::string& candidate : paths_in_mounts(inner_path))
+        if (file = add_file(candidate, candidate); file && file->inode == mapping.inode)
+            return;
+    files_.try_emplace(mapping.inode);
 }
 
 // Every executable mapping of a file in /proc/PID/maps.
@@ -212,7 +254,7 @@ void Symbols::add_process(uint64_t process) {
             continue;
         mapping.process = process;
         mapping.inode = file->inode;
-        add_mapping(mapping);
+        add_mapping(mapping, "");
     }
 }
 

@@ -21,6 +21,9 @@
 
 namespace sonde {
 
+// The path within its file system; empty if it is too long for the record.
+std::string join_names(const sonde_new_mapping& mapping);
+
 class Symbols {
   public:
     Symbols();
@@ -30,7 +33,8 @@ class Symbols {
     // `process` has mapped now (0: none). Files that are met later follow then. Nothing if handlers look nothing up.
     void begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process);
 
-    void add_mapping(const sonde_mapping& mapping);
+    // `inner_path` is the file's path within its file system.
+    void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
 
     // What lies at an address, as a sonde_symbol_style. `process` 0: in whichever process has something there, the one
     // that was met last.

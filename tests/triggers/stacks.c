@@ -57,10 +57,11 @@ __attribute__((noinline)) int returns(int n) {
     return depth;
 }
 
-// With an argument: a library with a function call_back(void (*)(int), int).
+// Arguments: `- N`, only a recursion of that depth; or a library with a function call_back(void (*)(int), int), which is
+// called for some seconds, or as often as the second argument says without waiting in between.
 int main(int count, char** arguments) {
     int numbers[2] = {2, 1}, n = 24;
-    if (count > 2) {
+    if (count > 2 && arguments[1][0] == '-') {
         n = atoi(arguments[2]);
         down(n, &n);
         return 0;
@@ -80,7 +81,8 @@ int main(int count, char** arguments) {
         if (!call_back)
             return 1;
         // The first ones come before anything is known of the library.
-        for (int i = 0; i < 200; i++, usleep(20000))
+        int times = count > 2 ? atoi(arguments[2]) : 200, pause = count > 2 ? 0 : 20000;
+        for (int i = 0; i < times; i++, usleep((unsigned)pause))
             call_back(hit, 6);
     }
     return 0;
