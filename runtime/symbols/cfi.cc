@@ -10,7 +10,6 @@
 #include <string>
 
 #include "runtime/symbols/file_table.h"
-#include "runtime/symbols/functions.h"
 
 namespace sonde {
 namespace {
@@ -500,13 +499,13 @@ std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::st
     return rows;
 }
 
-std::vector<UnwindRow> read_unwind_rows(const ElfFile& file) {
+std::vector<UnwindRow> read_unwind_rows(const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
     std::vector<UnwindRow> rows;
     if (const ElfSection* section = file.find_section(".eh_frame"))
         rows = compile_cfi(file.section_data(".eh_frame"), section->address);
     auto by_address = [](const UnwindRow& a, const UnwindRow& b) { return a.address < b.address; };
     const size_t compiled = rows.size();
-    for (const FunctionSymbol& function : read_functions(file)) {
+    for (const FunctionSymbol& function : functions) {
         auto end = rows.begin() + static_cast<std::ptrdiff_t>(compiled);
         auto next = std::upper_bound(rows.begin(), end, UnwindRow{function.address, 0}, by_address);
         if (next != rows.begin() && (next - 1)->rule != SONDE_RULE_NONE)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "runtime/symbols/functions.h"
 
 namespace sonde {
 
@@ -25,7 +26,7 @@ std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_a
 // them: where it begins its return address is on top of the stack. What follows is left to frame pointers.
 std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code);
 
-// All rows of a file, sorted; of several for one address the last one counts.
-std::vector<UnwindRow> read_unwind_rows(const ElfFile& file);
+// All rows of a file with those functions, sorted; of several for one address the last one counts.
+std::vector<UnwindRow> read_unwind_rows(const ElfFile& file, const std::vector<FunctionSymbol>& functions);
 
 } // namespace sonde

@@ -139,10 +139,11 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     for (const plan::Point& point : plan.rows)
         if (!point.path.empty())
             add_program(point.path);
+    give_tables();
 }
 
 void Symbols::add_program(const std::string& path) {
-    if (!add_file(path, path))
+    if (!programs_.insert(path).second || !add_file(path, path))
         return;
     for (const std::string& library : find_libraries(path))
         add_file(library, library);
@@ -178,37 +179,51 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     if (!elf)
         return nullptr;
     entry->second = std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}});
-    // Without a table handlers take frame pointers; what is printed is as good.
-    static_cast<void>(give_table(*entry->second));
+    without_table_.push_back(entry->second.get());
     return entry->second.get();
 }
 
-Result<void> Symbols::give_table(const File& file) {
+Fd Symbols::make_table(File& file) const {
+    file.functions = read_functions(file.elf);
     std::vector<UnwindRow> unwind;
-    std::vector<FunctionSymbol> functions;
     LineTable lines;
     if (tables_ & plan::UnwindTable)
-        unwind = read_unwind_rows(file.elf);
-    if (tables_ & plan::SymbolTable)
-        functions = read_functions(file.elf);
+        unwind = read_unwind_rows(file.elf, *file.functions);
     if (tables_ & plan::LineTable)
         lines = read_lines(file.elf);
+    std::span<const FunctionSymbol> functions = *file.functions;
+    if (!(tables_ & plan::SymbolTable))
+        functions = {};
     std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines});
     bpf_map_create_opts options{};
     options.sz = sizeof options;
     options.map_flags = SONDE_TABLE_FLAGS;
     Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, static_cast<uint32_t>(table.size()), &options));
-    if (!map)
-        return errno_error("cannot create a table", errno);
-    void* memory = mmap(nullptr, table.size() * 8, PROT_READ | PROT_WRITE, MAP_SHARED, map.get(), 0);
+    void* memory = map ? mmap(nullptr, table.size() * 8, PROT_READ | PROT_WRITE, MAP_SHARED, map.get(), 0) : MAP_FAILED;
     if (memory == MAP_FAILED)
-        return errno_error("cannot map a table", errno);
+        return Fd();
     std::memcpy(memory, table.data(), table.size() * 8);
     munmap(memory, table.size() * 8);
-    int fd = map.get();
-    if (bpf_map_update_elem(kernel_->map_fd("sonde_files"), &file.inode, &fd, BPF_ANY) != 0)
-        return errno_error("cannot give a table to the kernel", errno);
-    return {};
+    return map;
+}
+
+void Symbols::give_tables() {
+    std::vector<uint64_t> inodes;
+    std::vector<uint32_t> tables;
+    std::vector<Fd> owners;
+    for (File* file : without_table_)
+        if (Fd table = make_table(*file)) {
+            inodes.push_back(file->inode);
+            tables.push_back(static_cast<uint32_t>(table.get()));
+            owners.push_back(std::move(table));
+        }
+    without_table_.clear();
+    auto count = static_cast<uint32_t>(inodes.size());
+    bpf_map_batch_opts options{};
+    options.sz = sizeof options;
+    // Without a table handlers take frame pointers; what is printed has its names all the same.
+    if (count)
+        bpf_map_update_batch(kernel_->map_fd("sonde_files"), inodes.data(), tables.data(), &count, &options);
 }
 
 void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
@@ -220,18 +235,25 @@ void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner
     processes_.push_back(mapping.process);
     if (files_.count(mapping.inode))
         return;
+    if (!find_file(mapping, inner_path))
+        files_.try_emplace(mapping.inode);
+    give_tables();
+}
+
+// Opens the file behind a mapping.
+bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_path) {
     // Through the process's own view: the path may mean another file here, or none any more.
     std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", mapping.process, mapping.start, mapping.end);
     char path[4096];
     ssize_t size = readlink(link.c_str(), path, sizeof path);
     File* file = size > 0 ? add_file(link, std::string(path, static_cast<size_t>(size))) : nullptr;
     if (file && file->inode == mapping.inode)
-        return;
+        return true;
     // The process has gone already, but perhaps not the file.
     for (const std::string& candidate : paths_in_mounts(inner_path))
         if (file = add_file(candidate, candidate); file && file->inode == mapping.inode)
-            return;
-    files_.try_emplace(mapping.inode);
+            return true;
+    return false;
 }
 
 // Every executable mapping of a file in /proc/PID/maps.
@@ -256,6 +278,7 @@ void Symbols::add_process(uint64_t process) {
         mapping.inode = file->inode;
         add_mapping(mapping, "");
     }
+    give_tables();
 }
 
 const sonde_mapping* Symbols::find_mapping(uint64_t process, uint64_t address) const {

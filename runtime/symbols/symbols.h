@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "runtime/load.h"
 #include "runtime/plan.h"
@@ -51,15 +53,20 @@ class Symbols {
     File* add_file(const std::string& open_path, const std::string& path);
     void add_program(const std::string& path);
     void add_process(uint64_t process);
-    Result<void> give_table(const File& file);
+    bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
+    Fd make_table(File& file) const;
+    // To the kernel, all at once: it waits each time until no handler uses what was there before.
+    void give_tables();
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
     uint8_t tables_ = 0;
     std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read
     std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last
-    std::map<uint64_t, bool> read_;                             // processes whose list of mappings was read
-    std::vector<uint64_t> processes_;                           // the one that was met last is the last
+    std::vector<File*> without_table_;
+    std::set<std::string> programs_;
+    std::map<uint64_t, bool> read_;   // processes whose list of mappings was read
+    std::vector<uint64_t> processes_; // the one that was met last is the last
 };
 
 } // namespace sonde

@@ -264,8 +264,8 @@ TEST(Libraries, AreFoundAsTheLinkerDoes) {
 
 TEST(Table, HasEverythingAtItsPlace) {
     ElfFile file = open_elf(trigger("stacks-O2"));
-    std::vector<UnwindRow> unwind = read_unwind_rows(file);
     std::vector<FunctionSymbol> functions = read_functions(file);
+    std::vector<UnwindRow> unwind = read_unwind_rows(file, functions);
     LineTable lines = read_lines(file);
     std::vector<uint64_t> table = compile_table(file, "/bin/stacks", {unwind, functions, &lines});
     sonde_table_head head;
