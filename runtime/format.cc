@@ -126,7 +126,7 @@ std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& 
         out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", SONDE_STACK_MOST);
     else if (stack.state == SONDE_STACK_LOST && stack.depth)
         out += fmt::format(" ... and further: how to unwind {} is not known\n",
-                           symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_BRIEF));
+                           symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_OFFSET));
     return out;
 }
 
