@@ -119,7 +119,7 @@ Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> b
 
 bool wants_routines(const llvm::Module& module) {
     return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
-        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
+        return f.isDeclaration() && (f.getName().starts_with("sonde_rt_") || f.getName().starts_with("sonde_once_"));
     });
 }
 
@@ -212,8 +212,12 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.options.filter_target)
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
+    if (bpf && state.plan.tables)
+        if (Result<void> linked = link_bitcode(module, ask_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
     target.define_constants();
-    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass.
+    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
+    // sonde_once_ functions stay global, so that it checks them once.
     for (llvm::Function& function : module)
         if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_")) {
             if (bpf)
@@ -264,6 +268,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
     plan.max_nesting = options.max_nesting;
+    plan.max_backtrace = options.max_backtrace;
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;

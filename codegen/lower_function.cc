@@ -1,9 +1,9 @@
 // Handlers and functions.
 //
 // A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
-// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of arguments does not
-// matter and the verifier sees one program); on the host it is called. Its frame lies behind what the caller uses of
-// its own at the call; recursive functions take theirs from a stack.
+// user stack, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of
+// arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies behind what
+// the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
@@ -48,6 +48,9 @@ bool uses_matches(const hir::Expr& expr) {
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
     return name == "matched" || name == "matched_str" || name == "ngroups";
 }
+bool uses_user_stack(const hir::Expr& expr) {
+    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
+}
 } // namespace
 
 // Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
@@ -79,9 +82,10 @@ Needs Lowering::needs(const hir::Handler& handler) const {
                 out.frame = out.frame || d.kind == plan::Directive::Memory;
         out.tokens =
             out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
+        out.user_stack = out.user_stack || (in_kernel_ && uses_user_stack(expr));
         out.matches = out.matches || uses_matches(expr);
         out.frame = out.frame || (expr.type == ValueType::String && !in_keys.count(&expr)) ||
-                    expr.kind == hir::ExprKind::Regex || out.matches;
+                    expr.kind == hir::ExprKind::Regex || out.matches || out.user_stack;
         if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
@@ -174,6 +178,8 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     }
     if (need.matches)
         begin_matches();
+    if (need.user_stack)
+        begin_user_stack();
     if (handler.condition) {
         llvm::BasicBlock* run = block("run");
         b_.CreateCondBr(truth(*handler.condition), run, end);
@@ -202,7 +208,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p, p};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -246,6 +252,7 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.scan = function->getArg(8);
     env_.tokens = function->getArg(9);
     env_.matches = function->getArg(10);
+    env_.user_stack = function->getArg(11);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -338,7 +345,8 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      result,
                                      scan,
                                      env_.tokens ? env_.tokens : null,
-                                     env_.matches ? env_.matches : null};
+                                     env_.matches ? env_.matches : null,
+                                     env_.user_stack ? env_.user_stack : null};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);
@@ -360,8 +368,9 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     for (const hir::Expr* value : handler.entry_values)
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
-            need.frame =
-                need.frame || need.matches || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex;
+            need.user_stack = need.user_stack || uses_user_stack(expr);
+            need.frame = need.frame || need.matches || need.user_stack || expr.type == ValueType::String ||
+                         expr.kind == hir::ExprKind::Regex;
         });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
@@ -377,6 +386,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     }
     if (need.matches)
         begin_matches();
+    if (need.user_stack)
+        begin_user_stack();
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());

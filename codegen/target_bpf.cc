@@ -9,6 +9,7 @@
 
 #include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
+#include "runtime/symbols/stack.h"
 
 namespace sonde {
 namespace {
@@ -29,7 +30,7 @@ enum Helper : uint64_t {
     ringbuf_query = 134,
     get_attach_cookie = 174,
 };
-enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, Ringbuf = 27 };
+enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
 constexpr uint32_t frame_slots = 32, scan_slots = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
@@ -135,6 +136,10 @@ class BpfTarget final : public Target {
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
         if (state_.options.filter_target)
             map("sonde_targets", Hash, 4, 1, 16384);
+        if (state_.plan.tables) {
+            map("sonde_files", HashOfMaps, 8, 4, 4096);
+            map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+        }
         if (state_.options.timing)
             map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
@@ -377,6 +382,11 @@ class BpfTarget final : public Target {
         llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
+
+    void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+        routine("sonde_rt_symbol", i64(), {slot, address, style});
+    }
+    void need_tables(uint8_t tables) override { state_.plan.tables |= tables; }
 
     // ---- values from a function's entry, under (thread, address of the return address)
 

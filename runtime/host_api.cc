@@ -173,6 +173,10 @@ void sonde_host_pop_frame(void* session, char* frame) {
     s.pop_frame(frame);
 }
 
+void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style) {
+    std::snprintf(dst, size, "%s", of(session).symbols.text(0, address, style).c_str());
+}
+
 int64_t sonde_host_pid() { return getpid(); }
 int64_t sonde_host_tid() { return syscall(SYS_gettid); }
 int64_t sonde_host_ppid() { return getppid(); }
@@ -219,6 +223,7 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_foreach_end),
         SYMBOL(sonde_host_push_frame),
         SYMBOL(sonde_host_pop_frame),
+        SYMBOL(sonde_host_symbol),
         SYMBOL(sonde_host_pid),
         SYMBOL(sonde_host_tid),
         SYMBOL(sonde_host_ppid),

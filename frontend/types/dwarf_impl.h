@@ -165,7 +165,6 @@ class DwarfReader : private TypeSource {
 
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
-    std::optional<ElfFile> find_debug_file();
     void find_thread_local_bias();
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
