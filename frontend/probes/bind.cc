@@ -135,6 +135,8 @@ std::optional<Place> TargetBinder::base() {
         return global();
     if (point_.mark)
         return mark_variable();
+    if (point_.kind == plan::ProbeKind::Syscall || point_.kind == plan::ProbeKind::SyscallReturn)
+        return syscall_variable();
     if (!has_variables())
         return std::nullopt;
     if (expr_.name == "$return")

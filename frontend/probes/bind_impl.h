@@ -1,7 +1,7 @@
 // How `$x->y` becomes HIR: a Place is where a value is, and components walk from place to place. Private to bind*.cc.
 #pragma once
 
-#include "frontend/probes/probe.h"
+#include "frontend/probes/kinds.h"
 
 namespace sonde {
 
@@ -58,6 +58,9 @@ class TargetBinder {
     std::optional<Place> mark_variable();
     std::optional<Place> mark_argument(size_t index);
     hir::Expr* mark_summary();
+
+    // bind_syscall.cc
+    std::optional<Place> syscall_variable();
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);

@@ -3,8 +3,6 @@
 // A target (path, glob, process id, the command) gives modules, a pattern gives functions or statements in them. What
 // matched nothing is explained in kind_process_explain.cc.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,62 +15,29 @@ namespace {
 
 using ast::PointComponent;
 
-void report_target(Resolving& resolving, const std::string& message) {
-    const PointComponent& target = resolving.components()[0];
-    resolving.diags.report(DiagId::BadTarget, target.arg == PointComponent::None ? target.range : target.arg_range,
-                           message);
-}
-
-// Paths that a name with wildcards stands for; a bare one is looked for in $PATH.
-std::vector<std::string> expand_target(const std::string& pattern) {
-    if (pattern.find('/') != std::string::npos)
-        return expand_path_glob(pattern);
-    std::vector<std::string> found;
-    const char* search = getenv("PATH");
-    std::string_view rest = search ? search : "";
-    while (!rest.empty()) {
-        size_t colon = std::min(rest.find(':'), rest.size());
-        if (colon != 0)
-            for (std::string& path : expand_path_glob(std::string(rest.substr(0, colon)) + "/" + pattern))
-                found.push_back(std::move(path));
-        rest.remove_prefix(std::min(colon + 1, rest.size()));
-    }
-    return found;
-}
-
 // "f@file:3"
 std::string place_text(const std::string& name, const std::string& file, int line) {
     return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
 }
 
-// A point at `address`; nullopt where no file has the code (a symbol in a segment that is not executable).
-std::optional<ResolvedPoint> make_point(DwarfModule& module, const FunctionInstance& function, Address address) {
-    std::optional<uint64_t> offset = module.file_offset(address);
-    if (!offset)
-        return std::nullopt;
-    ResolvedPoint resolved;
-    resolved.kind = plan::ProbeKind::Uprobe;
-    resolved.in_kernel = true;
-    resolved.point.function = function.name;
-    resolved.point.path = module.path();
-    resolved.point.build_id = module.build_id();
-    resolved.point.offset = *offset;
-    resolved.module = &module;
-    resolved.function = function;
-    resolved.address = address;
-    resolved.entry_address = address;
+std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address) {
+    std::optional<ResolvedPoint> resolved = point_at(target, address);
+    if (resolved) {
+        resolved->point.function = function.name;
+        resolved->function = function;
+    }
     return resolved;
 }
 
-std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function,
+std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
                                             const ProcessPattern& pattern) {
     bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved = make_point(module, function, is_return ? function.entry : function.body);
+    std::optional<ResolvedPoint> resolved = point_in(target, function, is_return ? function.entry : function.body);
     if (!resolved)
         return std::nullopt;
     resolved->is_function = true;
     if (is_return) {
-        std::optional<uint64_t> entry = module.file_offset(function.body);
+        std::optional<uint64_t> entry = target.module->file_offset(function.body);
         if (!entry)
             return std::nullopt;
         resolved->kind = plan::ProbeKind::Uretprobe;
@@ -80,13 +45,15 @@ std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionI
         resolved->entry_address = function.body;
         resolved->point.entry_offset = *entry;
     }
-    resolved->point.pp = fmt::format("process({}).function({}){}{}", quoted(module.path()),
-                                     quoted(place_text(function.name, function.file, function.line)),
-                                     pattern.suffix.empty() ? "" : ".", pattern.suffix);
+    resolved->point.pp =
+        fmt::format("{}.function({}){}{}", target.text, quoted(place_text(function.name, function.file, function.line)),
+                    pattern.suffix.empty() ? "" : ".", pattern.suffix);
     return resolved;
 }
 
-std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
+                                        const ProcessPattern& pattern) {
+    DwarfModule& module = *target.module;
     std::vector<FunctionInstance> found;
     if (pattern.component->arg == PointComponent::Number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
@@ -109,7 +76,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
     for (const FunctionInstance& one : found)
-        if (std::optional<ResolvedPoint> point = function_point(module, one, pattern))
+        if (std::optional<ResolvedPoint> point = function_point(target, one, pattern))
             if (seen.insert({point->address, one.name}).second)
                 points.push_back(*std::move(point));
     if (points.empty())
@@ -117,7 +84,9 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     return points;
 }
 
-std::vector<ResolvedPoint> statements_in(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarget& target,
+                                         const ProcessPattern& pattern) {
+    DwarfModule& module = *target.module;
     std::vector<Statement> found;
     bool by_number = pattern.component->arg == PointComponent::Number;
     if (by_number) {
@@ -128,17 +97,17 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, DwarfModule& modu
     }
     std::vector<ResolvedPoint> points;
     for (const Statement& one : found) {
-        std::optional<ResolvedPoint> point = make_point(module, one.function, one.address);
+        std::optional<ResolvedPoint> point = point_in(target, one.function, one.address);
         if (!point)
             continue;
         if (by_number) {
-            point->point.pp = fmt::format("process({}).statement({:#x}){}", quoted(module.path()), one.address,
+            point->point.pp = fmt::format("{}.statement({:#x}){}", target.text, one.address,
                                           pattern.suffix == "absolute" ? ".absolute" : "");
             if (pattern.suffix == "absolute")
                 point->module = nullptr; // an address is all that is known, so no `$variables`
         } else {
-            point->point.pp = fmt::format("process({}).statement({})", quoted(module.path()),
-                                          quoted(place_text(one.function.name, one.file, one.line)));
+            point->point.pp =
+                fmt::format("{}.statement({})", target.text, quoted(place_text(one.function.name, one.file, one.line)));
         }
         points.push_back(*std::move(point));
     }
@@ -148,12 +117,14 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, DwarfModule& modu
 }
 
 // Reads the components behind `process`; nullopt after a report.
-std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
+std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     ProcessPattern pattern;
-    pattern.component = resolving.at(1);
+    pattern.component = resolving.at(next);
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
-        report_component(resolving, 1, {"function", "statement", "mark", "provider"},
-                         {"begin", "end", "thread", "syscall", "insn", "plt", "library", "error"});
+        std::vector<std::string> allowed = {"function", "statement", "mark", "provider"};
+        if (next == 1)
+            allowed.insert(allowed.end(), {"begin", "end", "thread", "syscall"});
+        report_component(resolving, next, allowed, {"insn", "plt", "library", "error"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
@@ -168,24 +139,24 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
         }
         pattern.parsed = *std::move(parsed);
     }
-    const PointComponent* suffix = resolving.at(2);
+    const PointComponent* suffix = resolving.at(next + 1);
     if (!suffix)
         return pattern;
     std::vector<std::string> allowed = {"call", "return", "inline", "exported"};
     if (pattern.is_statement)
         allowed = {number ? "absolute" : "nearest"};
     if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
-        report_component(resolving, 2, allowed, {"label", "callee", "callees"});
+        report_component(resolving, next + 1, allowed, {"label", "callee", "callees"});
         return std::nullopt;
     }
     if (!expect_argument(resolving, *suffix, PointComponent::None))
         return std::nullopt;
     pattern.suffix = suffix->name;
-    if (resolving.at(3)) {
+    if (resolving.at(next + 2)) {
         if (suffix->name == "return")
-            report_component(resolving, 3, {}, {"maxactive"});
+            report_component(resolving, next + 2, {}, {"maxactive"});
         else
-            report_component(resolving, 3, {});
+            report_component(resolving, next + 2, {});
         return std::nullopt;
     }
     if (pattern.suffix == "nearest" && pattern.parsed.line_kind == FunctionPattern::Absolute)
@@ -195,85 +166,35 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
 
 } // namespace
 
-std::vector<DwarfModule*> open_process_targets(Resolving& resolving) {
-    const PointComponent& target = resolving.components()[0];
-    std::string path;
-    switch (target.arg) {
-    case PointComponent::None:
-        if (resolving.env.command_path.empty()) {
-            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a command")
-                .help("give the program: `process(\"PATH\")`, or run one with -c");
-            return {};
-        }
-        path = resolving.env.command_path;
-        break;
-    case PointComponent::Number: {
-        std::error_code error;
-        path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", target.number), error);
-        if (error) {
-            report_target(resolving, fmt::format("no program of process {}: {}", target.number, error.message()));
-            return {};
-        }
-        break;
-    }
-    case PointComponent::String: {
-        Result<std::string> found = find_in_path(target.text);
-        if (found) {
-            path = *std::move(found);
-            break;
-        }
-        if (!has_wildcard(target.text)) {
-            report_target(resolving, found.error().message);
-            return {};
-        }
-        std::vector<DwarfModule*> modules;
-        std::string refused;
-        for (const std::string& candidate : expand_target(target.text)) {
-            Result<DwarfModule*> module = resolving.env.module(candidate);
-            if (module && std::find(modules.begin(), modules.end(), *module) == modules.end())
-                modules.push_back(*module);
-            else if (!module && refused.empty())
-                refused = module.error().message; // a folder or a script among programs
-        }
-        if (modules.empty())
-            report_target(resolving, refused.empty() ? fmt::format("no program matches `{}`", target.text) : refused);
-        return modules;
-    }
-    }
-    Result<DwarfModule*> module = resolving.env.module(path);
-    if (!module) {
-        report_target(resolving, module.error().message);
-        return {};
-    }
-    return {*module};
-}
-
 std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
-    if (const PointComponent* second = resolving.at(1);
-        second && (second->name == "mark" || second->name == "provider"))
-        return resolve_marks(resolving);
-    std::optional<ProcessPattern> pattern = read_pattern(resolving);
+    size_t next = 1;
+    const std::string what = resolving.at(next) ? resolving.at(next)->name : "";
+    if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
+        return resolve_task_events(resolving);
+    if (what == "mark" || what == "provider")
+        return resolve_marks(resolving, next);
+    std::optional<ProcessPattern> pattern = read_pattern(resolving, next);
     if (!pattern)
         return {};
-    std::vector<DwarfModule*> modules = open_process_targets(resolving);
-    auto resolve_in = [&](DwarfModule& module) {
-        return pattern->is_statement ? statements_in(resolving, module, *pattern)
-                                     : functions_in(resolving, module, *pattern);
+    std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    auto resolve_in = [&](const ProcessTarget& target) {
+        return pattern->is_statement ? statements_in(resolving, target, *pattern)
+                                     : functions_in(resolving, target, *pattern);
     };
-    if (modules.size() == 1)
-        return resolve_in(*modules[0]);
+    if (targets.size() == 1)
+        return resolve_in(targets[0]);
     // Of several programs only some need to have the function.
     std::vector<ResolvedPoint> points;
-    for (DwarfModule* module : modules) {
+    for (const ProcessTarget& target : targets) {
         Diagnostics::Suppress quiet(resolving.diags);
-        std::vector<ResolvedPoint> some = resolve_in(*module);
+        std::vector<ResolvedPoint> some = resolve_in(target);
         points.insert(points.end(), some.begin(), some.end());
     }
-    if (points.empty() && !modules.empty())
+    if (points.empty() && !targets.empty())
         resolving.diags.report(DiagId::NoMatch, pattern->component->arg_range,
                                fmt::format("nothing matches `{}` in the {} programs that match {}",
-                                           point_text(resolving.point), modules.size(),
-                                           quoted(resolving.components()[0].text)));
+                                           point_text(resolving.point), targets.size(),
+                                           quoted(resolving.components()[next - 1].text)));
     return points;
 }
 

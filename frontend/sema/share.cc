@@ -95,6 +95,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         const ResolvedPoint& point = resolved.point;
         std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
                                       point.timer.interval_ns, point.timer.random_ns, frame.key);
+        // Of one process' events each point that is about it has its run; programs have one file each.
+        if (plan::is_task_event(point.kind))
+            key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
         if (!frame.dependent) {
             hir::Handler*& shared = by_frame[key];
             if (!shared) {

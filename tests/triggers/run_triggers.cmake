@@ -22,6 +22,7 @@ foreach(level O0 O2)
   add_run_trigger(globals-${level} globals.c -${level})
   target_sources(trigger_globals-${level} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)
 endforeach()
+add_run_trigger(syscalls syscalls.c -O0)
 # The same at fixed addresses.
 add_run_trigger(globals-fixed globals.c -O0 -fno-pie)
 target_sources(trigger_globals-fixed PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)
