@@ -1,0 +1,17 @@
+// The shared libraries that a program begins with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sonde {
+
+// The program's loader and the libraries that it maps before main(), found in the places and the order of ld.so(8): the
+// needed ones of each object, breadth first. Paths as the loader has them; what is not found is left out. Empty for
+// what is linked statically and for what is no ELF file.
+std::vector<std::string> shared_libraries(const std::string& program);
+
+// The files with code that a running process has mapped, other than its program; what dlopen() has brought too.
+std::vector<std::string> mapped_libraries(int64_t pid);
+
+} // namespace sonde
