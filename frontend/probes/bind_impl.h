@@ -39,6 +39,7 @@ class TargetBinder {
     bool has_module();    // with debug information
     bool has_variables(); // and the probed function has it too
     std::vector<Variable> visible(bool globals);
+    hir::Expr* plt_summary();
     std::optional<Place> base();
     std::optional<Place> variable(const std::string& name);
     std::optional<Place> result();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 
 namespace sonde {
@@ -15,40 +16,29 @@ namespace {
 
 using ast::PointComponent;
 
-// "f@file:3"
-std::string place_text(const std::string& name, const std::string& file, int line) {
-    return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
-}
+constexpr int64_t most_calls = 20; // deep
 
-std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address) {
-    std::optional<ResolvedPoint> resolved = point_at(target, address);
-    if (resolved) {
-        resolved->point.function = function.name;
-        resolved->function = function;
-    }
-    return resolved;
-}
-
-std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
-                                            const ProcessPattern& pattern) {
-    bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved = point_in(target, function, is_return ? function.entry : function.body);
-    if (!resolved)
-        return std::nullopt;
-    resolved->is_function = true;
-    if (is_return) {
-        std::optional<uint64_t> entry = target.module->file_offset(function.body);
-        if (!entry)
-            return std::nullopt;
-        resolved->kind = plan::ProbeKind::Uretprobe;
-        resolved->is_return = true;
-        resolved->entry_address = function.body;
-        resolved->point.entry_offset = *entry;
-    }
-    resolved->point.pp =
-        fmt::format("{}.function({}){}{}", target.text, quoted(place_text(function.name, function.file, function.line)),
-                    pattern.suffix.empty() ? "" : ".", pattern.suffix);
-    return resolved;
+std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
+                                     const std::vector<FunctionInstance>& functions) {
+    std::vector<std::string> names;
+    std::vector<ResolvedPoint> points = places_inside(target, pattern, functions, names);
+    if (!points.empty())
+        return points;
+    bool label = pattern.inside->name == "label";
+    const std::string& where = pattern.component->text;
+    DiagBuilder report = resolving.diags.report(
+        DiagId::NoMatch,
+        pattern.inside->arg == PointComponent::String ? pattern.inside->arg_range : pattern.inside->range,
+        label ? fmt::format("no label `{}` in `{}`", pattern.name, where)
+              : fmt::format("`{}` calls no `{}`{}", where, pattern.name,
+                            pattern.suffix.empty() ? "" : fmt::format(" that has a `.{}`", pattern.suffix)));
+    if (std::string nearest = nearest_name(pattern.name, names); !nearest.empty())
+        report.suggest(nearest);
+    else if (!label)
+        report.help("only direct calls inside of the program are known; see `.plt` for those of libraries");
+    else if (!target.module->has_debug_info())
+        report.help("labels need debug information: compile it with -g");
+    return {};
 }
 
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
@@ -65,6 +55,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     if (has_wildcard(pattern.parsed.function) &&
         std::any_of(found.begin(), found.end(), [](const auto& one) { return one.has_debug_info; }))
         std::erase_if(found, [](const auto& one) { return !one.has_debug_info; });
+    if (pattern.inside && !found.empty())
+        return places_in(resolving, target, pattern, found);
     bool any = !found.empty();
     std::erase_if(found, [&](const FunctionInstance& one) {
         if (pattern.suffix == "exported" && !one.external)
@@ -76,7 +68,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
     for (const FunctionInstance& one : found)
-        if (std::optional<ResolvedPoint> point = function_point(target, one, pattern))
+        if (std::optional<ResolvedPoint> point =
+                function_point(target, one, function_text(target, one), pattern.suffix))
             if (seen.insert({point->address, one.name}).second)
                 points.push_back(*std::move(point));
     if (points.empty())
@@ -94,6 +87,11 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
             found.push_back(*at);
     } else {
         found = module.statements(pattern.parsed);
+        for (const FunctionPattern& more : pattern.more)
+            for (Statement& one : module.statements(more))
+                if (std::none_of(found.begin(), found.end(),
+                                 [&](const Statement& other) { return other.address == one.address; }))
+                    found.push_back(std::move(one));
     }
     std::vector<ResolvedPoint> points;
     for (const Statement& one : found) {
@@ -116,59 +114,99 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
     return points;
 }
 
-// Reads the components behind `process`; nullopt after a report.
+// Reads what follows the function or statement at `at`; false after a report.
+bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
+    const PointComponent* suffix = resolving.at(at);
+    if (!suffix)
+        return true;
+    std::vector<std::string> allowed = {"call", "return", "inline", "exported", "label", "callee", "callees"};
+    if (pattern.is_statement)
+        allowed = {pattern.component->arg == PointComponent::Number ? "absolute" : "nearest"};
+    if (pattern.inside)
+        allowed = {"call", "return"};
+    if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
+        report_component(resolving, at, allowed);
+        return false;
+    }
+    if (suffix->name == "label" || suffix->name.starts_with("callee")) {
+        pattern.inside = suffix;
+        if (suffix->name == "callees" && suffix->arg != PointComponent::None) {
+            if (!expect_argument(resolving, *suffix, PointComponent::Number))
+                return false;
+            if (suffix->number < 1 || suffix->number > most_calls) {
+                resolving.diags.report(DiagId::BadNumber, suffix->arg_range,
+                                       fmt::format("the depth of calls is from 1 to {}", most_calls));
+                return false;
+            }
+            pattern.depth = static_cast<int>(suffix->number);
+        } else if (suffix->name != "callees") {
+            if (!expect_argument(resolving, *suffix, PointComponent::String))
+                return false;
+            pattern.name = suffix->text;
+        }
+        return suffix->name == "callee" ? read_suffix(resolving, at + 1, pattern) : expect_end(resolving, at + 1);
+    }
+    if (!expect_argument(resolving, *suffix, PointComponent::None))
+        return false;
+    pattern.suffix = suffix->name;
+    if (resolving.at(at + 1)) {
+        report_component(resolving, at + 1, {},
+                         suffix->name == "return" ? std::vector<std::string>{"maxactive"} : std::vector<std::string>());
+        return false;
+    }
+    return true;
+}
+
+// Reads the components behind the program; nullopt after a report.
 std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     ProcessPattern pattern;
     pattern.component = resolving.at(next);
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
-        std::vector<std::string> allowed = {"function", "statement", "mark", "provider"};
+        std::vector<std::string> allowed = {"function", "statement", "mark", "provider", "plt"};
         if (next == 1)
-            allowed.insert(allowed.end(), {"begin", "end", "thread", "syscall"});
-        report_component(resolving, next, allowed, {"insn", "plt", "library", "error"});
+            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall"});
+        report_component(resolving, next, allowed, {"insn", "error", "data"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
-    bool number = pattern.component->arg == PointComponent::Number;
-    if (!number) {
+    if (pattern.component->arg != PointComponent::Number) {
         if (!expect_argument(resolving, *pattern.component, PointComponent::String))
             return std::nullopt;
-        Result<FunctionPattern> parsed = FunctionPattern::parse(pattern.component->text);
+        Result<std::vector<FunctionPattern>> parsed = FunctionPattern::parse_list(pattern.component->text);
         if (!parsed) {
             resolving.diags.report(DiagId::NoMatch, pattern.component->arg_range, parsed.error().message);
             return std::nullopt;
         }
-        pattern.parsed = *std::move(parsed);
+        pattern.parsed = std::move(parsed->front());
+        pattern.more.assign(parsed->begin() + 1, parsed->end());
     }
-    const PointComponent* suffix = resolving.at(next + 1);
-    if (!suffix)
-        return pattern;
-    std::vector<std::string> allowed = {"call", "return", "inline", "exported"};
-    if (pattern.is_statement)
-        allowed = {number ? "absolute" : "nearest"};
-    if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
-        report_component(resolving, next + 1, allowed, {"label", "callee", "callees"});
+    if (!read_suffix(resolving, next + 1, pattern))
         return std::nullopt;
+    if (pattern.suffix == "nearest") {
+        pattern.more.insert(pattern.more.begin(), pattern.parsed);
+        for (FunctionPattern& one : pattern.more)
+            if (one.line_kind == FunctionPattern::Absolute)
+                one.line_kind = FunctionPattern::Nearest;
+        pattern.parsed = pattern.more.front();
+        pattern.more.erase(pattern.more.begin());
     }
-    if (!expect_argument(resolving, *suffix, PointComponent::None))
-        return std::nullopt;
-    pattern.suffix = suffix->name;
-    if (resolving.at(next + 2)) {
-        if (suffix->name == "return")
-            report_component(resolving, next + 2, {}, {"maxactive"});
-        else
-            report_component(resolving, next + 2, {});
-        return std::nullopt;
-    }
-    if (pattern.suffix == "nearest" && pattern.parsed.line_kind == FunctionPattern::Absolute)
-        pattern.parsed.line_kind = FunctionPattern::Nearest;
     return pattern;
 }
 
 } // namespace
 
 std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
-    size_t next = 1;
+    bool library = resolving.at(1) && resolving.at(1)->name == "library";
+    if (library && !expect_argument(resolving, *resolving.at(1), PointComponent::String))
+        return {};
+    size_t next = library ? 2 : 1;
     const std::string what = resolving.at(next) ? resolving.at(next)->name : "";
+    if (what == "plt")
+        return resolve_plt(resolving, next);
+    if (library && (what == "begin" || what == "end" || what == "thread" || what == "syscall" || what == "library")) {
+        report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
+        return {};
+    }
     if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
         return resolve_task_events(resolving);
     if (what == "mark" || what == "provider")

@@ -18,8 +18,13 @@ struct ProcessTarget {
 struct ProcessPattern {
     const ast::PointComponent* component = nullptr; // function or statement
     bool is_statement = false;
-    FunctionPattern parsed; // with a string argument
-    std::string suffix;     // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    FunctionPattern parsed;            // with a string argument
+    std::vector<FunctionPattern> more; // further lines
+    std::string suffix;                // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    // What to look for inside of the function.
+    const ast::PointComponent* inside = nullptr; // label, callee or callees
+    std::string name = "*";                      // glob: of the label or the callee
+    int depth = 1;                               // of calls
 };
 
 // What `process`, `process(PID)` or `process("P")` means: paths of programs, or all that the target or anybody runs.
@@ -37,9 +42,23 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
 // A point of kind Uprobe at `address`; nullopt where no file has the code (a symbol in a segment that is not
 // executable).
 std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address);
+// The same for a function or a place in it.
+std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address);
+// A function's own point, or with suffix "return" that of its return; `text` is what pp() has before the suffix.
+std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
+                                            const std::string& text, const std::string& suffix);
+// "f@file.c:3"
+std::string place_text(const std::string& name, const std::string& file, int line);
+// process("P").function("f@file.c:3")
+std::string function_text(const ProcessTarget& target, const FunctionInstance& function);
+// .function("f").label("l"), .callee("g") and .callees(N) of the functions that match; adds to `seen` what there is.
+std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
+                                         const std::vector<FunctionInstance>& functions,
+                                         std::vector<std::string>& seen);
 
 // What follows `process(...)` or `.library(...)`; `next` is that component's index.
 std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next); // .mark("m"), .provider("p").mark("m")
+std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next);   // .plt, .plt("f"), .plt.return
 std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving);        // .begin, .thread.end, .syscall ...
 
 // Reports why nothing matched, with the nearest that would. `any`: there are such functions, but the suffix drops them.

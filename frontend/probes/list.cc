@@ -18,7 +18,7 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
         else if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);
-        else if (with_variables && point.module && point.function.has_debug_info) {
+        else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
             Address address = point.is_return ? point.entry_address : point.address;
             if (point.is_return)
                 if (const Type* type = point.module->result_type(point.function))

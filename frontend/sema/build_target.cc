@@ -73,6 +73,11 @@ Binder BodyBuilder::binder() {
     return binder;
 }
 
+hir::Expr* BodyBuilder::build_callers(Range range) {
+    Binder with = binder();
+    return point_ ? bind_callers(*point_, range, with) : nullptr;
+}
+
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
     if (!point_) {
         a_.report_once(DiagId::Unsupported, expr.range,

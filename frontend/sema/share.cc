@@ -21,6 +21,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->order = resolved.point.order;
     handler->body = arena_.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, &resolved.point, handler, nullptr);
+    handler->condition = builder.build_callers(probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
@@ -98,7 +99,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
-        if (!frame.dependent) {
+        if (!frame.dependent && point.callers.empty()) {
             hir::Handler*& shared = by_frame[key];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
