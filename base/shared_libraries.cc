@@ -173,22 +173,48 @@ class Search {
 
 std::vector<std::string> shared_libraries(const std::string& program) { return Search(program).found; }
 
+namespace {
+
+struct Mapping {
+    uint64_t begin = 0, end = 0, offset = 0;
+    std::string path;
+};
+
+// Those of files with code.
+std::vector<Mapping> read_mappings(int64_t pid) {
+    std::vector<Mapping> out;
+    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    for (std::string line; std::getline(maps, line);) {
+        // 7f01-7f02 r-xp 00001000 fe:00 1234   /lib/x.so
+        std::istringstream fields(line);
+        Mapping mapping;
+        std::string access, device, inode;
+        char dash = 0;
+        fields >> std::hex >> mapping.begin >> dash >> mapping.end >> access >> mapping.offset >> device >> inode;
+        std::getline(fields >> std::ws, mapping.path);
+        if (access.find('x') != std::string::npos && mapping.path.starts_with('/'))
+            out.push_back(std::move(mapping));
+    }
+    return out;
+}
+
+} // namespace
+
 std::vector<std::string> mapped_libraries(int64_t pid) {
     std::error_code error;
     std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
     std::vector<std::string> out;
-    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-    for (std::string line; std::getline(maps, line);) {
-        // 7f01-7f02 r-xp 00001000 fe:00 1234   /lib/x.so (deleted)
-        std::istringstream fields(line);
-        std::string range, access, offset, device, inode, path;
-        fields >> range >> access >> offset >> device >> inode >> std::ws;
-        std::getline(fields, path);
-        if (access.find('x') != std::string::npos && path.starts_with('/') && path != program &&
-            std::find(out.begin(), out.end(), path) == out.end())
-            out.push_back(path);
-    }
+    for (const Mapping& mapping : read_mappings(pid))
+        if (mapping.path != program && std::find(out.begin(), out.end(), mapping.path) == out.end())
+            out.push_back(mapping.path);
     return out;
+}
+
+std::optional<MappedAt> mapped_at(int64_t pid, uint64_t address) {
+    for (const Mapping& mapping : read_mappings(pid))
+        if (address >= mapping.begin && address < mapping.end)
+            return MappedAt{mapping.path, address - mapping.begin + mapping.offset};
+    return std::nullopt;
 }
 
 } // namespace sonde

@@ -14,6 +14,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <random>
 
@@ -314,6 +316,22 @@ bool command_failed(Command& command, const std::string& text) {
     return true;
 }
 
+// The process and those that it has started, as far as they are still its children's children.
+bool add_targets(int targets, int64_t process) {
+    auto tgid = static_cast<uint32_t>(process);
+    uint8_t one = 1;
+    if (bpf_map_update_elem(targets, &tgid, &one, BPF_NOEXIST) != 0)
+        return errno == EEXIST;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+        std::ifstream children(thread.path() / "children");
+        for (int64_t child = 0; children >> child;)
+            if (!add_targets(targets, child))
+                return false;
+    }
+    return true;
+}
+
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
 // so before handlers look, and who leaves it leaves behind them.
 Result<void> attach_all(Session& session, Attachments& attachments, bool multi) {
@@ -337,6 +355,10 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
              {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
             if (Result<void> followed = follow(program, tracepoint); !followed)
                 return followed;
+    // A command joins when it begins. Children that a process starts from here on are seen.
+    if (plan.filter_target && session.options.target_pid != 0 &&
+        !add_targets(kernel.map_fd("sonde_targets"), static_cast<int64_t>(session.words->target)))
+        return errno_error("cannot follow the target", errno);
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;
@@ -344,16 +366,6 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
         return kept;
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_exit");
-    return {};
-}
-
-Result<void> follow_target(Session& session, int64_t target) {
-    if (!session.plan.filter_target || session.options.target_pid == 0)
-        return {}; // a command joins when it begins
-    auto tgid = static_cast<uint32_t>(target);
-    uint8_t one = 1;
-    if (bpf_map_update_elem(session.kernel->map_fd("sonde_targets"), &tgid, &one, BPF_ANY) != 0)
-        return errno_error("cannot follow the target", errno);
     return {};
 }
 
@@ -393,8 +405,6 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
     if (!session.exiting && session.kernel) {
-        if (Result<void> followed = follow_target(session, session.words->target); !followed)
-            return std::move(followed).error();
         if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 
@@ -77,11 +78,35 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     return points;
 }
 
+// process(PID).statement(ADDRESS).absolute: where that process has the file mapped.
+std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessTarget& target,
+                                            const ProcessPattern& pattern) {
+    auto address = static_cast<uint64_t>(pattern.component->number);
+    std::optional<MappedAt> place = mapped_at(target.pid, address);
+    if (!place) {
+        resolving.diags
+            .report(DiagId::NoMatch, pattern.component->arg_range,
+                    fmt::format("process {} has no code of a file at {:#x}", target.pid, address))
+            .help(fmt::format("/proc/{}/maps shows what it has", target.pid));
+        return {};
+    }
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Uprobe;
+    resolved.in_kernel = true;
+    resolved.point.pp = fmt::format("{}.statement({:#x}).absolute", target.text, address);
+    resolved.point.path = place->path;
+    resolved.point.offset = place->offset;
+    resolved.point.pid = target.pid;
+    return {resolved};
+}
+
 std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarget& target,
                                          const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;
     std::vector<Statement> found;
     bool by_number = pattern.component->arg == PointComponent::Number;
+    if (by_number && target.pid != 0 && pattern.suffix == "absolute")
+        return mapped_statement(resolving, target, pattern);
     if (by_number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
             found.push_back(*at);

@@ -647,6 +647,11 @@ TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
     };
     EXPECT_EQ(real(found), real(mapped));
     EXPECT_FALSE(found.empty());
+    auto here = reinterpret_cast<uint64_t>(&shared_libraries);
+    std::optional<MappedAt> place = mapped_at(getpid(), here);
+    ASSERT_TRUE(place);
+    EXPECT_TRUE(std::filesystem::equivalent(place->path, "/proc/self/exe"));
+    EXPECT_FALSE(mapped_at(getpid(), 1));
     EXPECT_TRUE(shared_libraries("/etc/passwd").empty());
     EXPECT_TRUE(shared_libraries("/no/such/program").empty());
 }
