@@ -215,6 +215,9 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.plan.tables)
         if (Result<void> linked = link_bitcode(module, ask_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
+    if (bpf && state.plan.has_subjects())
+        if (Result<void> linked = link_bitcode(module, tasks_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
     target.define_constants();
     // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
     // sonde_once_ functions stay global, so that it checks them once.

@@ -26,7 +26,9 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
 }
 
 bool Lowering::has_registers() const {
-    return handler_ && (handler_->kind == plan::ProbeKind::Uprobe || handler_->kind == plan::ProbeKind::Uretprobe);
+    using enum plan::ProbeKind;
+    return handler_ && (handler_->kind == Uprobe || handler_->kind == Uretprobe || handler_->kind == Syscall ||
+                        handler_->kind == SyscallReturn);
 }
 
 // ---- control ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Lowering {
 
   private:
     // A function's arguments before the script's own (lower_function.cc).
-    static constexpr unsigned fixed_arguments = 12;
+    static constexpr unsigned fixed_arguments = 14;
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break

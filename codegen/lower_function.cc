@@ -1,9 +1,9 @@
 // Handlers and functions.
 //
 // A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
-// user stack, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of
-// arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies behind what
-// the caller uses of its own at the call; recursive functions take theirs from a stack.
+// user stack, task, can wait, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the
+// number of arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies
+// behind what the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
@@ -208,7 +208,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p, p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p, p, i, i};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -253,6 +253,8 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.tokens = function->getArg(9);
     env_.matches = function->getArg(10);
     env_.user_stack = function->getArg(11);
+    env_.task = function->getArg(12);
+    env_.can_wait = function->getArg(13);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -346,7 +348,9 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      scan,
                                      env_.tokens ? env_.tokens : null,
                                      env_.matches ? env_.matches : null,
-                                     env_.user_stack ? env_.user_stack : null};
+                                     env_.user_stack ? env_.user_stack : null,
+                                     env_.task ? env_.task : t_.number(0),
+                                     env_.can_wait ? env_.can_wait : t_.number(0)};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);

@@ -150,7 +150,7 @@ llvm::Value* Target::site_message(llvm::Value* site) {
 
 const char* probe_type(plan::ProbeKind kind) {
     static const char* const names[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
-    return names[static_cast<size_t>(kind)];
+    return plan::is_task_event(kind) ? "utrace" : names[static_cast<size_t>(kind)];
 }
 
 llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {

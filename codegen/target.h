@@ -36,6 +36,8 @@ struct Environment {
     llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
     llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION)
     llvm::Value* row = nullptr;        // i32: the probe point's row
+    llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
+    llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
 };
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.

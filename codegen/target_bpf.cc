@@ -37,6 +37,7 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
+constexpr uint32_t syscall_number_offset = 120; // orig_ax
 
 class BpfTarget final : public Target {
   public:
@@ -59,6 +60,7 @@ class BpfTarget final : public Target {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
         bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
+        bool event = plan::is_task_event(handler.kind);
         // Sections are unique so that each program keeps its name and its own attach type.
         function->setSection(uprobe ? "uprobe" : "raw_tracepoint");
         ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
@@ -69,12 +71,19 @@ class BpfTarget final : public Target {
         out_ = llvm::BasicBlock::Create(*context_, "out", function);
         claimed_.clear();
         probe_ = probe;
-        timed_ = uprobe && state_.options.timing;
-        if (uprobe) {
+        timed_ = (uprobe || event) && state_.options.timing;
+        registers_are_behind_ = event;
+        env.task = number(0);
+        env.can_wait = number(uprobe);
+        if (uprobe || event) {
             llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
             go_if(running);
+            llvm::Value* program = event ? begin_event(handler.kind, env) : nullptr;
             if (state_.options.filter_target)
-                filter_target();
+                filter_target(env);
+            find_row(handler, probe, program, env);
+        } else {
+            env.row = first_row(probe);
         }
         if (timed_)
             started_ = helper(ktime_get_ns, {});
@@ -87,10 +96,6 @@ class BpfTarget final : public Target {
                 helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(place)});
             go_if(ir_.CreateIsNotNull(entry_element_));
         }
-        const auto& points = state_.plan.probes[probe].points;
-        env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
-        if (points.size() > 1)
-            env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
         if (needs.scan) {
             scans_ = true;
             env.scan = claim("sonde_scans", scan_slots);
@@ -139,6 +144,10 @@ class BpfTarget final : public Target {
         if (state_.plan.tables) {
             map("sonde_files", HashOfMaps, 8, 4, 4096);
             map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+        }
+        if (state_.plan.has_subjects()) {
+            map("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * state_.plan.rows.size()));
+            map("sonde_tasks", Hash, 4, 8, state_.plan.follows_tasks() ? 65536 : 1);
         }
         if (state_.options.timing)
             map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
@@ -330,20 +339,30 @@ class BpfTarget final : public Target {
 
     // ---- the task, time, registers, memory
 
-    llvm::Value* task_number(Environment&, const std::string& what) override {
-        if (what == "pid")
-            return ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32));
-        if (what == "tid")
-            return ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff));
-        if (what == "uid")
-            return ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff));
-        if (what == "gid")
-            return ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32));
+    llvm::Value* task_number(Environment& env, const std::string& what) override {
         if (what == "cpu")
             return ir_.CreateAnd(helper(get_smp_processor_id, {}), number(0xffffffff));
-        return routine("sonde_rt_" + what, i64(), {});
+        if (what == "random" || what == "jiffies")
+            return routine("sonde_rt_" + what, i64(), {});
+        llvm::Value* result = stack(8);
+        with_task(
+            env,
+            [&] {
+                ir_.CreateStore(what == "pid"   ? ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32))
+                                : what == "tid" ? ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff))
+                                : what == "uid" ? ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff))
+                                : what == "gid" ? ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32))
+                                                : routine("sonde_rt_" + what, i64(), {number(0)}),
+                                result);
+            },
+            [&] { ir_.CreateStore(routine("sonde_rt_" + what, i64(), {env.task}), result); });
+        return ir_.CreateLoad(i64(), result);
     }
-    void execname(Environment&, llvm::Value* slot) override { helper(get_current_comm, {slot, number(16)}); }
+    void execname(Environment& env, llvm::Value* slot) override {
+        with_task(
+            env, [&] { helper(get_current_comm, {slot, number(16)}); },
+            [&] { routine("sonde_rt_execname", i64(), {slot, env.task}); });
+    }
     llvm::Value* clock(Environment& env, const std::string& what) override {
         llvm::Value* now = helper(ktime_get_ns, {});
         if (what != "gettimeofday_ns")
@@ -352,34 +371,39 @@ class BpfTarget final : public Target {
                              ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
     }
     llvm::Value* user_register(Environment& env, int number_) override {
-        if (number_ < 0 || number_ > 16) {
+        if (number_ > 16 || number_ == hir::Register::thread_pointer) {
             unsupported_ = "thread-local variables are not supported yet";
             return number(0);
         }
-        auto* load = ir_.CreateLoad(i64(), offset(env.context, register_offsets[number_]));
-        load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
-        return load;
+        uint32_t at = number_ == hir::Register::syscall_number ? syscall_number_offset : register_offsets[number_];
+        if (registers_are_behind_) {
+            llvm::Value* value = scratch("register", 8);
+            helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
+            return ir_.CreateLoad(i64(), value);
+        }
+        return context_word(env, at);
     }
-    llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address,
+    llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                              bool user) override {
         if (address->getType()->isPointerTy())
             return helper(probe_read_kernel, {buffer, number(size), address});
         if (!user)
             return helper(probe_read_kernel, {buffer, number(size), address});
         sleeps_ = true;
-        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address});
+        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, env.can_wait});
     }
-    llvm::Value* read_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+    llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         sleeps_ = true;
-        return routine("sonde_rt_read_user_block", i64(), {slot, size, address});
+        return routine("sonde_rt_read_user_block", i64(), {slot, size, address, env.can_wait});
     }
-    llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
+    llvm::Value* read_user_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
         sleeps_ = true;
-        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address});
+        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, env.can_wait});
     }
-    llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+    llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
+                                  llvm::Value* address) override {
         sleeps_ = true;
-        llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});
+        llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address, env.can_wait});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
 
@@ -531,10 +555,72 @@ class BpfTarget final : public Target {
         ir_.SetInsertPoint(end);
     }
 
-    void filter_target() {
+    // Begins the handler of an event: only if it is one of that kind. Gives the inode of the task's program.
+    llvm::Value* begin_event(plan::ProbeKind kind, Environment& env) {
+        using enum plan::ProbeKind;
+        if (kind == ProcessEnd || kind == ThreadEnd) {
+            llvm::Value* program = routine("sonde_rt_ended", i64(), {context_argument_, number(kind == ThreadEnd)});
+            go_if(ir_.CreateICmpNE(program, number(0)));
+            return program;
+        }
+        if (kind == ProcessBegin || kind == ThreadBegin) {
+            env.task = routine("sonde_rt_begun", i64(), {context_argument_, number(kind == ThreadBegin)});
+            go_if(ir_.CreateICmpNE(env.task, number(0)));
+        }
+        return routine("sonde_rt_program", i64(), {env.task});
+    }
+
+    llvm::Value* first_row(uint32_t probe) {
+        const auto& points = state_.plan.probes[probe].points;
+        return ir_.getInt32(points.empty() ? 0 : points[0].row);
+    }
+
+    // The point that was hit, if it is about this process.
+    void find_row(const hir::Handler& handler, uint32_t index, llvm::Value* program, Environment& env) {
+        const plan::Probe& probe = state_.plan.probes[index];
+        bool event = plan::is_task_event(handler.kind), one = probe.points.size() == 1;
+        env.row = first_row(index);
+        if (!one && !event)
+            env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
+        if (!probe.has_subjects())
+            return;
+        llvm::Value* group =
+            event ? number(index)
+                  : ir_.CreateOr(ir_.CreateZExt(env.row, i64()),
+                                 number(static_cast<int64_t>(plan::Probe::subject_group(handler.kind, index, 0))));
+        if (!program)
+            program = routine("sonde_rt_program", i64(), {number(0)});
+        llvm::Value* found = routine("sonde_rt_subject", i64(), {program, task_number(env, "pid"), group});
+        go_if(ir_.CreateICmpSGE(found, number(0)));
+        if (!one)
+            env.row = ir_.CreateTrunc(found, ir_.getInt32Ty());
+    }
+
+    llvm::Value* context_word(Environment& env, uint64_t at) {
+        auto* load = ir_.CreateLoad(i64(), offset(env.context, at));
+        load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
+        return load;
+    }
+
+    // `here` for the current task, `there` for another one.
+    template <typename Here, typename There> void with_task(Environment& env, Here here, There there) {
+        auto* constant = llvm::dyn_cast<llvm::ConstantInt>(env.task);
+        if (constant)
+            return here();
+        llvm::BasicBlock *current = block("current"), *other = block("other"), *end = block("task");
+        ir_.CreateCondBr(ir_.CreateICmpEQ(env.task, number(0)), current, other);
+        ir_.SetInsertPoint(current);
+        here();
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(other);
+        there();
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+    }
+
+    void filter_target(Environment& env) {
         llvm::Value* tgid = scratch("index", 8);
-        ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32)), ir_.getInt32Ty()),
-                        tgid);
+        ir_.CreateStore(ir_.CreateTrunc(task_number(env, "pid"), ir_.getInt32Ty()), tgid);
         go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
     }
 
@@ -730,7 +816,8 @@ class BpfTarget final : public Target {
     bool timed_ = false;
     uint32_t scan_depth_ = 0;
     bool frames_ = false, scans_ = false;
-    bool sleeps_ = false; // user memory is read: its pages may have to be waited for
+    bool registers_are_behind_ = false; // the context's first word points to them
+    bool sleeps_ = false;               // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
     uint64_t frame_bytes_ = 0, scan_bytes_ = 0;
     std::string unsupported_;

@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <sstream>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,6 +38,20 @@ void restore_signals() {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     signal(SIGPIPE, SIG_DFL);
+}
+
+// Words are separated by blanks. Returns if that cannot be run.
+void run_plain(const std::string& command) {
+    std::istringstream text(command);
+    std::vector<std::string> words(std::istream_iterator<std::string>(text), {});
+    Result<std::string> program = words.empty() ? Error("") : find_in_path(words[0]);
+    if (!program)
+        return;
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(program->c_str(), arguments.data());
 }
 
 } // namespace
@@ -73,7 +89,10 @@ Result<Command> Command::start(const std::string& command) {
         // End of file instead of a byte: the session ended before it began.
         if (read(ends[0], &byte, 1) != 1)
             _exit(0);
-        // A plain command replaces the shell, so that target() is the program itself.
+        // A plain command needs no shell, so that target() is the program itself. One without a format that the kernel
+        // knows is the shell's.
+        if (plain)
+            run_plain(command);
         std::string text = plain ? "exec " + command : command;
         execl("/bin/sh", "sh", "-c", text.c_str(), static_cast<char*>(nullptr));
         _exit(127);

@@ -182,6 +182,13 @@ class Copier {
                                 btf_int_encoding(theirs));
         case BTF_KIND_PTR:
             return btf__add_ptr(out_, 0);
+        case BTF_KIND_ARRAY: {
+            const struct btf_array* our_array = ours && btf_is_array(ours) ? btf_array(ours) : nullptr;
+            const struct btf_array* their_array = btf_array(theirs);
+            int element = our_array ? copy_field(our_array->type, kernel_.resolve(their_array->type), depth + 1) : -1;
+            int index = element > 0 ? btf__add_int(out_, "unsigned int", sizeof(uint32_t), 0) : -1;
+            return index > 0 ? btf__add_array(out_, index, element, their_array->nelems) : -1;
+        }
         case BTF_KIND_STRUCT:
             return ours && BTF_INFO_KIND(ours->info) == BTF_KIND_STRUCT ? copy_struct(ours, theirs, nullptr, depth + 1)
                                                                         : -1;

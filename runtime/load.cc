@@ -64,6 +64,18 @@ int KernelObject::program_fd(const std::string& name) const {
     return program ? bpf_program__fd(program) : -1;
 }
 
+Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_list<uint64_t> words) const {
+    uint64_t context[8] = {};
+    std::copy(words.begin(), words.end(), context);
+    bpf_test_run_opts options{};
+    options.sz = sizeof options;
+    options.ctx_in = context;
+    options.ctx_size_in = sizeof context;
+    if (int failed = bpf_prog_test_run_opts(program_fd(program), &options))
+        return errno_error(fmt::format("cannot run the program {}", program), -failed);
+    return options.retval;
+}
+
 Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, bool multi) {
     std::string log;
     libbpf_log = &log;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ class KernelObject {
     char* data() const { return data_; }           // `sonde_data`, mapped
     int map_fd(const std::string& name) const;     // -1: no such map
     int program_fd(const std::string& name) const; // -1: no such program
+    // Runs a raw tracepoint's program once, in this process, with these words as its context; gives its result.
+    Result<uint32_t> run(const std::string& program, std::initializer_list<uint64_t> words) const;
     bpf_object* object() const { return object_; }
 
   private:

@@ -1,6 +1,8 @@
 // The Plan's derived values and its text form.
 #include "runtime/plan.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace sonde::plan {
@@ -13,8 +15,33 @@ uint32_t StatsNeeds::buckets() const {
     return 0;
 }
 
+bool Probe::has_subjects() const {
+    return is_task_event(kind) || std::any_of(points.begin(), points.end(), [](const Point& point) {
+               return point.pid != 0 || !point.program.empty();
+           });
+}
+
+bool Plan::has_subjects() const {
+    return std::any_of(probes.begin(), probes.end(), [](const Probe& probe) { return probe.has_subjects(); });
+}
+
+bool Plan::follows_tasks() const {
+    return std::any_of(probes.begin(), probes.end(),
+                       [](const Probe& probe) { return plan::follows_tasks(probe.kind); });
+}
+
+uint64_t Probe::subject_group(ProbeKind kind, uint32_t probe, uint32_t row) {
+    return is_task_event(kind) ? probe : 1ull << 32 | row;
+}
+
+const char* name_of(ProbeKind kind) {
+    static const char* const names[] = {"begin",      "end",       "error",         "never",       "timer",
+                                        "uprobe",     "uretprobe", "process.begin", "process.end", "thread.begin",
+                                        "thread.end", "syscall",   "syscall.return"};
+    return names[static_cast<size_t>(kind)];
+}
+
 std::string dump(const Plan& plan) {
-    static const char* const kinds[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);
     for (const Global& global : plan.globals) {
@@ -26,9 +53,8 @@ std::string dump(const Plan& plan) {
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }
     for (const Probe& probe : plan.probes) {
-        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name,
-                           kinds[static_cast<int>(probe.kind)], probe.place, probe.symbol,
-                           probe.in_kernel ? "kernel" : "host", probe.frame_size);
+        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name, name_of(probe.kind),
+                           probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size);
         if (probe.lock)
             out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)

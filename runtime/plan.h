@@ -10,7 +10,27 @@
 
 namespace sonde::plan {
 
-enum class ProbeKind : uint8_t { Begin, End, Error, Never, Timer, Uprobe, Uretprobe };
+enum class ProbeKind : uint8_t {
+    Begin,
+    End,
+    Error,
+    Never,
+    Timer,
+    Uprobe,
+    Uretprobe,
+    // What happens to tasks.
+    ProcessBegin,
+    ProcessEnd,
+    ThreadBegin,
+    ThreadEnd,
+    Syscall,
+    SyscallReturn,
+};
+// What the dumps call it.
+const char* name_of(ProbeKind kind);
+constexpr bool is_task_event(ProbeKind kind) { return kind >= ProbeKind::ProcessBegin; }
+// A process or a thread begins or ends.
+constexpr bool follows_tasks(ProbeKind kind) { return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::ThreadEnd; }
 
 // ---- values in memory (shared by kernel code, host code and the runtime) --------------------------------------------
 
@@ -158,6 +178,10 @@ struct Point {
     uint64_t offset = 0;       // uprobes: file offset of the instruction
     uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)
     uint64_t ref_ctr_offset = 0;
+    // Its subject, the processes that it is about: all, those that run a program, or one. Programs are known by their
+    // file, so that links and other names of it are the same.
+    std::string program;
+    int64_t pid = 0;
     uint32_t row = 0; // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
 };
 
@@ -181,7 +205,14 @@ struct Probe {
     std::string locked_for;  // the globals whose accesses it keeps together
     uint32_t frame_size = 0; // host handlers: bytes of frame
     std::vector<Point> points;
+
+    // Whether a hit has to be looked up in `sonde_subjects`: a task event's row is found there, and some points are
+    // about some processes only.
+    bool has_subjects() const;
+    // The second half of the keys there: an event's probe, or any other point. Task events have the probe's index.
+    static uint64_t subject_group(ProbeKind kind, uint32_t probe, uint32_t row);
 };
+constexpr uint64_t any_subject = ~0ull; // the group of all that process and thread probes are about
 
 // ---- the whole
 // ----------------------------------------------------------------------------------------------------------
@@ -204,6 +235,9 @@ struct Plan {
     std::vector<Site> sites;
     std::vector<Point> rows; // all points of all probes
     std::vector<Probe> probes;
+
+    bool has_subjects() const;  // of some probe
+    bool follows_tasks() const; // for process and thread probes
     std::vector<std::string>
         lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs
 };
@@ -221,8 +255,13 @@ enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
 //   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables; the program sonde_ask_file tells which
 //                  inode a file has)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
-//   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork and sonde_follow_exit keep
-//   it)
+//   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork, sonde_follow_exec and
+//   sonde_follow_exit keep it)
+//   sonde_subjects hash {u64 subject, u64 group} -> row (u32), if some probe has subjects. A subject is the kernel's
+//   address of a program's inode, which the runtime keeps open, a process id, or 0 for all; the program
+//   sonde_add_subject finds the address
+//   sonde_tasks    hash tid (u32) -> inode of its program (u64), for process and thread probes; the programs
+//   sonde_seen_fork, sonde_seen_exec, sonde_seen_exit and sonde_seen_task keep it
 struct ProbeCounts {
     uint64_t skipped; // no frame slot was free
     uint64_t lost;    // no room in the ring buffer

@@ -14,6 +14,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include <fmt/format.h>
@@ -192,15 +195,8 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     // A handler may run more statements here than in the kernel, where others wait for it (MAXACTION_INTERRUPTIBLE).
     session.words->max_action = 10 * session.plan.max_action;
     if (probe.in_kernel) {
-        uint64_t context[8] = {};
-        bpf_test_run_opts run{};
-        run.sz = sizeof run;
-        run.ctx_in = context;
-        run.ctx_size_in = sizeof context;
-        int failed = bpf_prog_test_run_opts(session.kernel->program_fd(probe.symbol), &run);
-        if (failed)
-            std::fprintf(stderr, "WARNING: cannot run the handler at %s: %s\n", probe.place.c_str(),
-                         std::strerror(-failed));
+        if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run)
+            std::fprintf(stderr, "WARNING: the handler at %s: %s\n", probe.place.c_str(), run.error().message.c_str());
     } else {
         session.run_host_handler(probe);
     }
@@ -320,21 +316,56 @@ bool command_failed(Command& command, const std::string& text) {
     return true;
 }
 
-Result<void> follow_target(Session& session, Attachments& attachments, int64_t target) {
-    if (!session.plan.filter_target || !session.kernel)
-        return {};
-    for (const char* program : {"sonde_follow_fork", "sonde_follow_exit"}) {
-        if (session.kernel->program_fd(program) < 0)
-            continue; // the Plan does not follow this
-        Result<std::unique_ptr<Attachment>> attached = attach_tracing(session.kernel->object(), program);
-        if (!attached)
-            return std::move(attached).error();
-        attachments.push_back(*std::move(attached));
-    }
-    auto tgid = static_cast<uint32_t>(target);
+// The process and those that it has started, as far as they are still its children's children.
+bool add_targets(int targets, int64_t process) {
+    auto tgid = static_cast<uint32_t>(process);
     uint8_t one = 1;
-    if (bpf_map_update_elem(session.kernel->map_fd("sonde_targets"), &tgid, &one, BPF_ANY) != 0)
+    if (bpf_map_update_elem(targets, &tgid, &one, BPF_NOEXIST) != 0)
+        return errno == EEXIST;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+        std::ifstream children(thread.path() / "children");
+        for (int64_t child = 0; children >> child;)
+            if (!add_targets(targets, child))
+                return false;
+    }
+    return true;
+}
+
+// Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
+// so before handlers look, and who leaves it leaves behind them.
+Result<void> attach_all(Session& session, Attachments& attachments, bool multi) {
+    const plan::Plan& plan = session.plan;
+    const KernelObject& kernel = *session.kernel;
+    auto keep = [&](Result<Attachments> some) -> Result<void> {
+        if (!some)
+            return std::move(some).error();
+        std::move(some->begin(), some->end(), std::back_inserter(attachments));
+        return {};
+    };
+    auto follow = [&](const char* program, const char* tracepoint) -> Result<void> {
+        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
+        if (!attached)
+            return std::move(attached).error().in("cannot follow the target's children");
+        attachments.push_back(*std::move(attached));
+        return {};
+    };
+    if (plan.filter_target)
+        for (auto [program, tracepoint] :
+             {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
+            if (Result<void> followed = follow(program, tracepoint); !followed)
+                return followed;
+    // A command joins when it begins. Children that a process starts from here on are seen.
+    if (plan.filter_target && session.options.target_pid != 0 &&
+        !add_targets(kernel.map_fd("sonde_targets"), static_cast<int64_t>(session.words->target)))
         return errno_error("cannot follow the target", errno);
+    for (auto attach : {attach_subjects, attach_task_events})
+        if (Result<void> kept = keep(attach(plan, kernel)); !kept)
+            return kept;
+    if (Result<void> kept = keep(attach_probes(plan, kernel, multi)); !kept)
+        return kept;
+    if (plan.filter_target)
+        return follow("sonde_follow_exit", "sched_process_exit");
     return {};
 }
 
@@ -376,18 +407,15 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
     if (!session.exiting && session.kernel) {
-        if (Result<void> followed = follow_target(session, attachments, session.words->target); !followed)
-            return std::move(followed).error();
-        Result<Attachments> attached = attach_probes(plan, *session.kernel, multi);
-        if (!attached)
+        if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
-        for (std::unique_ptr<Attachment>& one : *attached)
-            attachments.push_back(std::move(one));
     }
     // Beyond this point every probe is armed.
     bool command_bad = false;
     if (!interrupted_in_begin) {
         __atomic_store_n(&session.words->state, plan::Running, __ATOMIC_SEQ_CST);
+        if (session.kernel)
+            begin_running_tasks(plan, *session.kernel, command.pid());
         command.release();
         Timers timers(plan);
         pump(session, rings, timers, signals, command);

@@ -6,32 +6,14 @@
  * sonde_once_NAME are global functions: the verifier checks each of them once, whoever calls it and how often. */
 #pragma once
 
-#include "rt.h"
+#include "kernel_task.h"
 
 #include "../../runtime/symbols/file_table.h"
 #include "../../runtime/symbols/stack.h"
 
 #define ONCE __attribute__((noinline))
-#define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
-
-struct task_struct;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct inode;
-struct qstr {
-    const unsigned char* name;
-};
-struct dentry {
-    struct dentry* d_parent; /* its own of the root */
-    struct qstr d_name;
-};
-struct path {
-    struct dentry* dentry;
-};
-struct file {
-    struct inode* f_inode;
-    struct path f_path;
-};
 struct vm_area_struct {
     u64 vm_start, vm_end, vm_pgoff, vm_flags;
     struct file* vm_file;

@@ -1,6 +1,5 @@
 /* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers. */
 #include "files.h"
-#include "task.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 

@@ -1,39 +1,45 @@
-/* The current task's fields that no helper gives, by CO-RE. */
-#include "rt.h"
-#include "task.h"
+/* A task's fields that no helper gives; 0 is the current one. */
+#include "kernel_task.h"
 
-static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
+static struct task_struct* of(u64 task) { return task ? (void*)task : bpf_get_current_task(); }
 
-#define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
+#define NUMBER_OF(name, member)                                                                                        \
+    RT s64 sonde_rt_##name(u64 task)                                                                                   \
+    {                                                                                                                  \
+        s32 number = 0;                                                                                                \
+        READ(number, of(task)->member);                                                                                \
+        return number;                                                                                                 \
+    }
+NUMBER_OF(pid, tgid)
+NUMBER_OF(tid, pid)
 
-RT s64 sonde_rt_ppid(void)
+RT s64 sonde_rt_ppid(u64 task)
 {
-    struct task_struct* task = bpf_get_current_task();
     struct task_struct* parent = 0;
     s32 pid = 0;
-    READ(parent, task->real_parent);
+    READ(parent, of(task)->real_parent);
     READ(pid, parent->tgid);
     return pid;
 }
 
-RT s64 sonde_rt_euid(void)
-{
-    struct task_struct* task = bpf_get_current_task();
-    const struct cred* cred = 0;
-    u32 id = 0;
-    READ(cred, task->cred);
-    READ(id, cred->euid.val);
-    return id;
-}
+#define ID_OF(name)                                                                                                    \
+    RT s64 sonde_rt_##name(u64 task)                                                                                   \
+    {                                                                                                                  \
+        const struct cred* cred = 0;                                                                                   \
+        u32 id = 0;                                                                                                    \
+        READ(cred, of(task)->cred);                                                                                    \
+        READ(id, cred->name.val);                                                                                      \
+        return id;                                                                                                     \
+    }
+ID_OF(uid)
+ID_OF(gid)
+ID_OF(euid)
+ID_OF(egid)
 
-RT s64 sonde_rt_egid(void)
+RT s64 sonde_rt_execname(u8* slot, u64 task)
 {
-    struct task_struct* task = bpf_get_current_task();
-    const struct cred* cred = 0;
-    u32 id = 0;
-    READ(cred, task->cred);
-    READ(id, cred->egid.val);
-    return id;
+    struct task_struct* other = of(task);
+    return bpf_probe_read_kernel_str(slot, 16, __builtin_preserve_access_index(&other->comm));
 }
 
 static u32 (*const bpf_get_prandom_u32)(void) = (void*)7;

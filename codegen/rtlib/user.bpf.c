@@ -1,4 +1,5 @@
-/* Reading user memory in sleepable programs: the fast read first, and where the page is not in memory the one that can wait for it. */
+/* Reading user memory: the fast read first, and where the page is not in memory and the program may sleep (can_wait, a
+ * constant) the one that waits for it. */
 #include "rt.h"
 
 enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
@@ -10,18 +11,18 @@ static long (*const bpf_copy_from_user)(void* dst, u32 size, const void* address
 extern int bpf_copy_from_user_str(void* dst, u32 dst__sz, const void* unsafe_ptr__ign, u64 flags) __attribute__((section(".ksyms"), weak));
 
 /* Nonzero on a fault. size is 1, 2, 4 or 8. */
-RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address)
+RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 can_wait)
 {
     size &= 15;
     if (size == 0 || size > 8)
         return 1;
     if (bpf_probe_read_user(dst, size, (const void*)address) == 0)
         return 0;
-    return bpf_copy_from_user(dst, size, (const void*)address) != 0;
+    return !can_wait || bpf_copy_from_user(dst, size, (const void*)address) != 0;
 }
 
 /* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL behind them; nonzero on a fault. */
-RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address)
+RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 can_wait)
 {
     u32 bound = (u32)size & MASK;
     slot[bound] = 0;
@@ -29,16 +30,16 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address)
         return bpf_probe_read_kernel(slot, bound, (const void*)address) != 0;
     if (bpf_probe_read_user(slot, bound, (const void*)address) == 0)
         return 0;
-    return bpf_copy_from_user(slot, bound, (const void*)address) != 0;
+    return !can_wait || bpf_copy_from_user(slot, bound, (const void*)address) != 0;
 }
 
 /* At most size bytes with the NUL; negative on a fault, and the string is empty then. */
-RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address)
+RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 can_wait)
 {
     slot[0] = 0;
     u32 bound = ((u32)(size - 1) & MASK) + 1;
     long n = bpf_probe_read_user_str(slot, bound, (const void*)address);
-    if (n < 0 && bpf_copy_from_user_str)
+    if (n < 0 && can_wait && bpf_copy_from_user_str)
         n = bpf_copy_from_user_str(slot, bound, (const void*)address, 0);
     return n;
 }
@@ -48,13 +49,15 @@ struct wide {
     u64 address, len, width;
     u64 high; /* the first half of a pair, or 0 */
     u64 status;
+    u64 can_wait;
 };
 static long wide_step(u64 i, struct wide* w)
 {
     u64 unit = 0;
     u64 address = w->address + i * w->width;
     u32 size = (u32)w->width & 7;
-    if (bpf_probe_read_user(&unit, size, (const void*)address) != 0 && bpf_copy_from_user(&unit, size, (const void*)address) != 0) {
+    if (bpf_probe_read_user(&unit, size, (const void*)address) != 0 &&
+        (!w->can_wait || bpf_copy_from_user(&unit, size, (const void*)address) != 0)) {
         w->status = SONDE_WIDE_FAULT;
         return 1;
     }
@@ -98,9 +101,9 @@ static long wide_step(u64 i, struct wide* w)
     return 0;
 }
 /* A string of units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, cut to what fits; a SONDE_WIDE value. */
-RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address)
+RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 can_wait)
 {
-    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
+    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK, can_wait};
     LOOP(sonde_rt_max, wide_step, &w);
     slot[w.len & MASK] = 0;
     return (s64)w.status;

@@ -61,7 +61,7 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return point_.mark ? mark_summary() : all_variables();
+        return point_.mark ? mark_summary() : point_.plt ? plt_summary() : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
@@ -117,6 +117,11 @@ hir::Expr* TargetBinder::address() {
                 fmt::format("`{}` is not in memory here, so it has no address", text()));
 }
 
+// Nothing but the name is known.
+hir::Expr* TargetBinder::plt_summary() {
+    return make<hir::ConstString>(expr_.range, expr_.name == "$$name" ? point_.plt->name : "");
+}
+
 // ---- names ----------------------------------------------------------------------------------------------------------
 
 bool TargetBinder::has_module() {
@@ -160,6 +165,13 @@ std::optional<Place> TargetBinder::base() {
         return global();
     if (point_.mark)
         return mark_variable();
+    if (point_.plt) {
+        fail(DiagId::WrongContext, expr_.range, fmt::format("`{}`: a linkage table's entry has no variables", text(0)),
+             "it has `$$name`; probe the library's own function for its parameters");
+        return std::nullopt;
+    }
+    if (point_.kind == plan::ProbeKind::Syscall || point_.kind == plan::ProbeKind::SyscallReturn)
+        return syscall_variable();
     if (!has_variables())
         return std::nullopt;
     if (expr_.name == "$return")

@@ -1,7 +1,7 @@
 // How `$x->y` becomes HIR: a Place is where a value is, and components walk from place to place. Private to bind*.cc.
 #pragma once
 
-#include "frontend/probes/probe.h"
+#include "frontend/probes/kinds.h"
 
 namespace sonde {
 
@@ -39,6 +39,7 @@ class TargetBinder {
     bool has_module();    // with debug information
     bool has_variables(); // and the probed function has it too
     std::vector<Variable> visible(bool globals);
+    hir::Expr* plt_summary();
     std::optional<Place> base();
     std::optional<Place> variable(const std::string& name);
     std::optional<Place> result();
@@ -63,6 +64,9 @@ class TargetBinder {
     std::optional<Place> mark_variable();
     std::optional<Place> mark_argument(size_t index);
     hir::Expr* mark_summary();
+
+    // bind_syscall.cc
+    std::optional<Place> syscall_variable();
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);

@@ -3,13 +3,13 @@
 // A target (path, glob, process id, the command) gives modules, a pattern gives functions or statements in them. What
 // matched nothing is explained in kind_process_explain.cc.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/shared_libraries.h"
+#include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 
 namespace sonde {
@@ -17,76 +17,34 @@ namespace {
 
 using ast::PointComponent;
 
-void report_target(Resolving& resolving, const std::string& message) {
-    const PointComponent& target = resolving.components()[0];
-    resolving.diags.report(DiagId::BadTarget, target.arg == PointComponent::None ? target.range : target.arg_range,
-                           message);
+constexpr int64_t most_calls = 20; // deep
+
+std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
+                                     const std::vector<FunctionInstance>& functions) {
+    std::vector<std::string> names;
+    std::vector<ResolvedPoint> points = places_inside(target, pattern, functions, names);
+    if (!points.empty())
+        return points;
+    bool label = pattern.inside->name == "label";
+    const std::string& where = pattern.component->text;
+    DiagBuilder report = resolving.diags.report(
+        DiagId::NoMatch,
+        pattern.inside->arg == PointComponent::String ? pattern.inside->arg_range : pattern.inside->range,
+        label ? fmt::format("no label `{}` in `{}`", pattern.name, where)
+              : fmt::format("`{}` calls no `{}`{}", where, pattern.name,
+                            pattern.suffix.empty() ? "" : fmt::format(" that has a `.{}`", pattern.suffix)));
+    if (std::string nearest = nearest_name(pattern.name, names); !nearest.empty())
+        report.suggest(nearest);
+    else if (!label)
+        report.help("only direct calls inside of the program are known; see `.plt` for those of libraries");
+    else if (!target.module->has_debug_info())
+        report.help("labels need debug information: compile it with -g");
+    return {};
 }
 
-// Paths that a name with wildcards stands for; a bare one is looked for in $PATH.
-std::vector<std::string> expand_target(const std::string& pattern) {
-    if (pattern.find('/') != std::string::npos)
-        return expand_path_glob(pattern);
-    std::vector<std::string> found;
-    const char* search = getenv("PATH");
-    std::string_view rest = search ? search : "";
-    while (!rest.empty()) {
-        size_t colon = std::min(rest.find(':'), rest.size());
-        if (colon != 0)
-            for (std::string& path : expand_path_glob(std::string(rest.substr(0, colon)) + "/" + pattern))
-                found.push_back(std::move(path));
-        rest.remove_prefix(std::min(colon + 1, rest.size()));
-    }
-    return found;
-}
-
-// "f@file:3"
-std::string place_text(const std::string& name, const std::string& file, int line) {
-    return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
-}
-
-// A point at `address`; nullopt where no file has the code (a symbol in a segment that is not executable).
-std::optional<ResolvedPoint> make_point(DwarfModule& module, const FunctionInstance& function, Address address) {
-    std::optional<uint64_t> offset = module.file_offset(address);
-    if (!offset)
-        return std::nullopt;
-    ResolvedPoint resolved;
-    resolved.kind = plan::ProbeKind::Uprobe;
-    resolved.in_kernel = true;
-    resolved.point.function = function.name;
-    resolved.point.path = module.path();
-    resolved.point.build_id = module.build_id();
-    resolved.point.offset = *offset;
-    resolved.module = &module;
-    resolved.function = function;
-    resolved.address = address;
-    resolved.entry_address = address;
-    return resolved;
-}
-
-std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function,
-                                            const ProcessPattern& pattern) {
-    bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved = make_point(module, function, is_return ? function.entry : function.body);
-    if (!resolved)
-        return std::nullopt;
-    resolved->is_function = true;
-    if (is_return) {
-        std::optional<uint64_t> entry = module.file_offset(function.body);
-        if (!entry)
-            return std::nullopt;
-        resolved->kind = plan::ProbeKind::Uretprobe;
-        resolved->is_return = true;
-        resolved->entry_address = function.body;
-        resolved->point.entry_offset = *entry;
-    }
-    resolved->point.pp = fmt::format("process({}).function({}){}{}", quoted(module.path()),
-                                     quoted(place_text(function.name, function.file, function.line)),
-                                     pattern.suffix.empty() ? "" : ".", pattern.suffix);
-    return resolved;
-}
-
-std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
+                                        const ProcessPattern& pattern) {
+    DwarfModule& module = *target.module;
     std::vector<FunctionInstance> found;
     if (pattern.component->arg == PointComponent::Number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
@@ -98,6 +56,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     if (has_wildcard(pattern.parsed.function) &&
         std::any_of(found.begin(), found.end(), [](const auto& one) { return one.has_debug_info; }))
         std::erase_if(found, [](const auto& one) { return !one.has_debug_info; });
+    if (pattern.inside && !found.empty())
+        return places_in(resolving, target, pattern, found);
     bool any = !found.empty();
     std::erase_if(found, [&](const FunctionInstance& one) {
         if (pattern.suffix == "exported" && !one.external)
@@ -109,7 +69,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
     for (const FunctionInstance& one : found)
-        if (std::optional<ResolvedPoint> point = function_point(module, one, pattern))
+        if (std::optional<ResolvedPoint> point =
+                function_point(target, one, function_text(target, one), pattern.suffix))
             if (seen.insert({point->address, one.name}).second)
                 points.push_back(*std::move(point));
     if (points.empty())
@@ -117,28 +78,59 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     return points;
 }
 
-std::vector<ResolvedPoint> statements_in(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+// process(PID).statement(ADDRESS).absolute: where that process has the file mapped.
+std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessTarget& target,
+                                            const ProcessPattern& pattern) {
+    auto address = static_cast<uint64_t>(pattern.component->number);
+    std::optional<MappedAt> place = mapped_at(target.pid, address);
+    if (!place) {
+        resolving.diags
+            .report(DiagId::NoMatch, pattern.component->arg_range,
+                    fmt::format("process {} has no code of a file at {:#x}", target.pid, address))
+            .help(fmt::format("/proc/{}/maps shows what it has", target.pid));
+        return {};
+    }
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Uprobe;
+    resolved.in_kernel = true;
+    resolved.point.pp = fmt::format("{}.statement({:#x}).absolute", target.text, address);
+    resolved.point.path = place->path;
+    resolved.point.offset = place->offset;
+    resolved.point.pid = target.pid;
+    return {resolved};
+}
+
+std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarget& target,
+                                         const ProcessPattern& pattern) {
+    DwarfModule& module = *target.module;
     std::vector<Statement> found;
     bool by_number = pattern.component->arg == PointComponent::Number;
+    if (by_number && target.pid != 0 && pattern.suffix == "absolute")
+        return mapped_statement(resolving, target, pattern);
     if (by_number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
             found.push_back(*at);
     } else {
         found = module.statements(pattern.parsed);
+        for (const FunctionPattern& more : pattern.more)
+            for (Statement& one : module.statements(more))
+                if (std::none_of(found.begin(), found.end(),
+                                 [&](const Statement& other) { return other.address == one.address; }))
+                    found.push_back(std::move(one));
     }
     std::vector<ResolvedPoint> points;
     for (const Statement& one : found) {
-        std::optional<ResolvedPoint> point = make_point(module, one.function, one.address);
+        std::optional<ResolvedPoint> point = point_in(target, one.function, one.address);
         if (!point)
             continue;
         if (by_number) {
-            point->point.pp = fmt::format("process({}).statement({:#x}){}", quoted(module.path()), one.address,
+            point->point.pp = fmt::format("{}.statement({:#x}){}", target.text, one.address,
                                           pattern.suffix == "absolute" ? ".absolute" : "");
             if (pattern.suffix == "absolute")
                 point->module = nullptr; // an address is all that is known, so no `$variables`
         } else {
-            point->point.pp = fmt::format("process({}).statement({})", quoted(module.path()),
-                                          quoted(place_text(one.function.name, one.file, one.line)));
+            point->point.pp =
+                fmt::format("{}.statement({})", target.text, quoted(place_text(one.function.name, one.file, one.line)));
         }
         points.push_back(*std::move(point));
     }
@@ -147,133 +139,125 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, DwarfModule& modu
     return points;
 }
 
-// Reads the components behind `process`; nullopt after a report.
-std::optional<ProcessPattern> read_pattern(Resolving& resolving) {
+// Reads what follows the function or statement at `at`; false after a report.
+bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
+    const PointComponent* suffix = resolving.at(at);
+    if (!suffix)
+        return true;
+    std::vector<std::string> allowed = {"call", "return", "inline", "exported", "label", "callee", "callees"};
+    if (pattern.is_statement)
+        allowed = {pattern.component->arg == PointComponent::Number ? "absolute" : "nearest"};
+    if (pattern.inside)
+        allowed = {"call", "return"};
+    if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
+        report_component(resolving, at, allowed);
+        return false;
+    }
+    if (suffix->name == "label" || suffix->name.starts_with("callee")) {
+        pattern.inside = suffix;
+        if (suffix->name == "callees" && suffix->arg != PointComponent::None) {
+            if (!expect_argument(resolving, *suffix, PointComponent::Number))
+                return false;
+            if (suffix->number < 1 || suffix->number > most_calls) {
+                resolving.diags.report(DiagId::BadNumber, suffix->arg_range,
+                                       fmt::format("the depth of calls is from 1 to {}", most_calls));
+                return false;
+            }
+            pattern.depth = static_cast<int>(suffix->number);
+        } else if (suffix->name != "callees") {
+            if (!expect_argument(resolving, *suffix, PointComponent::String))
+                return false;
+            pattern.name = suffix->text;
+        }
+        return suffix->name == "callee" ? read_suffix(resolving, at + 1, pattern) : expect_end(resolving, at + 1);
+    }
+    if (!expect_argument(resolving, *suffix, PointComponent::None))
+        return false;
+    pattern.suffix = suffix->name;
+    if (resolving.at(at + 1)) {
+        report_component(resolving, at + 1, {},
+                         suffix->name == "return" ? std::vector<std::string>{"maxactive"} : std::vector<std::string>());
+        return false;
+    }
+    return true;
+}
+
+// Reads the components behind the program; nullopt after a report.
+std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     ProcessPattern pattern;
-    pattern.component = resolving.at(1);
+    pattern.component = resolving.at(next);
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
-        report_component(resolving, 1, {"function", "statement", "mark", "provider"},
-                         {"begin", "end", "thread", "syscall", "insn", "plt", "library", "error"});
+        std::vector<std::string> allowed = {"function", "statement", "mark", "provider", "plt"};
+        if (next == 1)
+            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall"});
+        report_component(resolving, next, allowed, {"insn", "error", "data"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
-    bool number = pattern.component->arg == PointComponent::Number;
-    if (!number) {
+    if (pattern.component->arg != PointComponent::Number) {
         if (!expect_argument(resolving, *pattern.component, PointComponent::String))
             return std::nullopt;
-        Result<FunctionPattern> parsed = FunctionPattern::parse(pattern.component->text);
+        Result<std::vector<FunctionPattern>> parsed = FunctionPattern::parse_list(pattern.component->text);
         if (!parsed) {
             resolving.diags.report(DiagId::NoMatch, pattern.component->arg_range, parsed.error().message);
             return std::nullopt;
         }
-        pattern.parsed = *std::move(parsed);
+        pattern.parsed = std::move(parsed->front());
+        pattern.more.assign(parsed->begin() + 1, parsed->end());
     }
-    const PointComponent* suffix = resolving.at(2);
-    if (!suffix)
-        return pattern;
-    std::vector<std::string> allowed = {"call", "return", "inline", "exported"};
-    if (pattern.is_statement)
-        allowed = {number ? "absolute" : "nearest"};
-    if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
-        report_component(resolving, 2, allowed, {"label", "callee", "callees"});
+    if (!read_suffix(resolving, next + 1, pattern))
         return std::nullopt;
+    if (pattern.suffix == "nearest") {
+        pattern.more.insert(pattern.more.begin(), pattern.parsed);
+        for (FunctionPattern& one : pattern.more)
+            if (one.line_kind == FunctionPattern::Absolute)
+                one.line_kind = FunctionPattern::Nearest;
+        pattern.parsed = pattern.more.front();
+        pattern.more.erase(pattern.more.begin());
     }
-    if (!expect_argument(resolving, *suffix, PointComponent::None))
-        return std::nullopt;
-    pattern.suffix = suffix->name;
-    if (resolving.at(3)) {
-        if (suffix->name == "return")
-            report_component(resolving, 3, {}, {"maxactive"});
-        else
-            report_component(resolving, 3, {});
-        return std::nullopt;
-    }
-    if (pattern.suffix == "nearest" && pattern.parsed.line_kind == FunctionPattern::Absolute)
-        pattern.parsed.line_kind = FunctionPattern::Nearest;
     return pattern;
 }
 
 } // namespace
 
-std::vector<DwarfModule*> open_process_targets(Resolving& resolving) {
-    const PointComponent& target = resolving.components()[0];
-    std::string path;
-    switch (target.arg) {
-    case PointComponent::None:
-        if (resolving.env.command_path.empty()) {
-            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a command")
-                .help("give the program: `process(\"PATH\")`, or run one with -c");
-            return {};
-        }
-        path = resolving.env.command_path;
-        break;
-    case PointComponent::Number: {
-        std::error_code error;
-        path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", target.number), error);
-        if (error) {
-            report_target(resolving, fmt::format("no program of process {}: {}", target.number, error.message()));
-            return {};
-        }
-        break;
-    }
-    case PointComponent::String: {
-        Result<std::string> found = find_in_path(target.text);
-        if (found) {
-            path = *std::move(found);
-            break;
-        }
-        if (!has_wildcard(target.text)) {
-            report_target(resolving, found.error().message);
-            return {};
-        }
-        std::vector<DwarfModule*> modules;
-        std::string refused;
-        for (const std::string& candidate : expand_target(target.text)) {
-            Result<DwarfModule*> module = resolving.env.module(candidate);
-            if (module && std::find(modules.begin(), modules.end(), *module) == modules.end())
-                modules.push_back(*module);
-            else if (!module && refused.empty())
-                refused = module.error().message; // a folder or a script among programs
-        }
-        if (modules.empty())
-            report_target(resolving, refused.empty() ? fmt::format("no program matches `{}`", target.text) : refused);
-        return modules;
-    }
-    }
-    Result<DwarfModule*> module = resolving.env.module(path);
-    if (!module) {
-        report_target(resolving, module.error().message);
+std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
+    bool library = resolving.at(1) && resolving.at(1)->name == "library";
+    if (library && !expect_argument(resolving, *resolving.at(1), PointComponent::String))
+        return {};
+    size_t next = library ? 2 : 1;
+    const std::string what = resolving.at(next) ? resolving.at(next)->name : "";
+    if (what == "plt")
+        return resolve_plt(resolving, next);
+    if (library && (what == "begin" || what == "end" || what == "thread" || what == "syscall" || what == "library")) {
+        report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
         return {};
     }
-    return {*module};
-}
-
-std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
-    if (const PointComponent* second = resolving.at(1);
-        second && (second->name == "mark" || second->name == "provider"))
-        return resolve_marks(resolving);
-    std::optional<ProcessPattern> pattern = read_pattern(resolving);
+    if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
+        return resolve_task_events(resolving);
+    if (what == "mark" || what == "provider")
+        return resolve_marks(resolving, next);
+    std::optional<ProcessPattern> pattern = read_pattern(resolving, next);
     if (!pattern)
         return {};
-    std::vector<DwarfModule*> modules = open_process_targets(resolving);
-    auto resolve_in = [&](DwarfModule& module) {
-        return pattern->is_statement ? statements_in(resolving, module, *pattern)
-                                     : functions_in(resolving, module, *pattern);
+    std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    auto resolve_in = [&](const ProcessTarget& target) {
+        return pattern->is_statement ? statements_in(resolving, target, *pattern)
+                                     : functions_in(resolving, target, *pattern);
     };
-    if (modules.size() == 1)
-        return resolve_in(*modules[0]);
+    if (targets.size() == 1)
+        return resolve_in(targets[0]);
     // Of several programs only some need to have the function.
     std::vector<ResolvedPoint> points;
-    for (DwarfModule* module : modules) {
+    for (const ProcessTarget& target : targets) {
         Diagnostics::Suppress quiet(resolving.diags);
-        std::vector<ResolvedPoint> some = resolve_in(*module);
+        std::vector<ResolvedPoint> some = resolve_in(target);
         points.insert(points.end(), some.begin(), some.end());
     }
-    if (points.empty() && !modules.empty())
+    if (points.empty() && !targets.empty())
         resolving.diags.report(DiagId::NoMatch, pattern->component->arg_range,
                                fmt::format("nothing matches `{}` in the {} programs that match {}",
-                                           point_text(resolving.point), modules.size(),
-                                           quoted(resolving.components()[0].text)));
+                                           point_text(resolving.point), targets.size(),
+                                           quoted(resolving.components()[next - 1].text)));
     return points;
 }
 

@@ -5,19 +5,61 @@
 
 namespace sonde {
 
+// A program or library in which `process(...)`, with or without `.library(...)`, has its points.
+struct ProcessTarget {
+    DwarfModule* module = nullptr;
+    std::string text; // as pp() has it: process("/bin/x").library("/lib/y.so")
+    // Only processes that run this program, or only this one; empty and 0: all.
+    std::string program;
+    int64_t pid = 0;
+};
+
 // .function("...").call, .statement("...") as written.
 struct ProcessPattern {
     const ast::PointComponent* component = nullptr; // function or statement
     bool is_statement = false;
-    FunctionPattern parsed; // with a string argument
-    std::string suffix;     // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    FunctionPattern parsed;            // with a string argument
+    std::vector<FunctionPattern> more; // further lines
+    std::string suffix;                // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    // What to look for inside of the function.
+    const ast::PointComponent* inside = nullptr; // label, callee or callees
+    std::string name = "*";                      // glob: of the label or the callee
+    int depth = 1;                               // of calls
 };
 
-// Opens what `process(...)` names; reports and gives nothing if there is no such program.
-std::vector<DwarfModule*> open_process_targets(Resolving& resolving);
+// What `process`, `process(PID)` or `process("P")` means: paths of programs, or all that the target or anybody runs.
+// Reports and gives nothing if there is no such program.
+struct Programs {
+    std::vector<std::string> paths;
+    int64_t pid = 0;
+    bool all = false; // no program was named, and any will do
+};
+Programs find_programs(Resolving& resolving, bool all_will_do);
 
-// process("P").mark("m") and process("P").provider("p").mark("m").
-std::vector<ResolvedPoint> resolve_marks(Resolving& resolving);
+// Opens what stands before the component at `next`; reports and gives nothing if there is no such program or library.
+std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t next);
+
+// A point of kind Uprobe at `address`; nullopt where no file has the code (a symbol in a segment that is not
+// executable).
+std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address);
+// The same for a function or a place in it.
+std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address);
+// A function's own point, or with suffix "return" that of its return; `text` is what pp() has before the suffix.
+std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
+                                            const std::string& text, const std::string& suffix);
+// "f@file.c:3"
+std::string place_text(const std::string& name, const std::string& file, int line);
+// process("P").function("f@file.c:3")
+std::string function_text(const ProcessTarget& target, const FunctionInstance& function);
+// .function("f").label("l"), .callee("g") and .callees(N) of the functions that match; adds to `seen` what there is.
+std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
+                                         const std::vector<FunctionInstance>& functions,
+                                         std::vector<std::string>& seen);
+
+// What follows `process(...)` or `.library(...)`; `next` is that component's index.
+std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next); // .mark("m"), .provider("p").mark("m")
+std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next);   // .plt, .plt("f"), .plt.return
+std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving);        // .begin, .thread.end, .syscall ...
 
 // Reports why nothing matched, with the nearest that would. `any`: there are such functions, but the suffix drops them.
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any);

@@ -25,9 +25,9 @@ bool name_matches(const std::string& pattern, const std::string& name) {
 
 } // namespace
 
-std::vector<ResolvedPoint> resolve_marks(Resolving& resolving) {
+std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
     using ast::PointComponent;
-    size_t at = 1;
+    size_t at = next;
     std::string provider = "*";
     if (resolving.at(at)->name == "provider") {
         if (!expect_argument(resolving, *resolving.at(at), PointComponent::String))
@@ -44,35 +44,31 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving) {
         return {};
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
-    std::vector<DwarfModule*> modules = open_process_targets(resolving);
-    for (DwarfModule* module : modules) {
+    std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    for (const ProcessTarget& target : targets) {
+        DwarfModule* module = target.module;
         for (const UsdtMark& mark : module->marks()) {
             names.push_back(mark.name);
-            std::optional<uint64_t> offset = module->file_offset(mark.address);
-            if (!offset || !glob_match(provider, mark.provider) || !name_matches(component.text, mark.name))
+            if (!glob_match(provider, mark.provider) || !name_matches(component.text, mark.name))
                 continue;
-            ResolvedPoint resolved;
-            resolved.kind = plan::ProbeKind::Uprobe;
-            resolved.in_kernel = true;
-            resolved.module = module;
+            std::optional<ResolvedPoint> found = point_at(target, mark.address);
+            if (!found)
+                continue;
+            ResolvedPoint& resolved = *found;
             resolved.mark = &mark;
-            resolved.address = resolved.entry_address = mark.address;
             if (std::optional<Statement> around = module->statement_at(mark.address)) {
                 resolved.function = around->function;
                 resolved.point.function = around->function.name;
             }
-            resolved.point.path = module->path();
-            resolved.point.build_id = module->build_id();
-            resolved.point.offset = *offset;
             resolved.point.ref_ctr_offset = mark.semaphore_offset.value_or(0);
-            resolved.point.pp = fmt::format("process({}).provider({}).mark({})", quoted(module->path()),
-                                            quoted(mark.provider), quoted(mark.name));
+            resolved.point.pp =
+                fmt::format("{}.provider({}).mark({})", target.text, quoted(mark.provider), quoted(mark.name));
             points.push_back(std::move(resolved));
         }
     }
-    if (points.empty() && !modules.empty()) {
-        std::string where =
-            modules.size() == 1 ? fmt::format("`{}`", modules[0]->path()) : fmt::format("{} programs", modules.size());
+    if (points.empty() && !targets.empty()) {
+        std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
+                                                : fmt::format("{} programs", targets.size());
         DiagBuilder report = resolving.diags.report(
             DiagId::NoMatch, component.arg_range,
             names.empty() ? fmt::format("{} has no marks", where)

@@ -22,6 +22,9 @@ struct Resolving {
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 
+// `$variables` of a system call's probe.
+std::vector<std::string> syscall_variables(plan::ProbeKind kind);
+
 // The components before `end` as they would be written; pp() of points that need nothing more.
 std::string point_text(const ast::ProbePoint& point, size_t end = SIZE_MAX);
 // `text` as a string literal of the language.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/probes/probe.h"
+#include "frontend/probes/kinds.h"
 
 namespace sonde {
 
@@ -11,10 +11,14 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
     std::set<std::string> lines;
     for (const ResolvedPoint& point : points) {
         std::string line = point.point.pp;
-        if (with_variables && point.mark)
+        bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
+        if (with_variables && syscall)
+            for (const std::string& name : syscall_variables(point.kind))
+                line += fmt::format(" {}:long", name);
+        else if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);
-        else if (with_variables && point.module && point.function.has_debug_info) {
+        else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
             Address address = point.is_return ? point.entry_address : point.address;
             if (point.is_return)
                 if (const Type* type = point.module->result_type(point.function))

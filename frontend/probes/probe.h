@@ -45,9 +45,11 @@ struct ResolvedPoint {
     FunctionInstance function;
     Address address = 0;            // the probed instruction, in the module
     Address entry_address = 0;      // .return: the function's entry (behind the prologue where needed)
+    const PltEntry* plt = nullptr;  // an entry of the table of calls, without variables; owned by the module
     const UsdtMark* mark = nullptr; // a static mark, with arguments instead of variables; owned by the module
     bool is_function = false;       // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
+    std::vector<Address> callers; // not empty: only calls that return to one of these count
     bool at_call =
         false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
 };
@@ -101,6 +103,9 @@ hir::ValueType target_type(const ast::TargetExpr& expr);
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Errors also: in a register, a bitfield.
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+
+// Whether one of `point.callers` calls; null if any may.
+hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ class BodyBuilder {
     // Statements of a block, appended to `out`; names are looked up from `file`.
     void build_block(const ast::BlockStmt& block, FileId file, hir::Block& out);
     hir::Expr* build_condition(const ast::Expr& expr, FileId file);
+    // Whether the call that has hit counts (.callee); null if each does.
+    hir::Expr* build_callers(Range range);
 
   private:
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.

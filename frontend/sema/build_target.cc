@@ -102,6 +102,11 @@ Binder BodyBuilder::binder() {
     return binder;
 }
 
+hir::Expr* BodyBuilder::build_callers(Range range) {
+    Binder with = binder();
+    return point_ ? bind_callers(*point_, range, with) : nullptr;
+}
+
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
     Binder with = binder();
     hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);

@@ -269,12 +269,11 @@ std::string dump(const Program& program) {
         writer.indented(*function->body);
     }
     for (const Handler* handler : program.handlers) {
-        static const char* const kinds[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
         std::string detail = handler->order ? fmt::format(" order {}", handler->order) : "";
         if (handler->kind == plan::ProbeKind::Timer)
             detail = fmt::format(" every {} ns +- {}", handler->timer.interval_ns, handler->timer.random_ns);
-        writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, kinds[static_cast<int>(handler->kind)],
-                                detail, handler->in_kernel ? "kernel" : "host"));
+        writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, plan::name_of(handler->kind), detail,
+                                handler->in_kernel ? "kernel" : "host"));
         for (const plan::Point& point : handler->points)
             writer.line("  at " + point.pp);
         if (handler->lock >= 0)

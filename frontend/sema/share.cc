@@ -21,6 +21,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->order = resolved.point.order;
     handler->body = arena_.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
+    handler->condition = builder.build_callers(probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
@@ -85,7 +86,10 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         const ResolvedPoint& point = resolved.point;
         std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
                                       point.timer.interval_ns, point.timer.random_ns, key_of(*resolved.expansion));
-        if (!reach.point) {
+        // Of one process' events each point that is about it has its run; programs have one file each.
+        if (plan::is_task_event(point.kind))
+            key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
+        if (!reach.point && point.callers.empty()) {
             hir::Handler*& shared = by_key[key];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);

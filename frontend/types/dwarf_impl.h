@@ -122,6 +122,7 @@ class DwarfReader : private TypeSource {
     Result<void> open(const std::string& path);
     bool has_debug_info();
     const std::vector<UsdtMark>& marks();
+    const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
@@ -137,6 +138,10 @@ class DwarfReader : private TypeSource {
     std::optional<Statement> statement_at(Address address);
     std::vector<std::string> source_files();
     std::vector<int> statement_lines(std::string_view file);
+
+    // dwarf_places.cc
+    std::vector<Label> labels(const FunctionInstance& function);
+    std::vector<CallSite> calls(const FunctionInstance& function);
 
     // dwarf_scopes.cc
     std::vector<Variable> variables_at(Address address, bool globals);
@@ -207,6 +212,9 @@ class DwarfReader : private TypeSource {
     Address find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high);
     bool keeps_parameters_in_frame(Dwarf_Die& die);
 
+    // dwarf_places.cc
+    void add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth, std::vector<Label>& labels);
+
     // dwarf_lines.cc
     const std::vector<LineRow>& rows(Unit& unit); // sorted by address
     bool has_file(Unit& unit, const std::string& pattern);
@@ -259,6 +267,8 @@ class DwarfReader : private TypeSource {
     std::vector<Symbol> symbols_;
 
     std::optional<std::vector<UsdtMark>> marks_;
+    std::optional<std::vector<PltEntry>> plt_;
+    std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
     bool units_listed_ = false;
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "frontend/types/location.h"
+#include "frontend/types/plt.h"
 #include "frontend/types/type.h"
 #include "frontend/types/usdt.h"
 
@@ -31,8 +32,9 @@ struct FunctionPattern {
     int line = 0;
     int line_end = 0;
 
-    // Errors: what is wrong with the text.
+    // Errors: what is wrong with the text. Lines and ranges separated by commas are several patterns.
     static Result<FunctionPattern> parse(std::string_view text);
+    static Result<std::vector<FunctionPattern>> parse_list(std::string_view text);
 };
 
 // A place where code of a function starts: the function itself, or one inlined copy of it.
@@ -56,6 +58,20 @@ struct Statement {
     std::string file;
     int line = 0;
     FunctionInstance function; // the innermost one around it
+};
+
+// A label of the source, `again:`.
+struct Label {
+    std::string name;
+    Address address = 0;
+    std::string file;
+    int line = 0;
+};
+
+// Where a function calls another one of its module.
+struct CallSite {
+    Address return_address = 0; // behind the call; 0: an inlined copy, which nobody calls
+    FunctionInstance callee;
 };
 
 struct Variable {
@@ -150,6 +166,13 @@ class DwarfModule {
     // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
+    // The labels in a function that have code, by address.
+    std::vector<Label> labels(const FunctionInstance& function);
+    // Calls that are written with the function's name: not through pointers, nor jumps that take the place of a call.
+    std::vector<CallSite> calls(const FunctionInstance& function);
+
+    // Its table of calls into other modules.
+    const std::vector<PltEntry>& plt();
     // Its static marks (USDT).
     const std::vector<UsdtMark>& marks();
 

@@ -76,6 +76,12 @@ const std::vector<UsdtMark>& DwarfReader::marks() {
     return *marks_;
 }
 
+const std::vector<PltEntry>& DwarfReader::plt() {
+    if (!plt_)
+        plt_ = read_plt(*main_);
+    return *plt_;
+}
+
 bool DwarfReader::has_debug_info() {
     if (!debug_searched_) {
         debug_searched_ = true;
@@ -167,6 +173,9 @@ Location DwarfModule::argument_location(const FunctionInstance& function, const 
     return impl_->argument_location(function, argument);
 }
 const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->marks(); }
+const std::vector<PltEntry>& DwarfModule::plt() { return impl_->plt(); }
+std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { return impl_->labels(function); }
+std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);

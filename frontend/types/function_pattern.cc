@@ -1,4 +1,6 @@
-// The text of `.function("...")` and `.statement("...")`: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]].
+// The text of `.function("...")` and `.statement("...")`: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with
+// commas between lines and ranges.
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -65,6 +67,26 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     if (pattern.file.empty())
         return Error("the file's name is missing behind `@`");
     return pattern;
+}
+
+Result<std::vector<FunctionPattern>> FunctionPattern::parse_list(std::string_view text) {
+    size_t at = text.find('@'), colon = text.rfind(':'), begin = 0;
+    std::string_view before;
+    if (at != std::string_view::npos && colon != std::string_view::npos && colon > at) {
+        before = text.substr(0, colon + 1);
+        begin = colon + 1;
+    }
+    std::vector<FunctionPattern> patterns;
+    for (size_t end = 0; end < text.size(); begin = end + 1) {
+        end = before.empty() ? text.size() : std::min(text.find(',', begin), text.size());
+        Result<FunctionPattern> pattern = parse(std::string(before) + std::string(text.substr(begin, end - begin)));
+        if (!pattern)
+            return std::move(pattern).error();
+        patterns.push_back(*std::move(pattern));
+    }
+    if (patterns.empty())
+        return parse(text).error();
+    return patterns;
 }
 
 } // namespace sonde

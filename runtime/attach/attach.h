@@ -36,7 +36,14 @@ Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const 
 // All user-space probes of the plan. Errors name the probe point and the reason; then nothing stays attached.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi);
 
-// The programs that follow the target's children.
-Result<std::unique_ptr<Attachment>> attach_tracing(bpf_object* object, const char* program);
+// A program that is not bound to one tracepoint.
+Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);
+
+// Tells the kernel's side whom process probes are about; holds the programs' files.
+Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& kernel);
+// Probes on processes, threads and system calls.
+Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObject& kernel);
+// Runs the process and thread begin probes for what is there already, except the process `waiting`.
+void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int64_t waiting);
 
 } // namespace sonde

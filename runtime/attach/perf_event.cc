@@ -41,16 +41,4 @@ Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const 
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
-Result<std::unique_ptr<Attachment>> attach_tracing(bpf_object* object, const char* name) {
-    bpf_program* program = bpf_object__find_program_by_name(object, name);
-    if (!program)
-        return Error(fmt::format("internal: there is no program `{}`", name));
-    auto out = std::make_unique<Links>();
-    bpf_link* link = bpf_program__attach(program);
-    if (!link)
-        return errno_error("cannot follow the target's children", errno);
-    out->links.push_back(link);
-    return std::unique_ptr<Attachment>(std::move(out));
-}
-
 } // namespace sonde

@@ -10,12 +10,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <set>
 
 #include "base/diag.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/result.h"
+#include "base/shared_libraries.h"
 #include "base/source.h"
 #include "base/suggest.h"
 
@@ -633,6 +635,25 @@ TEST_F(ElfTest, DamagedFilesAreSurvived) {
             symbols += file->section_data(section.name).size();
         EXPECT_GT(symbols + 1, 0u);
     }
+}
+
+TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
+    std::vector<std::string> found = shared_libraries("/proc/self/exe"), mapped = mapped_libraries(getpid());
+    auto real = [](std::vector<std::string> paths) {
+        std::set<std::string> out;
+        for (const std::string& path : paths)
+            out.insert(std::filesystem::canonical(path));
+        return out;
+    };
+    EXPECT_EQ(real(found), real(mapped));
+    EXPECT_FALSE(found.empty());
+    auto here = reinterpret_cast<uint64_t>(&shared_libraries);
+    std::optional<MappedAt> place = mapped_at(getpid(), here);
+    ASSERT_TRUE(place);
+    EXPECT_TRUE(std::filesystem::equivalent(place->path, "/proc/self/exe"));
+    EXPECT_FALSE(mapped_at(getpid(), 1));
+    EXPECT_TRUE(shared_libraries("/etc/passwd").empty());
+    EXPECT_TRUE(shared_libraries("/no/such/program").empty());
 }
 
 } // namespace

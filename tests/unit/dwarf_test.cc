@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -132,6 +133,53 @@ TEST(FunctionPattern, Parse) {
     EXPECT_EQ(pattern("main").line_kind, FunctionPattern::None);
     for (const char* wrong : {"", "@a.c", "f@", "f@:3", "f@a.c:x", "f@a.c:3-", "f@a.c:5-3", "f@a.c:-3", "f@a.c:"})
         EXPECT_FALSE(FunctionPattern::parse(wrong).ok()) << wrong;
+}
+
+TEST(FunctionPattern, Lists) {
+    auto count = [](const char* text) {
+        Result<std::vector<FunctionPattern>> list = FunctionPattern::parse_list(text);
+        return list ? list->size() : 0;
+    };
+    EXPECT_EQ(count("f"), 1u);
+    EXPECT_EQ(count("f<int, long>"), 1u);
+    EXPECT_EQ(count("f@a.c+3"), 1u);
+    EXPECT_EQ(count("f@a.c:1,3-5,*"), 3u);
+    std::vector<FunctionPattern> list = *FunctionPattern::parse_list("f@a.c:1,3-5");
+    EXPECT_EQ(list[1].function, "f");
+    EXPECT_EQ(list[1].file, "a.c");
+    EXPECT_EQ(list[1].line_end, 5);
+    for (const char* wrong : {"", "f@a.c:", "f@a.c:1,", "f@a.c:1,x", "f@a.c:,1"})
+        EXPECT_EQ(count(wrong), 0u) << wrong;
+}
+
+TEST(Plt, NamesTheCalls) {
+    std::set<std::string> names;
+    std::unique_ptr<DwarfModule> module = open_module("trace-O0");
+    ASSERT_TRUE(module);
+    for (const PltEntry& entry : module->plt()) {
+        names.insert(entry.name);
+        EXPECT_TRUE(module->file_offset(entry.address)) << entry.name;
+    }
+    EXPECT_TRUE(names.contains("printf"));
+    EXPECT_TRUE(names.contains("atoi"));
+    EXPECT_FALSE(names.contains("traceme"));
+}
+
+TEST(Places, LabelsAndCalls) {
+    for (const char* name : {"places-O0", "places-O2"}) {
+        std::unique_ptr<DwarfModule> module = open_module(name);
+        ASSERT_TRUE(module);
+        std::vector<Label> labels = module->labels(function(*module, "again"));
+        ASSERT_EQ(labels.size(), 2u) << name;
+        EXPECT_EQ(labels[0].name, "retry");
+        EXPECT_EQ(labels[1].name, "done");
+        std::map<std::string, int> calls;
+        for (const CallSite& call : module->calls(function(*module, "main")))
+            calls[call.callee.name + (call.return_address ? "" : " inlined")]++;
+        std::map<std::string, int> expected = {{"leaf", 1}, {"middle", 1}, {"again", 1}, {"folded inlined", 1}};
+        EXPECT_EQ(calls, expected) << name;
+        EXPECT_TRUE(module->calls(function(*module, "leaf")).empty());
+    }
 }
 
 TEST_P(EveryBuild, FindsFunctions) {

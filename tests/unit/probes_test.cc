@@ -162,7 +162,7 @@ TEST(Probes, TargetsThatDoNotWork) {
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"tracme\")")), "`traceme`"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "functoin(\"main\")")), "`function`"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"main\").calls")), "`call`"));
-    EXPECT_TRUE(contains(message_of(in("trace-O0", "plt(\"x\")")), "error[unsupported]"));
+    EXPECT_TRUE(contains(message_of(in("trace-O0", "insn")), "error[unsupported]"));
     Session session;
     EXPECT_TRUE(session.resolve("process(\"/no/such\").function(\"main\")?").empty());
     EXPECT_FALSE(session.diags.has_errors());

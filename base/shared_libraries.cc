@@ -1,0 +1,220 @@
+// Which libraries an object needs is in its dynamic section (System V ABI, chapter 5, "Dynamic Section"); where they
+// are looked for is said in ld.so(8). The cache's layout is that of glibc's format 1.1, as ldconfig(8) writes it
+// since 2.2: a header of 48 bytes, then entries of 24 with the offsets of a name and a path.
+#include "base/shared_libraries.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "base/fd.h"
+
+namespace sonde {
+namespace {
+
+// What an object says about others.
+struct Needs {
+    std::vector<std::string> names;
+    std::string rpath, runpath, interpreter;
+};
+
+std::string text_at(std::string_view strings, uint64_t offset) {
+    return offset < strings.size() ? strings.data() + offset : std::string();
+}
+
+std::optional<Needs> read_needs(const std::string& path) {
+    Result<ElfFile> file = ElfFile::open(path);
+    if (!file)
+        return std::nullopt;
+    Needs out;
+    out.interpreter = text_at(file->section_data(".interp"), 0);
+    std::string_view entries = file->section_data(".dynamic"), strings = file->section_data(".dynstr");
+    if (strings.empty() || strings.back() != '\0')
+        return out;
+    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= entries.size(); at += sizeof(Elf64_Dyn)) {
+        Elf64_Dyn entry;
+        std::memcpy(&entry, entries.data() + at, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_NEEDED)
+            out.names.push_back(text_at(strings, entry.d_un.d_val));
+        if (entry.d_tag == DT_RPATH)
+            out.rpath = text_at(strings, entry.d_un.d_val);
+        if (entry.d_tag == DT_RUNPATH)
+            out.runpath = text_at(strings, entry.d_un.d_val);
+    }
+    return out;
+}
+
+// name -> path
+std::map<std::string, std::string> read_loader_cache() {
+    constexpr size_t header = 48, entry = 24;
+    constexpr uint32_t x86_64_library = 0x0303;
+    std::map<std::string, std::string> out;
+    Result<std::string> file = read_file("/etc/ld.so.cache");
+    size_t begin = file ? file->find("glibc-ld.so.cache1.1") : std::string::npos;
+    if (begin == std::string::npos || file->size() - begin < header)
+        return out;
+    std::string_view cache = std::string_view(*file).substr(begin);
+    auto number = [&](size_t at) {
+        uint32_t value = 0;
+        std::memcpy(&value, cache.data() + at, sizeof value);
+        return value;
+    };
+    for (size_t i = 0, count = number(20); i < count && header + (i + 1) * entry <= cache.size(); i++) {
+        size_t at = header + i * entry;
+        // Variants for newer processors have further conditions, and stand beside the plain one.
+        bool plain = number(at + 16) == 0 && number(at + 20) == 0;
+        uint32_t name = number(at + 4), path = number(at + 8);
+        if (number(at) == x86_64_library && plain && name < cache.size() && path < cache.size())
+            out.try_emplace(cache.data() + name, cache.data() + path);
+    }
+    return out;
+}
+
+// Folders separated by `:` (or `;`), with what the loader puts in for $ORIGIN and $LIB.
+std::vector<std::string> folders_of(const std::string& list, const std::string& object) {
+    std::string text = list;
+    std::replace(text.begin(), text.end(), ';', ':');
+    std::vector<std::string> out;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ':');) {
+        const std::pair<const char*, std::string> tokens[] = {
+            {"$ORIGIN", std::filesystem::path(object).parent_path()},
+            {"${ORIGIN}", std::filesystem::path(object).parent_path()},
+            {"$LIB", "lib/x86_64-linux-gnu"},
+            {"${LIB}", "lib/x86_64-linux-gnu"}};
+        for (const auto& [token, value] : tokens)
+            if (size_t at = part.find(token); at != std::string::npos)
+                part.replace(at, std::strlen(token), value);
+        if (!part.empty())
+            out.push_back(part);
+    }
+    return out;
+}
+
+class Search {
+  public:
+    explicit Search(const std::string& program) {
+        std::deque<std::pair<std::string, std::string>> todo = {{program, ""}}; // with the DT_RPATHs on the way there
+        while (!todo.empty()) {
+            auto [object, inherited] = todo.front();
+            todo.pop_front();
+            std::optional<Needs> needs = read_needs(object);
+            if (!needs)
+                continue;
+            if (!needs->interpreter.empty())
+                add(needs->interpreter);
+            std::string rpath;
+            for (const std::string& folder : folders_of(needs->rpath, object))
+                rpath += folder + ":";
+            rpath += inherited;
+            for (const std::string& name : needs->names)
+                if (std::string path = find(name, object, *needs, rpath); !path.empty() && add(path))
+                    todo.emplace_back(path, rpath);
+        }
+    }
+    std::vector<std::string> found;
+
+  private:
+    bool add(const std::string& path) {
+        std::error_code error;
+        std::string real = std::filesystem::canonical(path, error);
+        if (error || !seen_.insert(real).second)
+            return false;
+        found.push_back(path);
+        return true;
+    }
+
+    std::string find(const std::string& name, const std::string& object, const Needs& needs, const std::string& rpath) {
+        if (name.find('/') != std::string::npos)
+            return name;
+        const char* environment = std::getenv("LD_LIBRARY_PATH");
+        std::vector<std::string> folders;
+        auto look_in = [&](const std::string& list) {
+            for (const std::string& folder : folders_of(list, object))
+                folders.push_back(folder);
+        };
+        if (needs.runpath.empty())
+            look_in(rpath);
+        look_in(environment ? environment : "");
+        look_in(needs.runpath);
+        auto first = [&]() -> std::string {
+            for (const std::string& folder : folders)
+                if (std::string path = folder + "/" + name; ElfFile::open(path).ok())
+                    return path;
+            return "";
+        };
+        if (std::string path = first(); !path.empty())
+            return path;
+        if (auto cached = cache_.find(name); cached != cache_.end())
+            return cached->second;
+        folders = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+        return first();
+    }
+
+    std::map<std::string, std::string> cache_ = read_loader_cache();
+    std::set<std::string> seen_;
+};
+
+} // namespace
+
+std::vector<std::string> shared_libraries(const std::string& program) { return Search(program).found; }
+
+namespace {
+
+struct Mapping {
+    uint64_t begin = 0, end = 0, offset = 0;
+    std::string path;
+};
+
+// Those of files with code.
+std::vector<Mapping> read_mappings(int64_t pid) {
+    std::vector<Mapping> out;
+    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    for (std::string line; std::getline(maps, line);) {
+        // 7f01-7f02 r-xp 00001000 fe:00 1234   /lib/x.so
+        std::istringstream fields(line);
+        Mapping mapping;
+        std::string access, device, inode;
+        char dash = 0;
+        fields >> std::hex >> mapping.begin >> dash >> mapping.end >> access >> mapping.offset >> device >> inode;
+        std::getline(fields >> std::ws, mapping.path);
+        if (access.find('x') != std::string::npos && mapping.path.starts_with('/'))
+            out.push_back(std::move(mapping));
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<std::string> mapped_libraries(int64_t pid) {
+    std::error_code error;
+    std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+    std::vector<std::string> out;
+    for (const Mapping& mapping : read_mappings(pid))
+        if (mapping.path != program && std::find(out.begin(), out.end(), mapping.path) == out.end())
+            out.push_back(mapping.path);
+    return out;
+}
+
+std::optional<MappedAt> mapped_at(int64_t pid, uint64_t address) {
+    for (const Mapping& mapping : read_mappings(pid))
+        if (address >= mapping.begin && address < mapping.end)
+            return MappedAt{mapping.path, address - mapping.begin + mapping.offset};
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,99 @@
+/* What the kernel knows of a task and its program, by CO-RE.
+ *
+ * Everything that is linked to one script must take a struct from here: where two definitions have one name, LLVM
+ * takes the number of a member in one for that in the other. */
+#pragma once
+
+#include "rt.h"
+
+#define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct inode {
+    u32 i_flags;
+};
+struct qstr {
+    const u8* name;
+};
+struct dentry {
+    struct dentry* d_parent; /* its own of the root */
+    struct qstr d_name;
+};
+struct path {
+    struct dentry* dentry;
+};
+struct file {
+    struct inode* f_inode;
+    struct path f_path;
+};
+struct mm_struct {
+    struct file* exe_file;
+};
+struct files_struct;
+struct hlist_node {
+    struct hlist_node* next;
+};
+struct kuid {
+    u32 val;
+};
+struct cred {
+    struct kuid uid, gid, euid, egid;
+};
+struct counter {
+    s32 counter;
+};
+struct signal_struct {
+    struct counter live; /* threads that have not exited */
+};
+/* A function that returns to a uretprobe, and to where it would without. */
+struct return_instance {
+    u64 stack, orig_ret_vaddr;
+    struct return_instance* next;
+};
+struct uprobe_task {
+    struct return_instance* return_instances; /* the newest */
+};
+struct task_struct {
+    u32 flags;
+    s32 pid, tgid;
+    struct mm_struct* mm;
+    struct task_struct* real_parent;
+    const struct cred* cred;
+    struct files_struct* files;
+    struct hlist_node pid_links[4];
+    struct signal_struct* signal;
+    char comm[16];
+    struct uprobe_task* utask;
+};
+#pragma clang attribute pop
+
+static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
+
+/* The kernel's half of the addresses. */
+static inline int is_pointer(u64 value) { return (s64)value < 0; }
+
+static inline int is_thread(struct task_struct* task) {
+    s32 pid = 0, tgid = 0;
+    READ(pid, task->pid);
+    READ(tgid, task->tgid);
+    return pid != tgid;
+}
+
+/* The inode of the file that the task's process runs; 0: it is the kernel's own, or ends. */
+static inline u64 program_of(struct task_struct* task) {
+    struct mm_struct* mm = 0;
+    struct file* file = 0;
+    struct inode* inode = 0;
+    READ(mm, task->mm);
+    READ(file, mm->exe_file);
+    READ(inode, file->f_inode);
+    return (u64)inode;
+}
+
+/* At the exit of the process' last thread: do_exit() counts a thread as gone before it says so. */
+static inline int is_last(struct task_struct* task) {
+    struct signal_struct* signal = 0;
+    s32 live = 1;
+    READ(signal, task->signal);
+    return READ(live, signal->live.counter) == 0 && live == 0;
+}

@@ -1,0 +1,71 @@
+// process("P").begin, .end, .thread.begin, .thread.end, .syscall and .syscall.return: what happens to processes.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+namespace {
+
+using plan::ProbeKind;
+
+// Reads the components behind `process`; nullopt after a report.
+std::optional<ProbeKind> read_event(Resolving& resolving) {
+    const ast::PointComponent &first = *resolving.at(1), *second = resolving.at(2);
+    if (!expect_argument(resolving, first, ast::PointComponent::None))
+        return std::nullopt;
+    size_t end = 2;
+    ProbeKind kind = first.name == "begin" ? ProbeKind::ProcessBegin
+                     : first.name == "end" ? ProbeKind::ProcessEnd
+                                           : ProbeKind::Syscall;
+    if (first.name == "thread") {
+        if (!second || (second->name != "begin" && second->name != "end")) {
+            report_component(resolving, 2, {"begin", "end"});
+            return std::nullopt;
+        }
+        kind = second->name == "begin" ? ProbeKind::ThreadBegin : ProbeKind::ThreadEnd;
+        end = 3;
+    } else if (first.name == "syscall" && second) {
+        if (second->name != "return") {
+            report_component(resolving, 2, {"return"});
+            return std::nullopt;
+        }
+        kind = ProbeKind::SyscallReturn;
+        end = 3;
+    }
+    if ((end == 3 && !expect_argument(resolving, *second, ast::PointComponent::None)) || !expect_end(resolving, end))
+        return std::nullopt;
+    return kind;
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving) {
+    std::optional<ProbeKind> kind = read_event(resolving);
+    if (!kind)
+        return {};
+    ast::ProbePoint event;
+    event.components.assign(resolving.components().begin() + 1, resolving.components().end());
+    Programs programs = find_programs(resolving, true);
+    std::vector<ResolvedPoint> points;
+    auto add = [&](const std::string& process, const std::string& program) {
+        ResolvedPoint resolved;
+        resolved.kind = *kind;
+        resolved.in_kernel = true;
+        resolved.point.pp = fmt::format("{}.{}", process, ast::to_source(event));
+        resolved.point.program = program;
+        resolved.point.pid = programs.pid;
+        points.push_back(std::move(resolved));
+    };
+    if (programs.all)
+        add("process", "");
+    else if (programs.pid)
+        add(fmt::format("process({})", programs.pid), "");
+    else
+        for (const std::string& path : programs.paths)
+            add(fmt::format("process({})", quoted(path)), path);
+    return points;
+}
+
+} // namespace sonde

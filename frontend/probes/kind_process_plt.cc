@@ -1,0 +1,62 @@
+// process("P").plt, .plt("f") and .plt("f").return: calls of other modules' functions, at the entries of the linkage
+// table.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+
+std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
+    using ast::PointComponent;
+    const PointComponent &component = *resolving.at(next), *suffix = resolving.at(next + 1);
+    if (component.arg == PointComponent::Number) {
+        expect_argument(resolving, component, PointComponent::String);
+        return {};
+    }
+    std::string pattern = component.arg == PointComponent::String ? component.text : "*";
+    if (suffix && suffix->name != "return") {
+        report_component(resolving, next + 1, {"return"}, {"statement"});
+        return {};
+    }
+    if (suffix && (!expect_argument(resolving, *suffix, PointComponent::None) || !expect_end(resolving, next + 2)))
+        return {};
+
+    std::vector<ResolvedPoint> points;
+    std::vector<std::string> names;
+    std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    for (const ProcessTarget& target : targets)
+        for (const PltEntry& entry : target.module->plt()) {
+            names.push_back(entry.name);
+            std::optional<ResolvedPoint> point = point_at(target, entry.address);
+            if (!point || !glob_match(pattern, entry.name))
+                continue;
+            point->plt = &entry;
+            point->point.function = entry.name;
+            point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), suffix ? ".return" : "");
+            if (suffix) {
+                point->kind = plan::ProbeKind::Uretprobe;
+                point->is_return = true;
+                point->point.entry_offset = point->point.offset;
+            }
+            points.push_back(*std::move(point));
+        }
+    if (!points.empty() || targets.empty())
+        return points;
+    std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
+                                            : fmt::format("{} programs", targets.size());
+    DiagBuilder report = resolving.diags.report(
+        DiagId::NoMatch, component.arg == PointComponent::None ? component.range : component.arg_range,
+        names.empty() ? fmt::format("{} calls nothing through a linkage table", where)
+                      : fmt::format("{} does not call `{}`", where, pattern));
+    if (names.empty())
+        report.help("what is linked statically or with -fno-plt has none");
+    else
+        report.suggest(nearest_name(pattern, names));
+    return {};
+}
+
+} // namespace sonde

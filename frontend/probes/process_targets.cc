@@ -1,0 +1,275 @@
+// From `process("P")`, `process(PID)` and `process`, with or without `.library("L")`, to files and the points in them.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/glob.h"
+#include "base/shared_libraries.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+void report_target(Resolving& resolving, const std::string& message) {
+    const PointComponent& target = resolving.components()[0];
+    resolving.diags.report(DiagId::BadTarget, target.arg == PointComponent::None ? target.range : target.arg_range,
+                           message);
+}
+
+// Paths that a name with wildcards stands for; a bare one is looked for in $PATH.
+std::vector<std::string> expand_target(const std::string& pattern) {
+    if (pattern.find('/') != std::string::npos)
+        return expand_path_glob(pattern);
+    std::vector<std::string> found;
+    const char* search = getenv("PATH");
+    std::string_view rest = search ? search : "";
+    while (!rest.empty()) {
+        size_t colon = std::min(rest.find(':'), rest.size());
+        if (colon != 0)
+            for (std::string& path : expand_path_glob(std::string(rest.substr(0, colon)) + "/" + pattern))
+                found.push_back(std::move(path));
+        rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+    return found;
+}
+
+std::string without_links(const std::string& path) {
+    std::error_code error;
+    std::filesystem::path real = std::filesystem::canonical(path, error);
+    return error ? path : real.string();
+}
+
+// The program that runs a script is in its first line, `#!/bin/sh`; behind `#!/usr/bin/env` it is looked for.
+std::string interpreter_of(const std::string& path) {
+    char head[256] = {}; // what the kernel looks at (BINPRM_BUF_SIZE)
+    std::ifstream(path).read(head, sizeof head - 1);
+    std::string_view text = head;
+    if (!text.starts_with("#!"))
+        return without_links(path);
+    std::istringstream line{std::string(text.substr(2, text.find('\n') - 2))};
+    std::string program, argument;
+    line >> program >> argument;
+    bool looks_up = std::filesystem::path(program).filename() == "env" && !argument.empty() && argument[0] != '-';
+    Result<std::string> found = find_in_path(looks_up ? argument : program);
+    return without_links(found ? *found : path);
+}
+
+// The program that a process runs; a file that was replaced or is not visible from here is still behind the link.
+Result<std::string> program_of(int64_t pid) {
+    std::string link = fmt::format("/proc/{}/exe", pid);
+    std::error_code error;
+    std::string path = std::filesystem::read_symlink(link, error);
+    if (error)
+        return Error(fmt::format("no program of process {}: {}", pid, error.message()));
+    return std::filesystem::equivalent(path, link, error) ? path : link;
+}
+
+} // namespace
+
+Programs find_programs(Resolving& resolving, bool all_will_do) {
+    const PointComponent& target = resolving.components()[0];
+    Programs out;
+    switch (target.arg) {
+    case PointComponent::None:
+        if (all_will_do) {
+            out.all = true;
+        } else if (!resolving.env.command_path.empty()) {
+            out.paths = {interpreter_of(resolving.env.command_path)};
+        } else if (resolving.env.target_pid != 0) {
+            if (Result<std::string> path = program_of(resolving.env.target_pid))
+                out.paths = {*path};
+            else
+                report_target(resolving, path.error().message);
+        } else {
+            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a target")
+                .help("give the program: `process(\"PATH\")`, run one with -c, or name a process with -x");
+        }
+        return out;
+    case PointComponent::Number:
+        if (Result<std::string> path = program_of(target.number)) {
+            out.paths = {*path};
+            out.pid = target.number;
+        } else {
+            report_target(resolving, path.error().message);
+        }
+        return out;
+    case PointComponent::String:
+        break;
+    }
+    if (Result<std::string> found = find_in_path(target.text)) {
+        out.paths = {interpreter_of(*found)};
+    } else if (!has_wildcard(target.text)) {
+        report_target(resolving, found.error().message);
+    } else {
+        for (const std::string& path : expand_target(target.text))
+            if (std::string program = interpreter_of(path);
+                std::filesystem::is_regular_file(program) &&
+                std::find(out.paths.begin(), out.paths.end(), program) == out.paths.end())
+                out.paths.push_back(program);
+        if (out.paths.empty())
+            report_target(resolving, fmt::format("no program matches `{}`", target.text));
+    }
+    return out;
+}
+
+namespace {
+
+// Adds the modules that open; `refused` gets why the first of the others does not.
+void open_all(Resolving& resolving, const std::vector<std::string>& paths, const ProcessTarget& like,
+              std::vector<ProcessTarget>& targets, std::string& refused) {
+    for (const std::string& path : paths) {
+        Result<DwarfModule*> module = resolving.env.module(path);
+        if (!module) {
+            if (refused.empty())
+                refused = module.error().message; // a data file among programs
+            continue;
+        }
+        ProcessTarget target = like;
+        target.module = *module;
+        if (std::none_of(targets.begin(), targets.end(), [&](const auto& other) {
+                return other.module == target.module && other.program == target.program;
+            }))
+            targets.push_back(std::move(target));
+    }
+}
+
+// The file's name, its path, or the path without links.
+bool is_library(const std::string& pattern, const std::string& path) {
+    std::error_code error;
+    std::filesystem::path real = std::filesystem::canonical(path, error);
+    return glob_match(pattern, path) || glob_match(pattern, std::filesystem::path(path).filename().string()) ||
+           glob_match(pattern, real.string()) || glob_match(pattern, real.filename().string());
+}
+
+// process("P").library("L"): libraries that P begins with, or by its whole path any.
+std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& programs) {
+    const PointComponent &process = resolving.components()[0], &library = resolving.components()[1];
+    std::vector<ProcessTarget> out;
+    std::vector<std::string> names;
+    std::string refused;
+    for (const std::string& program : programs.paths) {
+        std::vector<std::string> matching;
+        for (const std::string& path : programs.pid ? mapped_libraries(programs.pid) : shared_libraries(program)) {
+            names.push_back(std::filesystem::path(path).filename());
+            if (is_library(library.text, path))
+                matching.push_back(path);
+        }
+        std::error_code error;
+        if (matching.empty() && library.text.find('/') != std::string::npos &&
+            std::filesystem::is_regular_file(library.text, error))
+            matching = {library.text};
+        ProcessTarget like;
+        like.pid = programs.pid;
+        if (process.arg == PointComponent::String)
+            like.program = program;
+        open_all(resolving, matching, like, out, refused);
+    }
+    for (ProcessTarget& target : out)
+        target.text = fmt::format("process({}).library({})",
+                                  target.pid ? fmt::to_string(target.pid)
+                                             : quoted(target.program.empty() ? programs.paths[0] : target.program),
+                                  quoted(target.module->path()));
+    if (!out.empty())
+        return out;
+    if (!refused.empty()) {
+        resolving.diags.report(DiagId::BadTarget, library.arg_range, refused);
+        return out;
+    }
+    DiagBuilder report =
+        resolving.diags.report(DiagId::BadTarget, library.arg_range,
+                               fmt::format("`{}` has no library `{}`", point_text(resolving.point, 1), library.text));
+    if (std::string nearest = nearest_name(library.text, names); !nearest.empty())
+        report.suggest(nearest);
+    else if (names.empty())
+        report.help("it is linked statically");
+    else
+        report.help(fmt::format("it has {}", fmt::join(names, ", ")));
+    return out;
+}
+
+} // namespace
+
+std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t next) {
+    Programs programs = find_programs(resolving, false);
+    if (programs.paths.empty())
+        return {};
+    if (next > 1)
+        return open_libraries(resolving, programs);
+    std::vector<ProcessTarget> out;
+    std::string refused;
+    ProcessTarget like;
+    like.pid = programs.pid;
+    open_all(resolving, programs.paths, like, out, refused);
+    for (ProcessTarget& target : out)
+        target.text = target.pid ? fmt::format("process({})", target.pid)
+                                 : fmt::format("process({})", quoted(target.module->path()));
+    if (out.empty())
+        report_target(resolving, refused);
+    return out;
+}
+
+std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address) {
+    DwarfModule& module = *target.module;
+    std::optional<uint64_t> offset = module.file_offset(address);
+    if (!offset)
+        return std::nullopt;
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Uprobe;
+    resolved.in_kernel = true;
+    resolved.point.path = module.path();
+    resolved.point.build_id = module.build_id();
+    resolved.point.offset = *offset;
+    resolved.point.program = target.program;
+    resolved.point.pid = target.pid;
+    resolved.module = &module;
+    resolved.address = address;
+    resolved.entry_address = address;
+    return resolved;
+}
+
+std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address) {
+    std::optional<ResolvedPoint> resolved = point_at(target, address);
+    if (resolved) {
+        resolved->point.function = function.name;
+        resolved->function = function;
+    }
+    return resolved;
+}
+
+std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
+                                            const std::string& text, const std::string& suffix) {
+    bool is_return = suffix == "return";
+    std::optional<ResolvedPoint> resolved = point_in(target, function, is_return ? function.entry : function.body);
+    if (!resolved)
+        return std::nullopt;
+    resolved->is_function = true;
+    if (is_return) {
+        std::optional<uint64_t> entry = target.module->file_offset(function.body);
+        if (!entry)
+            return std::nullopt;
+        resolved->kind = plan::ProbeKind::Uretprobe;
+        resolved->is_return = true;
+        resolved->entry_address = function.body;
+        resolved->point.entry_offset = *entry;
+    }
+    resolved->point.pp = fmt::format("{}{}{}", text, suffix.empty() ? "" : ".", suffix);
+    return resolved;
+}
+
+std::string place_text(const std::string& name, const std::string& file, int line) {
+    return file.empty() ? name : fmt::format("{}@{}:{}", name, file, line);
+}
+
+std::string function_text(const ProcessTarget& target, const FunctionInstance& function) {
+    return fmt::format("{}.function({})", target.text, quoted(place_text(function.name, function.file, function.line)));
+}
+
+} // namespace sonde

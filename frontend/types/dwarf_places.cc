@@ -1,0 +1,85 @@
+// Places inside of functions: labels, and calls of the module's other functions.
+//
+// Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: a
+// `call` with a distance is e8 and four bytes. Bytes that only look so lead to the very beginning of a function hardly
+// ever, and whoever asks looks at the return address when the function runs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <dwarf.h>
+
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+
+void DwarfReader::add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth,
+                             std::vector<Label>& labels) {
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_lexical_block && depth < max_die_depth)
+            add_labels(child, function, depth + 1, labels);
+        const char* name = tag == DW_TAG_label ? string_attribute(child, DW_AT_name) : nullptr;
+        Dwarf_Addr address = 0;
+        if (!name || dwarf_lowpc(&child, &address) != 0 || !is_executable(address))
+            return true;
+        Label label{name, address, declaration_file(child), 0};
+        if (dwarf_decl_line(&child, &label.line) != 0)
+            label.line = 0;
+        labels.push_back(std::move(label));
+        return true;
+    });
+}
+
+std::vector<Label> DwarfReader::labels(const FunctionInstance& function) {
+    std::vector<Label> labels;
+    Dwarf_Die die;
+    if (function.has_debug_info && unpack(function.die, &die))
+        add_labels(die, function, 0, labels);
+    std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.address < b.address; });
+    return labels;
+}
+
+std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
+    if (entries_.empty()) {
+        // Of several names of one function the one that is described.
+        for (FunctionInstance& one : functions(FunctionPattern()))
+            if (!one.inlined)
+                if (auto [entry, fresh] = entries_.try_emplace(one.entry, one); !fresh && !entry->second.has_debug_info)
+                    entry->second = one;
+    }
+    std::vector<CallSite> calls;
+    std::vector<std::pair<Address, Address>> code = {{function.low, function.high}};
+    Dwarf_Die die;
+    if (function.has_debug_info && unpack(function.die, &die))
+        code = ranges(die).ranges;
+    FunctionRef caller = function.has_debug_info ? find_function(function.die) : FunctionRef();
+    constexpr uint8_t call = 0xe8;
+    constexpr size_t call_size = 5;
+    for (auto [low, high] : code) {
+        std::optional<uint64_t> offset = file_offset(low);
+        std::vector<uint8_t> bytes(high - low);
+        if (!offset || pread(main_->fd(), bytes.data(), bytes.size(), static_cast<off_t>(*offset)) != std::ssize(bytes))
+            continue;
+        for (size_t at = 0; at + call_size <= bytes.size(); at++) {
+            if (bytes[at] != call)
+                continue;
+            int32_t distance = 0;
+            std::memcpy(&distance, &bytes[at + 1], sizeof distance);
+            Address behind = low + at + call_size;
+            auto callee = entries_.find(behind + static_cast<Address>(int64_t{distance}));
+            // What an inlined copy calls is not its caller's.
+            if (callee != entries_.end() && (!caller || function_at(*caller.unit, low + at) == caller))
+                calls.push_back({behind, callee->second});
+        }
+    }
+    if (caller)
+        for (uint32_t i = 0; i < caller.unit->functions.size(); i++)
+            if (const FunctionEntry& copy = caller.unit->functions[i]; copy.inlined && copy.parent == caller.index)
+                if (const FunctionInstance* known = instance({caller.unit, i}))
+                    calls.push_back({0, *known});
+    return calls;
+}
+
+} // namespace sonde

@@ -1,0 +1,71 @@
+// Each entry jumps through a slot of the global offset table, and a relocation names what the slot will hold. So
+// entries are found by their jump, in whichever of the sections the linker has put them: .plt, .plt.sec (with
+// -fcf-protection, where .plt has only what binds lazily) and .plt.got. System V psABI for x86-64, 5.2 "Procedure
+// Linkage Table".
+#include "frontend/types/plt.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace sonde {
+namespace {
+
+// Slot -> name.
+std::map<uint64_t, std::string> read_slots(const ElfFile& file) {
+    std::string_view symbols = file.section_data(".dynsym"), strings = file.section_data(".dynstr");
+    std::map<uint64_t, std::string> slots;
+    if (strings.empty() || strings.back() != '\0')
+        return slots;
+    for (const char* section : {".rela.plt", ".rela.dyn"}) {
+        std::string_view entries = file.section_data(section);
+        for (size_t at = 0; at + sizeof(Elf64_Rela) <= entries.size(); at += sizeof(Elf64_Rela)) {
+            Elf64_Rela entry;
+            std::memcpy(&entry, entries.data() + at, sizeof entry);
+            uint32_t type = ELF64_R_TYPE(entry.r_info);
+            size_t symbol_at = ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym);
+            if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+                symbol_at + sizeof(Elf64_Sym) > symbols.size())
+                continue;
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, symbols.data() + symbol_at, sizeof symbol);
+            if (symbol.st_name != 0 && symbol.st_name < strings.size())
+                slots[entry.r_offset] = strings.data() + symbol.st_name;
+        }
+    }
+    return slots;
+}
+
+} // namespace
+
+std::vector<PltEntry> read_plt(const ElfFile& file) {
+    constexpr std::string_view endbr64 = "\xf3\x0f\x1e\xfa", bnd = "\xf2", jump = "\xff\x25"; // jmp *slot(%rip)
+    std::vector<PltEntry> out;
+    if (file.machine() != EM_X86_64)
+        return out;
+    std::map<uint64_t, std::string> slots = read_slots(file);
+    for (const auto& [section_name, entry_size] : {std::pair(".plt", 16), {".plt.sec", 16}, {".plt.got", 8}}) {
+        const ElfSection* section = file.find_section(section_name);
+        std::string_view code = file.section_data(section_name);
+        for (size_t at = 0; section && at < code.size(); at += static_cast<size_t>(entry_size)) {
+            size_t jump_at = at;
+            for (std::string_view prefix : {endbr64, bnd})
+                if (code.substr(jump_at).starts_with(prefix))
+                    jump_at += prefix.size();
+            if (!code.substr(jump_at).starts_with(jump) || jump_at + 6 > code.size())
+                continue;
+            int32_t distance = 0;
+            std::memcpy(&distance, code.data() + jump_at + jump.size(), sizeof distance);
+            uint64_t behind = section->address + jump_at + jump.size() + sizeof distance;
+            auto slot = slots.find(behind + static_cast<uint64_t>(int64_t{distance}));
+            if (slot != slots.end())
+                out.push_back({slot->second, section->address + at});
+        }
+    }
+    std::sort(out.begin(), out.end(), [](const PltEntry& a, const PltEntry& b) { return a.address < b.address; });
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,159 @@
+// What happens to processes and threads, and their system calls.
+//
+// A handler at one of these runs if its probe is about the process. That is asked of the map `sonde_subjects`, whose
+// keys are programs by their inode's address in the kernel: no two names, mounts or devices of one file can be mistaken
+// for two, and the address is nobody else's while the file is open here.
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "runtime/attach/attach.h"
+
+namespace sonde {
+namespace {
+
+using plan::ProbeKind;
+
+class OpenFile final : public Attachment {
+  public:
+    explicit OpenFile(Fd fd) : fd_(std::move(fd)) {}
+    int fd() const { return fd_.get(); }
+
+  private:
+    Fd fd_;
+};
+
+// The numbers among a folder's names.
+std::vector<int64_t> numbered_entries(const std::string& folder) {
+    std::vector<int64_t> out;
+    std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+    while (dirent* entry = open ? readdir(open.get()) : nullptr)
+        if (int64_t number = atoll(entry->d_name))
+            out.push_back(number);
+    return out;
+}
+
+std::vector<const plan::Probe*> probes_of(const plan::Plan& plan, std::initializer_list<ProbeKind> kinds) {
+    std::vector<const plan::Probe*> out;
+    for (const plan::Probe& probe : plan.probes)
+        for (ProbeKind kind : kinds)
+            if (probe.kind == kind)
+                out.push_back(&probe);
+    return out;
+}
+
+} // namespace
+
+Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& kernel) {
+    Attachments out;
+    for (size_t i = 0; i < plan.probes.size(); i++) {
+        const plan::Probe& probe = plan.probes[i];
+        for (const plan::Point& point : probe.points) {
+            if (!probe.has_subjects())
+                break;
+            std::vector<uint64_t> groups = {
+                plan::Probe::subject_group(probe.kind, static_cast<uint32_t>(i), point.row)};
+            if (plan::follows_tasks(probe.kind))
+                groups.push_back(plan::any_subject);
+            std::unique_ptr<OpenFile> file;
+            if (!point.program.empty()) {
+                file = std::make_unique<OpenFile>(Fd(open(point.program.c_str(), O_PATH | O_CLOEXEC)));
+                if (file->fd() < 0)
+                    return errno_error(fmt::format("cannot open {} for {}", point.program, point.pp), errno);
+            }
+            for (uint64_t group : groups) {
+                if (file) {
+                    Result<uint32_t> added =
+                        kernel.run("sonde_add_subject", {static_cast<uint64_t>(file->fd()), group, point.row});
+                    if (!added || *added != 1)
+                        return Error(fmt::format("cannot watch {} for {}", point.program, point.pp));
+                    continue;
+                }
+                uint64_t key[2] = {static_cast<uint64_t>(point.pid), group};
+                if (bpf_map_update_elem(kernel.map_fd("sonde_subjects"), key, &point.row, BPF_ANY) != 0)
+                    return errno_error(fmt::format("cannot watch for {}", point.pp), errno);
+            }
+            if (file)
+                out.push_back(std::move(file));
+        }
+    }
+    return out;
+}
+
+Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObject& kernel) {
+    Attachments out;
+    auto attach = [&](const std::string& program, const char* tracepoint) -> Result<void> {
+        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
+        if (!attached)
+            return std::move(attached).error();
+        out.push_back(*std::move(attached));
+        return {};
+    };
+    auto attach_kinds = [&](std::initializer_list<ProbeKind> kinds, const char* tracepoint) -> Result<void> {
+        for (const plan::Probe* probe : probes_of(plan, kinds))
+            if (Result<void> attached = attach(probe->symbol, tracepoint); !attached)
+                return std::move(attached).error().in(fmt::format("cannot attach to {}", probe->points[0].pp));
+        return {};
+    };
+    // The kernel runs what is at one tracepoint in this order. A process leaves its old program before it begins with
+    // the new one; what the end needs to know is forgotten behind it.
+    struct Step {
+        std::initializer_list<ProbeKind> kinds;
+        const char* own; // one of our programs instead
+        const char* tracepoint;
+    };
+    const Step steps[] = {
+        {{}, "sonde_seen_fork", "sched_process_fork"},
+        {{ProbeKind::ProcessEnd}, nullptr, "sched_process_exec"},
+        {{}, "sonde_seen_exec", "sched_process_exec"},
+        {{ProbeKind::ProcessBegin}, nullptr, "sched_process_exec"},
+        {{ProbeKind::ProcessBegin, ProbeKind::ThreadBegin}, nullptr, "sched_process_fork"},
+        {{ProbeKind::ThreadEnd}, nullptr, "sched_process_exit"},
+        {{ProbeKind::ProcessEnd}, nullptr, "sched_process_exit"},
+        {{}, "sonde_seen_exit", "sched_process_exit"},
+        {{ProbeKind::Syscall}, nullptr, "sys_enter"},
+        {{ProbeKind::SyscallReturn}, nullptr, "sys_exit"},
+    };
+    for (const Step& step : steps) {
+        Result<void> done;
+        if (!step.own)
+            done = attach_kinds(step.kinds, step.tracepoint);
+        else if (plan.follows_tasks())
+            done = attach(step.own, step.tracepoint);
+        if (!done)
+            return std::move(done).error();
+    }
+    return out;
+}
+
+void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int64_t waiting) {
+    if (!plan.follows_tasks())
+        return;
+    std::vector<const plan::Probe*> probes = probes_of(plan, {ProbeKind::ProcessBegin, ProbeKind::ThreadBegin});
+    int targets = plan.filter_target ? kernel.map_fd("sonde_targets") : -1;
+    for (int64_t process : numbered_entries("/proc")) {
+        auto tgid = static_cast<uint32_t>(process);
+        uint8_t there = 0;
+        if (process == waiting || (targets >= 0 && bpf_map_lookup_elem(targets, &tgid, &there) != 0))
+            continue;
+        std::string threads = fmt::format("/proc/{}/task", process);
+        for (int64_t thread : numbered_entries(threads)) {
+            Fd folder(open(fmt::format("{}/{}", threads, thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+            auto fd = static_cast<uint64_t>(folder.get());
+            // Tasks that have begun since the handlers were attached are known.
+            Result<uint32_t> fresh = folder ? kernel.run("sonde_seen_task", {fd}) : 0;
+            if (!fresh || *fresh != 1)
+                continue;
+            for (const plan::Probe* probe : probes)
+                static_cast<void>(kernel.run(probe->symbol, {fd}));
+        }
+    }
+}
+
+} // namespace sonde
