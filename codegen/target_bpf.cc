@@ -139,6 +139,8 @@ class BpfTarget final : public Target {
         if (state_.plan.tables) {
             map("sonde_files", HashOfMaps, 8, 4, 4096);
             map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+            map("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
+            zeros(sizeof(struct sonde_known));
         }
         if (state_.options.timing)
             map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
