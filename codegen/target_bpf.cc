@@ -388,7 +388,6 @@ class BpfTarget final : public Target {
     void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
         routine("sonde_rt_symbol", i64(), {slot, address, style});
     }
-    void need_tables(uint8_t tables) override { state_.plan.tables |= tables; }
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
