@@ -123,7 +123,7 @@ std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& 
     for (uint64_t i = 0; i < stack.depth; i++)
         out += render_address(symbols, process, stack.address[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
-        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", SONDE_STACK_MOST);
+        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
     else if (stack.state == SONDE_STACK_LOST && stack.depth)
         out += fmt::format(" ... and further: how to unwind {} is not known\n",
                            symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_OFFSET));

@@ -127,23 +127,23 @@ struct Symbols::Found {
 Symbols::Symbols() = default;
 Symbols::~Symbols() = default;
 
-void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process) {
+void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const std::vector<std::string>& programs,
+                    int64_t process) {
     if (!plan.tables)
         return;
     kernel_ = &kernel;
     tables_ = plan.tables;
     if (process)
         add_process(static_cast<uint64_t>(process));
-    if (!command.empty())
-        add_program(command);
+    for (const std::string& program : programs)
+        add_program(program);
     for (const plan::Point& point : plan.rows)
-        if (!point.path.empty())
-            add_program(point.path);
+        add_program(point.path);
     give_tables();
 }
 
 void Symbols::add_program(const std::string& path) {
-    if (!programs_.insert(path).second || !add_file(path, path))
+    if (path.empty() || !programs_.insert(path).second || !add_file(path, path))
         return;
     for (const std::string& library : find_libraries(path))
         add_file(library, library);
