@@ -110,7 +110,8 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     Mark mark(*this);
     const hir::Expr& style = *expr.args[1];
-    bool lines = style.kind != hir::ExprKind::ConstLong || hir::as<hir::ConstLong>(style).value >= SONDE_SYMBOL_LINE;
+    bool lines = style.kind != hir::ExprKind::ConstLong ||
+                 (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
     t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
     llvm::Value* address = lower(*expr.args[0]);
     t_.symbol(env_, slot, address, lower(style));

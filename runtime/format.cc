@@ -107,10 +107,11 @@ std::string character(const Directive& d, int64_t value) {
 // A line for an address. Behind a call it is the call that stands in the source.
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
+    const uint64_t behind = behind_call ? SONDE_BEHIND_CALL : 0;
     if (style == plan::BriefStack)
-        return symbols.text(process, address, SONDE_SYMBOL_BRIEF) + "\n";
+        return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // What has no name begins with the address already.
-    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA);
+    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
     line = (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line;
     if (style == plan::StackWithLines)
         if (std::string place = symbols.source(process, address - behind_call); !place.empty())

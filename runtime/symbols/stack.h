@@ -46,6 +46,8 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_LINE,     /* 12 */
     SONDE_SYMBOL_FILE,     /* /src/a.c */
     SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
+    SONDE_SYMBOL_STYLE = 15,
+    SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */
 };
 
 #endif

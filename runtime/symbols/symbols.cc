@@ -314,6 +314,8 @@ std::string Symbols::source(uint64_t process, uint64_t address) {
 }
 
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
+    const bool behind_call = style & SONDE_BEHIND_CALL;
+    style &= SONDE_SYMBOL_STYLE;
     const std::string hex = fmt::format("{:#x}", address);
     Found found = find(process, address);
     if (!found.file)
@@ -328,7 +330,10 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
                : style == SONDE_SYMBOL_FILE ? line->file
                                             : fmt::format("{}:{}", line->file, line->line);
     }
-    const FunctionSymbol* function = found.file->function(found.address);
+    // A function that does not return from its last call ends there.
+    const FunctionSymbol* function = behind_call ? found.file->function(found.address - 1) : nullptr;
+    if (!function)
+        function = found.file->function(found.address);
     if (style == SONDE_SYMBOL_NAME)
         return function ? function->name : hex;
     if (!function)
