@@ -24,7 +24,7 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
         return;
     const char* last_path = nullptr;
     uint32_t file = 0;
-    size_t sequence = out.rows.size(); // its first row
+    Dwarf_Addr last_end = 0;
     for (size_t i = 0; i < count; i++) {
         Dwarf_Line* line = dwarf_onesrcline(lines, i);
         Dwarf_Addr address = 0;
@@ -42,12 +42,11 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
             file = entry->second;
             last_path = path;
         }
-        // A row for no bytes, at the very end of a sequence, must not reach beyond it.
-        while (end && out.rows.size() > sequence && out.rows.back().address >= address)
-            out.rows.pop_back();
+        // libdw gives the end of a sequence first. A row for no bytes behind it must not reach into what follows.
+        if (!end && address == last_end && dwarf_haspc(unit, address) != 1)
+            continue;
+        last_end = end ? address : last_end;
         out.rows.push_back({address, static_cast<uint32_t>(number), file});
-        if (end)
-            sequence = out.rows.size();
     }
 }
 
