@@ -56,6 +56,7 @@ struct Options {
     std::vector<std::string> defines;    // -D
     std::vector<std::string> globals;    // -G
     std::vector<std::string> folders;    // -I
+    std::vector<std::string> files;      // -d
     std::string module = "sonde";        // -m: name of the plan that -p4 writes
     std::string dump;                    // --dump
     std::string host_probes = "host";    // --host-probes
@@ -63,7 +64,7 @@ struct Options {
     int last_pass = 5;                   // -p
     int verbose = 0;
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
-    bool no_global_display = false;
+    bool no_global_display = false, ldd = false;
 };
 
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
@@ -275,6 +276,7 @@ SessionOptions session_options(const Options& options) {
     SessionOptions session;
     session.command = options.command;
     session.target_pid = options.target_pid;
+    session.files = options.files;
     session.output = options.output;
     session.time_limit_s = options.time_limit_s;
     session.warnings_off = options.warnings_off;
@@ -443,6 +445,9 @@ int parse_options_and_run(int argc, char** argv) {
     app.add_option("-D", options.defines, "Set a limit: NAME=VALUE")->allow_extra_args(false);
     app.add_option("-G", options.globals, "Set a global's initial value: NAME=VALUE")->allow_extra_args(false);
     app.add_option("-I", options.folders, "Add a folder of library scripts")->allow_extra_args(false);
+    app.add_option("-d", options.files, "Know a library's stacks and symbols before it is loaded")
+        ->allow_extra_args(false);
+    app.add_flag("--ldd", options.ldd, "Accepted: the libraries of probed programs are known in any case");
     app.add_option("-m", options.module, "Name of the file that -p4 writes (NAME.sonde)");
     app.add_option("-p", options.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
         ->check(CLI::Range(1, 5));

@@ -1,6 +1,7 @@
 // User stacks and symbols (codegen/rtlib/stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler first asks for
 // it, and kept for the rest of its run.
 #include <cstddef>
+#include <iterator>
 
 #include "codegen/lower.h"
 #include "runtime/symbols/stack.h"
@@ -49,19 +50,6 @@ llvm::Value* Lowering::emit_stack_text(const hir::Intrinsic& expr) {
     return slot;
 }
 
-// Other registers to begin with: rip, rsp, rbp.
-llvm::Value* Lowering::emit_stack_from(const hir::Intrinsic& expr) {
-    std::vector<llvm::Value*> registers;
-    for (const hir::Expr* arg : expr.args)
-        registers.push_back(lower(*arg));
-    if (!in_kernel_)
-        return t_.number(0);
-    for (size_t i = 0; i < registers.size(); i++)
-        b_.CreateStore(registers[i], t_.offset(env_.user_stack, offsetof(sonde_stack, rip) + 8 * i));
-    b_.CreateStore(t_.number(SONDE_STACK_FRESH), t_.offset(env_.user_stack, offsetof(sonde_stack, state)));
-    return t_.number(0);
-}
-
 // A literal as a plan::StackStyle.
 plan::Format Lowering::stack_format(plan::Directive::Kind kind, const hir::Expr& style) {
     plan::Directive directive;
@@ -86,6 +74,29 @@ llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
     return t_.number(0);
 }
 
+// The same from other registers: rip, rsp, rbp. The handler's own stack is unwound anew when it is asked for again.
+llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    constexpr size_t fields[] = {offsetof(sonde_stack, rip), offsetof(sonde_stack, rsp), offsetof(sonde_stack, rbp)};
+    std::vector<llvm::Value*> own, other;
+    for (size_t i = 0; i < std::size(fields); i++)
+        other.push_back(lower(*expr.args[i + 1]));
+    if (!in_kernel_)
+        return t_.number(0);
+    auto place = [&](size_t field) { return t_.offset(env_.user_stack, field); };
+    auto begin_with = [&](const std::vector<llvm::Value*>& registers) {
+        for (size_t i = 0; i < registers.size(); i++)
+            b_.CreateStore(registers[i], place(fields[i]));
+        b_.CreateStore(t_.number(SONDE_STACK_FRESH), place(offsetof(sonde_stack, state)));
+    };
+    for (size_t field : fields)
+        own.push_back(b_.CreateLoad(t_.i64(), place(field)));
+    begin_with(other);
+    emit_print_stack(expr);
+    begin_with(own);
+    return t_.number(0);
+}
+
 llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
     Mark mark(*this);
     t_.need_tables(plan::UnwindTable);
@@ -99,7 +110,8 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     Mark mark(*this);
     const hir::Expr& style = *expr.args[1];
-    bool lines = style.kind != hir::ExprKind::ConstLong || hir::as<hir::ConstLong>(style).value >= SONDE_SYMBOL_LINE;
+    bool lines = style.kind != hir::ExprKind::ConstLong ||
+                 (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
     t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
     llvm::Value* address = lower(*expr.args[0]);
     t_.symbol(env_, slot, address, lower(style));

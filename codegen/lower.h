@@ -142,8 +142,8 @@ class Lowering {
     llvm::Value* emit_register(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
-    llvm::Value* emit_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
+    llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);
     llvm::Value* emit_symbol(const hir::Intrinsic& expr);
     llvm::Value* emit_clock(const hir::Intrinsic& expr);

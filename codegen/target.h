@@ -149,7 +149,7 @@ class Target {
     // The text of what lies at a user address: a sonde_symbol_style.
     virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
     // plan::FileTables that handlers look things up in.
-    virtual void need_tables(uint8_t) {}
+    void need_tables(uint8_t tables) { state_.plan.tables |= tables; }
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;

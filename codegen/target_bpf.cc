@@ -144,6 +144,8 @@ class BpfTarget final : public Target {
         if (state_.plan.tables) {
             map("sonde_files", HashOfMaps, 8, 4, 4096);
             map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+            map("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
+            zeros(sizeof(struct sonde_known));
         }
         if (state_.plan.has_subjects()) {
             map("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * state_.plan.rows.size()));
@@ -410,7 +412,6 @@ class BpfTarget final : public Target {
     void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
         routine("sonde_rt_symbol", i64(), {slot, address, style});
     }
-    void need_tables(uint8_t tables) override { state_.plan.tables |= tables; }
 
     // ---- values from a function's entry, under (thread, address of the return address)
 

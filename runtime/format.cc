@@ -107,10 +107,11 @@ std::string character(const Directive& d, int64_t value) {
 // A line for an address. Behind a call it is the call that stands in the source.
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
+    const uint64_t behind = behind_call ? SONDE_BEHIND_CALL : 0;
     if (style == plan::BriefStack)
-        return symbols.text(process, address, SONDE_SYMBOL_BRIEF) + "\n";
+        return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // What has no name begins with the address already.
-    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA);
+    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
     line = (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line;
     if (style == plan::StackWithLines)
         if (std::string place = symbols.source(process, address - behind_call); !place.empty())
@@ -123,7 +124,7 @@ std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& 
     for (uint64_t i = 0; i < stack.depth; i++)
         out += render_address(symbols, process, stack.address[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
-        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", SONDE_STACK_MOST);
+        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
     else if (stack.state == SONDE_STACK_LOST && stack.depth)
         out += fmt::format(" ... and further: how to unwind {} is not known\n",
                            symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_OFFSET));

@@ -255,6 +255,7 @@ enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
 //   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables; the program sonde_ask_file tells which
 //                  inode a file has)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
+//   sonde_known    hash of a process's last ones of them (if Plan::tables)
 //   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork, sonde_follow_exec and
 //   sonde_follow_exit keep it)
 //   sonde_subjects hash {u64 subject, u64 group} -> row (u32), if some probe has subjects. A subject is the kernel's

@@ -401,8 +401,10 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     } terminate{command};
     session.words->target = command.pid() ? command.pid() : options.target_pid;
 
+    std::vector<std::string> programs = options.files;
+    programs.push_back(command.program());
     if (session.kernel)
-        session.symbols.begin(plan, *session.kernel, command.program(), options.target_pid);
+        session.symbols.begin(plan, *session.kernel, programs, options.target_pid);
     run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/plan.h"
@@ -11,11 +12,12 @@
 namespace sonde {
 
 struct SessionOptions {
-    std::string command;       // -c: run by the shell, started stopped, let go when every probe is armed
-    int64_t target_pid = 0;    // -x
-    std::string output;        // -o; empty: standard output
-    double time_limit_s = 0;   // -T; 0: none
-    bool warnings_off = false; // -w
+    std::string command;            // -c: run by the shell, started stopped, let go when every probe is armed
+    int64_t target_pid = 0;         // -x
+    std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
+    std::string output;             // -o; empty: standard output
+    double time_limit_s = 0;        // -T; 0: none
+    bool warnings_off = false;      // -w
     bool suppress_auto_print = false;
     int verbose = 0;
     bool timing = false;     // -t

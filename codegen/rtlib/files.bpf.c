@@ -6,7 +6,8 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 static void* (*const bpf_ringbuf_reserve)(void* ring, u64 size, u64 flags) = (void*)131;
 static void (*const bpf_ringbuf_submit)(void* data, u64 flags) = (void*)132;
 
-enum { MAPPING_RECORD = 4 /* plan::Mapping */, WAKE = 2 /* BPF_RB_FORCE_WAKEUP */, FIND_TRIES = 4 };
+enum { MAPPING_RECORD = 4 /* plan::Mapping */, WAKE = 2 /* BPF_RB_FORCE_WAKEUP */, NEW_ONLY = 1 /* BPF_NOEXIST */ };
+enum { FEW_TRIES = 4, MANY_TRIES = 2000 };
 
 struct record {
     u32 type, format, row, size; /* plan::RecordHeader */
@@ -30,6 +31,19 @@ static long add_name(u64 i, struct names* n)
     n->dentry = (u64)parent;
     return 0;
 }
+static struct sonde_known* known_of(u64 process) { return bpf_map_lookup_elem(&sonde_known, &process); }
+static void remember(struct mapped* m)
+{
+    u64 process = m->at.process;
+    if (!m->code)
+        return;
+    if (!known_of(process))
+        bpf_map_update_elem(&sonde_known, &process, sonde_rt_zeros, NEW_ONLY);
+    struct sonde_known* known = known_of(process);
+    if (known)
+        known->list[__sync_fetch_and_add(&known->count, 1) & (SONDE_KNOWN_MOST - 1)] = m->at;
+}
+
 /* Tells the runtime of a mapping once, in front of everything that is printed about it, and at once: the process may not
  * live long. */
 static void tell(struct mapped* m)
@@ -47,6 +61,30 @@ static void tell(struct mapped* m)
     LOOP(SONDE_NAMES, add_name, &n);
     bpf_ringbuf_submit(record, WAKE);
     bpf_map_update_elem(&sonde_mapped, &m->at, &known, 0);
+    remember(m);
+}
+
+struct wanted {
+    u64 address, found;
+    struct mapped* m;
+    struct sonde_known* known;
+};
+/* The list is locked while some thread of the process maps or unmaps something. */
+static long ask(u64 i, struct wanted* w)
+{
+    (void)i;
+    long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take_mapping, w->m, 0);
+    w->found = status == 0;
+    return status != -16 /* EBUSY */;
+}
+static long recall(u64 i, struct wanted* w)
+{
+    struct sonde_mapping* mapping = &w->known->list[(w->known->count - 1 - i) & (SONDE_KNOWN_MOST - 1)];
+    if (w->address < mapping->start || w->address >= mapping->end)
+        return 0;
+    w->m->at = *mapping;
+    w->m->code = w->found = 1;
+    return 1;
 }
 
 ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
@@ -57,14 +95,16 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         return 1;
     struct mapped found = {};
     found.at.process = bpf_get_current_pid_tgid() >> 32;
-    /* The list may be busy for a moment. */
-    long status = -1;
-    for (int i = 0; i < FIND_TRIES && status != 0; i++)
-        status = bpf_find_vma(bpf_get_current_task_btf(), address, (void*)take_mapping, &found, 0);
+    struct wanted w = {address, 0, &found, known_of(found.at.process)};
+    LOOP(FEW_TRIES, ask, &w);
+    if (!w.found && w.known)
+        LOOP(SONDE_KNOWN_MOST, recall, &w);
+    if (!w.found)
+        LOOP(MANY_TRIES, ask, &w);
     *m = found;
-    if (status == 0 && found.at.inode)
+    if (w.found && found.at.inode)
         tell(&found);
-    return status == 0;
+    return w.found;
 }
 
 struct search {

@@ -20,7 +20,7 @@ struct vm_area_struct {
 };
 #pragma clang attribute pop
 
-extern u8 sonde_files, sonde_mapped, sonde_events; /* maps, defined by the script's module */
+extern u8 sonde_files, sonde_mapped, sonde_known, sonde_events; /* maps, defined by the script's module */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;

@@ -22,7 +22,7 @@ static u64 add_char(u8* slot, u64 len, u8 c)
 
 /* What is found of an address; the texts' elements are in `table`, the file's. */
 struct symbol {
-    u64 address, style;         /* wanted */
+    u64 address, style, behind; /* wanted */
     u64 inode;                  /* 0: nothing is known */
     u32 module, path, text;     /* text: of the function or the source file; 0: not known */
     u64 offset, size, line;
@@ -43,13 +43,19 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
     s->size = (u32)sizes;
     s->inode = in.at.inode;
     struct row row = {s->inode, s->style >= SONDE_SYMBOL_LINE ? LINE_ROWS : SYMBOL_ROWS, place, 0, 0};
-    if (s->style == SONDE_SYMBOL_MODULE || !sonde_once_find_row(&row))
+    if (s->style == SONDE_SYMBOL_MODULE)
         return 0;
+    row.place = place - s->behind;
+    if (!sonde_once_find_row(&row) || (s->behind && row.place - (u32)row.first >= row.first >> 32)) {
+        row.place = place;
+        if (!sonde_once_find_row(&row))
+            return 0;
+    }
     u64 value = row.first >> 32;
     if (s->style >= SONDE_SYMBOL_LINE) {
         s->line = value;
         s->text = (u32)row.second;
-    } else if (place - (u32)row.first < value) {
+    } else if (row.place - (u32)row.first < value) {
         s->offset = place - (u32)row.first;
         s->size = value;
         s->text = (u32)row.second;
@@ -60,7 +66,9 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
 /* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
 RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style)
 {
-    struct symbol s = {.address = address, .style = style};
+    u64 behind = style >= SONDE_BEHIND_CALL;
+    style &= SONDE_SYMBOL_STYLE;
+    struct symbol s = {.address = address, .style = style, .behind = behind};
     u64 len = opaque(slot, 0);
     slot[0] = 0;
     sonde_once_find_symbol(&s);

@@ -24,6 +24,7 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
         return;
     const char* last_path = nullptr;
     uint32_t file = 0;
+    Dwarf_Addr last_end = 0;
     for (size_t i = 0; i < count; i++) {
         Dwarf_Line* line = dwarf_onesrcline(lines, i);
         Dwarf_Addr address = 0;
@@ -41,6 +42,10 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
             file = entry->second;
             last_path = path;
         }
+        // libdw gives the end of a sequence first. A row for no bytes behind it must not reach into what follows.
+        if (!end && address == last_end && dwarf_haspc(unit, address) != 1)
+            continue;
+        last_end = end ? address : last_end;
         out.rows.push_back({address, static_cast<uint32_t>(number), file});
     }
 }

@@ -21,8 +21,15 @@ struct sonde_mapping {
     unsigned long long process, start, end, offset; /* offset: in the file, of `start` */
     unsigned long long inode;                       /* the kernel's address of it: which file it is */
 };
-/* What the runtime is told of it: names are the file's, its folder's and so on, up to an empty one for the root of
- * their file system. */
+/* The mappings with code that handlers have met in a process, the last ones: for when the kernel is busy with its list.
+ */
+enum { SONDE_KNOWN_MOST = 32 }; /* a power of two */
+struct sonde_known {
+    unsigned long long count;
+    struct sonde_mapping list[SONDE_KNOWN_MOST];
+};
+/* What the runtime is told of a mapping: names are the file's, its folder's and so on, up to an empty one for the root
+ * of their file system. */
 enum { SONDE_NAMES = 16, SONDE_NAME_SIZE = 64 };
 struct sonde_new_mapping {
     struct sonde_mapping mapping;
@@ -39,6 +46,8 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_LINE,     /* 12 */
     SONDE_SYMBOL_FILE,     /* /src/a.c */
     SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
+    SONDE_SYMBOL_STYLE = 15,
+    SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */
 };
 
 #endif

@@ -127,23 +127,23 @@ struct Symbols::Found {
 Symbols::Symbols() = default;
 Symbols::~Symbols() = default;
 
-void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process) {
+void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const std::vector<std::string>& programs,
+                    int64_t process) {
     if (!plan.tables)
         return;
     kernel_ = &kernel;
     tables_ = plan.tables;
     if (process)
         add_process(static_cast<uint64_t>(process));
-    if (!command.empty())
-        add_program(command);
+    for (const std::string& program : programs)
+        add_program(program);
     for (const plan::Point& point : plan.rows)
-        if (!point.path.empty())
-            add_program(point.path);
+        add_program(point.path);
     give_tables();
 }
 
 void Symbols::add_program(const std::string& path) {
-    if (!programs_.insert(path).second || !add_file(path, path))
+    if (path.empty() || !programs_.insert(path).second || !add_file(path, path))
         return;
     for (const std::string& library : find_libraries(path))
         add_file(library, library);
@@ -314,6 +314,8 @@ std::string Symbols::source(uint64_t process, uint64_t address) {
 }
 
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
+    const bool behind_call = style & SONDE_BEHIND_CALL;
+    style &= SONDE_SYMBOL_STYLE;
     const std::string hex = fmt::format("{:#x}", address);
     Found found = find(process, address);
     if (!found.file)
@@ -328,7 +330,10 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
                : style == SONDE_SYMBOL_FILE ? line->file
                                             : fmt::format("{}:{}", line->file, line->line);
     }
-    const FunctionSymbol* function = found.file->function(found.address);
+    // A function that does not return from its last call ends there.
+    const FunctionSymbol* function = behind_call ? found.file->function(found.address - 1) : nullptr;
+    if (!function)
+        function = found.file->function(found.address);
     if (style == SONDE_SYMBOL_NAME)
         return function ? function->name : hex;
     if (!function)

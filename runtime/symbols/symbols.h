@@ -31,9 +31,10 @@ class Symbols {
     Symbols();
     ~Symbols();
 
-    // Handlers get the tables of the programs that `plan` names and of `command`, with their libraries, and of what
+    // Handlers get the tables of the programs that `plan` names and of `programs`, with their libraries, and of what
     // `process` has mapped now (0: none). Files that are met later follow then. Nothing if handlers look nothing up.
-    void begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process);
+    void begin(const plan::Plan& plan, const KernelObject& kernel, const std::vector<std::string>& programs,
+               int64_t process);
 
     // `inner_path` is the file's path within its file system.
     void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);

@@ -38,5 +38,7 @@ add_run_trigger(stacks-neither stacks.c -O2 -fomit-frame-pointer -fno-asynchrono
 foreach(kind O2 fixed pointers neither)
   target_link_libraries(trigger_stacks-${kind} PRIVATE pthread dl)
 endforeach()
+add_run_trigger(maps-O2 maps.c -O2 -fomit-frame-pointer)
+target_link_libraries(trigger_maps-O2 PRIVATE pthread)
 add_library(trigger_stacks_library SHARED ${CMAKE_CURRENT_LIST_DIR}/stacks_library.c)
 set_target_properties(trigger_stacks_library PROPERTIES OUTPUT_NAME stacks_library COMPILE_OPTIONS "-g;-O2;-fomit-frame-pointer" LINK_OPTIONS "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers)

@@ -45,6 +45,13 @@ static __attribute__((noinline)) int aligned(int n) {
     return more[0];
 }
 
+// Its last instruction is a call that does not return.
+__attribute__((noinline, noreturn)) void last(void) {
+    hit(7);
+    _exit(0);
+}
+__attribute__((noinline)) void ends(void) { last(); }
+
 static void* in_thread(void* unused) {
     hit(5);
     __asm__ volatile("" : : "r"(unused) : "memory");
@@ -57,12 +64,14 @@ __attribute__((noinline)) int returns(int n) {
     return depth;
 }
 
-// Arguments: `- N`, only a recursion of that depth; or a library with a function call_back(void (*)(int), int), which is
+// Arguments: `- N`, only a recursion of that depth, or for N < 0 ends(); or a library with a function call_back(void (*)(int), int), which is
 // called for some seconds, or as often as the second argument says without waiting in between.
 int main(int count, char** arguments) {
     int numbers[2] = {2, 1}, n = 24;
     if (count > 2 && arguments[1][0] == '-') {
         n = atoi(arguments[2]);
+        if (n < 0)
+            ends();
         down(n, &n);
         return 0;
     }
