@@ -36,7 +36,6 @@ class Lowering {
     void take_environment(llvm::Function* function);
     void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);
-    Needs needs(const hir::Handler& handler) const;
     void fail(Range range, const std::string& what);
 
     // ---- functions that call themselves, in the kernel (lower_recursion.cc)
@@ -50,6 +49,8 @@ class Lowering {
     // ---- frames: offsets are known at compile time, temporaries are given back in stack order
     llvm::Value* new_slot();
     llvm::Value* new_bytes(uint64_t size);
+    llvm::Value* new_variable(uint64_t size);
+    llvm::Value* scratch(const std::string& tag, uint64_t bytes); // in the frame, or where there is none on the stack
     struct Mark {
         Lowering& lowering;
         uint64_t saved;

@@ -7,8 +7,8 @@ namespace sonde {
 
 using hir::ValueType;
 
-// A key in memory, its strings padded with NULs. Long-only keys lie on the stack, others in the frame with slack behind
-// the last string. Null keys (`*`) stay zero; the mask says which are given.
+// A key in memory, its strings padded with NULs; with slack behind the last string. Null keys (`*`) stay zero; the mask
+// says which are given.
 llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys,
                                    uint64_t* slice_mask) {
     uint64_t size = 0;
@@ -17,7 +17,7 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
         size += key == ValueType::String ? max() : 8;
         strings = strings || key == ValueType::String;
     }
-    llvm::Value* buffer = strings ? new_bytes(size + max()) : t_.scratch("key", size);
+    llvm::Value* buffer = strings ? new_bytes(size + max()) : scratch("key", size);
     // All operands first: composing one may use what another needs.
     std::vector<llvm::Value*> values;
     for (const hir::Expr* key : keys)
