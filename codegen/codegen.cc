@@ -23,6 +23,7 @@
 #include "codegen/lower.h"
 #include "codegen/rtlib/rtlib.h"
 #include "codegen/rtlib/scan.h"
+#include "codegen/sink_addresses.h"
 
 namespace sonde {
 namespace {
@@ -171,6 +172,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
                  "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
         llvm::consumeError(std::move(error));
     pipeline.run(module, modules);
+    if (bpf)
+        sink_addresses(module);
 }
 
 class FailureHandler final : public llvm::DiagnosticHandler {

@@ -9,6 +9,11 @@
 
 namespace sonde {
 
+// Keys that are put together on the stack (lower_array.cc): what they are made of needs no frame.
+bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);
+// A string that becomes part of a small key without memory of its own.
+bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max_string);
+
 class Lowering {
   public:
     Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {
@@ -36,7 +41,6 @@ class Lowering {
     void take_environment(llvm::Function* function);
     void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);
-    Needs needs(const hir::Handler& handler) const;
     void fail(Range range, const std::string& what);
 
     // ---- functions that call themselves, in the kernel (lower_recursion.cc)
@@ -50,6 +54,9 @@ class Lowering {
     // ---- frames: offsets are known at compile time, temporaries are given back in stack order
     llvm::Value* new_slot();
     llvm::Value* new_bytes(uint64_t size);
+    llvm::Value* new_variable(uint64_t size);
+    Needs needs(const hir::Handler& handler) const;
+    llvm::Value* scratch(const std::string& tag, uint64_t bytes); // in the frame, or where there is none on the stack
     struct Mark {
         Lowering& lowering;
         uint64_t saved;
@@ -89,11 +96,7 @@ class Lowering {
     // ---- arrays and statistics (lower_array.cc)
     llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
     void compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text);
-    bool is_small_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) const;
-    bool writes_in_place(const hir::Expr& expr, const plan::KeyPart& part) const;
     void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
-    // A string that becomes part of a small key without memory of its own.
-    bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) const;
     llvm::Value* read_element(const hir::Element& element);
     llvm::Value* stats_pointer(const hir::Expr& source);
     void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);

@@ -25,9 +25,9 @@ void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm:
 }
 
 // The value of an expression that can be written where it goes, without a slot of its own.
-bool Lowering::writes_in_place(const hir::Expr& expr, const plan::KeyPart& part) const {
+bool writes_in_place(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max) {
     return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "execname" &&
-           part.size < max() && part.size >= comm_size;
+           part.size < max && part.size >= comm_size;
 }
 
 void Lowering::write_in_place(const hir::Expr&, llvm::Value* field, const plan::KeyPart& part) {
@@ -36,8 +36,8 @@ void Lowering::write_in_place(const hir::Expr&, llvm::Value* field, const plan::
     t_.execname(env_, field);
 }
 
-bool Lowering::needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) const {
-    if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part))
+bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max) {
+    if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part, max))
         return true;
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
@@ -45,13 +45,11 @@ bool Lowering::needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) c
     return name == "pp" || name == "pn" || name == "ppfunc" || name == "probefunc";
 }
 
-// Whether the key lies on the stack, with all that it is made of.
-bool Lowering::is_small_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) const {
+bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max) {
     constexpr uint32_t most = 64;
-    const plan::Global& global = t_.state().plan.globals[array.index];
     for (size_t i = 0; i < global.keys.size(); i++)
         if (global.keys[i].type == plan::Value::String &&
-            (!keys[i] || global.keys[i].size == max() || global.key_size > most))
+            (!keys[i] || global.keys[i].size == max || global.key_size > most))
             return false;
     return true;
 }
@@ -62,11 +60,11 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
                                    uint64_t* slice_mask) {
     const plan::Global& global = t_.state().plan.globals[array.index];
     llvm::Value* buffer =
-        is_small_key(array, keys) ? t_.scratch("key", global.key_size) : new_bytes(global.key_size + max());
+        is_small_key(global, keys, max()) ? scratch("key", global.key_size) : new_bytes(global.key_size + max());
     // All operands first: composing one may use what another needs.
     std::vector<llvm::Value*> values;
     for (size_t i = 0; i < keys.size(); i++)
-        values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i]) ? lower(*keys[i]) : nullptr);
+        values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], max()) ? lower(*keys[i]) : nullptr);
     for (size_t i = 0; i < global.keys.size(); i++) {
         const plan::KeyPart& part = global.keys[i];
         llvm::Value* field = t_.offset(buffer, part.offset);

@@ -37,6 +37,16 @@ llvm::Value* Lowering::new_bytes(uint64_t size) {
     return t_.offset(env_.frame, at);
 }
 
+llvm::Value* Lowering::scratch(const std::string& tag, uint64_t bytes) {
+    return env_.has_frame ? new_bytes(bytes) : t_.scratch(tag, bytes);
+}
+
+// The verifier remembers what a handler leaves on the stack, not what it leaves in its frame: what differs there does
+// not keep it from seeing that two ways through the handler have met.
+llvm::Value* Lowering::new_variable(uint64_t bytes) {
+    return in_kernel_ && env_.has_frame ? new_bytes(bytes) : t_.stack(bytes);
+}
+
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
 namespace {
@@ -51,67 +61,89 @@ bool uses_matches(const hir::Expr& expr) {
 bool uses_user_stack(const hir::Expr& expr) {
     return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
 }
-} // namespace
 
-// Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
+// Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
 // room for what it walks.
-Needs Lowering::needs(const hir::Handler& handler) const {
-    Needs out;
-    std::vector<const hir::Function*> todo;
-    std::unordered_set<const hir::Function*> seen;
-    std::unordered_set<const hir::Expr*> in_keys; // need no memory of their own
-    auto visit_key = [&](const hir::Global& array, const std::vector<hir::Expr*>& keys) {
-        if (!is_small_key(array, keys)) {
-            out.frame = true;
-            return;
+class NeedsWalk {
+  public:
+    NeedsWalk(const plan::Plan& plan, bool in_kernel) : plan_(plan), in_kernel_(in_kernel) {}
+    void visit(const hir::Expr& root) {
+        for_each_expr(root, [&](const hir::Expr& expr) { visit_one(expr); });
+    }
+    void visit(const hir::Stmt& body) {
+        // Statements first: they may hold keys.
+        for_each_stmt(body, [&](const hir::Stmt& stmt) { visit_one(stmt); });
+        for_each_expr(body, [&](const hir::Expr& expr) { visit_one(expr); });
+    }
+    Needs finish() {
+        while (!todo_.empty()) {
+            const hir::Function* function = todo_.back();
+            todo_.pop_back();
+            visit(*function->body);
+            out_.frame = out_.frame || function->recursive;
         }
-        for (size_t i = 0; i < keys.size(); i++)
-            if (keys[i] && needs_no_slot(*keys[i], t_.state().plan.globals[array.index].keys[i]))
-                in_keys.insert(keys[i]);
-    };
-    auto visit = [&](const hir::Expr& expr) {
+        return out_;
+    }
+
+  private:
+    void visit_one(const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Element)
             visit_key(*hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
         if (expr.kind == hir::ExprKind::Contains)
             visit_key(*hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
-        if (expr.kind == hir::ExprKind::Print)
+        if (expr.kind == hir::ExprKind::Print) {
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
-                out.frame = out.frame || arg->type != ValueType::Long;
-        if (expr.kind == hir::ExprKind::Print)
+                out_.frame = out_.frame || arg->type != ValueType::Long;
             for (const plan::Directive& d : hir::as<hir::Print>(expr).format.directives)
-                out.frame = out.frame || d.kind == plan::Directive::Memory;
-        out.tokens =
-            out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
-        out.user_stack = out.user_stack || (in_kernel_ && uses_user_stack(expr));
-        out.matches = out.matches || uses_matches(expr);
-        out.frame = out.frame || (expr.type == ValueType::String && !in_keys.count(&expr)) ||
-                    expr.kind == hir::ExprKind::Regex || out.matches || out.user_stack;
-        if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
-            todo.push_back(hir::as<hir::Call>(expr).callee);
-    };
-    auto visit_stmt = [&](const hir::Stmt& stmt) {
+                out_.frame = out_.frame || d.kind == plan::Directive::Memory;
+        }
+        out_.tokens =
+            out_.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
+        out_.user_stack = out_.user_stack || (in_kernel_ && uses_user_stack(expr));
+        out_.matches = out_.matches || uses_matches(expr);
+        out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
+                     expr.kind == hir::ExprKind::Regex || out_.matches || out_.user_stack;
+        if (expr.kind == hir::ExprKind::Call && seen_.insert(hir::as<hir::Call>(expr).callee).second)
+            todo_.push_back(hir::as<hir::Call>(expr).callee);
+    }
+    void visit_one(const hir::Stmt& stmt) {
         if (stmt.kind == hir::StmtKind::Foreach) {
-            out.frame = true;
-            out.scan = out.scan || hir::as<hir::Foreach>(stmt).array;
+            out_.frame = true;
+            out_.scan = out_.scan || hir::as<hir::Foreach>(stmt).array;
         }
         if (stmt.kind == hir::StmtKind::Delete && !hir::as<hir::Delete>(stmt).keys.empty())
             visit_key(*hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
-        out.frame = out.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
-    };
-    for_each_stmt(*handler.body, visit_stmt); // before expressions: deleted keys
-    for_each_expr(*handler.body, visit);
-    if (handler.condition)
-        for_each_expr(*handler.condition, visit);
-    for (const hir::Expr* value : handler.entry_values)
-        for_each_expr(*value, visit);
-    while (!todo.empty()) {
-        const hir::Function* function = todo.back();
-        todo.pop_back();
-        for_each_stmt(*function->body, visit_stmt);
-        for_each_expr(*function->body, visit);
-        out.frame = out.frame || function->recursive;
+        out_.frame = out_.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
     }
-    return out;
+    void visit_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) {
+        const plan::Global& global = plan_.globals[array.index];
+        if (!is_small_key(global, keys, plan_.max_string)) {
+            out_.frame = true;
+            return;
+        }
+        for (size_t i = 0; i < keys.size(); i++)
+            if (keys[i] && needs_no_slot(*keys[i], global.keys[i], plan_.max_string))
+                in_keys_.insert(keys[i]);
+    }
+
+    const plan::Plan& plan_;
+    const bool in_kernel_;
+    Needs out_;
+    std::vector<const hir::Function*> todo_;
+    std::unordered_set<const hir::Function*> seen_;
+    std::unordered_set<const hir::Expr*> in_keys_; // need no memory of their own
+};
+
+} // namespace
+
+Needs Lowering::needs(const hir::Handler& handler) const {
+    NeedsWalk walk(t_.state().plan, in_kernel_);
+    walk.visit(*handler.body);
+    if (handler.condition)
+        walk.visit(*handler.condition);
+    for (const hir::Expr* value : handler.entry_values)
+        walk.visit(*value);
+    return walk.finish();
 }
 
 void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
@@ -121,7 +153,7 @@ void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
             b_.CreateStore(b_.getInt8(0), slot);
             locals_[local] = slot;
         } else {
-            llvm::Value* variable = t_.stack(8);
+            llvm::Value* variable = new_variable(8);
             b_.CreateStore(t_.number(0), variable);
             locals_[local] = variable;
         }
@@ -152,17 +184,18 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     }
     frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
     t_.begin_handler(handler, handler.name, probe, need, env_);
+    env_.has_frame = need.frame;
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = t_.stack(16);
+    env_.error = new_variable(16);
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    env_.budget = t_.stack(8);
+    env_.budget = new_variable(8);
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
@@ -267,6 +300,7 @@ void Lowering::lower_function(const hir::Function& function) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
     take_environment(out);
+    env_.has_frame = NeedsWalk(*function.body).finish().frame;
     result_ = out->getArg(7);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
@@ -279,7 +313,7 @@ void Lowering::lower_function(const hir::Function& function) {
             store_string(slot, argument);
             locals_[function.params[i]] = slot;
         } else {
-            llvm::Value* variable = t_.stack(8);
+            llvm::Value* variable = new_variable(8);
             b_.CreateStore(argument, variable);
             locals_[function.params[i]] = variable;
         }
@@ -377,13 +411,14 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
                          expr.kind == hir::ExprKind::Regex;
         });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
+    env_.has_frame = need.frame;
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
     llvm::BasicBlock *failed = block("failed"), *end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = t_.stack(16);
-    env_.budget = t_.stack(8);
+    env_.error = new_variable(16);
+    env_.budget = new_variable(8);
     if (need.frame) {
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);

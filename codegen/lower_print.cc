@@ -10,12 +10,12 @@ using plan::Directive;
 void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
                     const std::vector<Piece>& rest) {
     uint64_t fixed = sizeof(plan::RecordHeader) + 8 * longs.size();
-    bool on_stack = rest.empty() && fixed <= 128;
+    bool is_small = rest.empty() && fixed <= 128;
     uint64_t bound = fixed;
     for (const Piece& piece : rest)
         bound += piece.size ? piece.size : piece.length ? 4 + max() : max();
     Mark mark(*this);
-    llvm::Value* buffer = on_stack ? t_.scratch("record", fixed) : new_bytes(bound + max());
+    llvm::Value* buffer = is_small ? scratch("record", fixed) : new_bytes(bound + max());
     b_.CreateStore(b_.getInt32(type), buffer);
     b_.CreateStore(b_.getInt32(format), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));
@@ -41,7 +41,7 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
     }
     b_.CreateStore(b_.CreateTrunc(b_.CreateSub(used, t_.number(sizeof(plan::RecordHeader))), b_.getInt32Ty()),
                    t_.offset(buffer, 12));
-    t_.emit_record(env_, type, buffer, used, on_stack);
+    t_.emit_record(env_, type, buffer, used, is_small);
 }
 
 void Lowering::emit_error() {
@@ -49,7 +49,7 @@ void Lowering::emit_error() {
     bool text = env_.error_text != nullptr;
     uint64_t fixed = sizeof(plan::RecordHeader) + 8;
     Mark mark(*this);
-    llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : t_.scratch("record", fixed + 8);
+    llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : scratch("record", fixed + 8);
     b_.CreateStore(b_.getInt32(plan::RaiseError), buffer);
     b_.CreateStore(b_.CreateTrunc(b_.CreateLoad(t_.i64(), env_.error), b_.getInt32Ty()), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));

@@ -82,6 +82,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
     take_environment(out);
+    env_.has_frame = true;
     machine.base = env_.frame;
     machine.suspend = t_.module().getOrInsertFunction("sonde_suspend", t_.i64());
     machine.dispatch = block("dispatch");
@@ -235,7 +236,8 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
             call && call->getCalledFunction() == machine.suspend.getCallee())
             suspends.push_back(call);
-        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+        // Scratch memory is used at once: never across a suspend().
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !t_.is_scratch(*variable))
             variables.push_back(variable);
     }
     uint64_t number = machine.entries.size();

@@ -181,10 +181,11 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
         scan_next_ += bytes;
         scan_max_ = std::max(scan_max_, scan_next_);
     }
-    if (!loop.slice.empty())
-        spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
+    // The limit first: it may compose keys of its own where the slice's will be.
     if (loop.limit)
         spec.limit = lower(*loop.limit);
+    if (!loop.slice.empty())
+        spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
     llvm::Value* iterator = t_.foreach_begin(env_, spec);
     const plan::Global& array = t_.state().plan.globals[loop.array->index];
     llvm::Value* key = new_bytes(array.key_size + max());
@@ -269,9 +270,12 @@ void Lowering::lower_delete(const hir::Delete& stmt) {
         b_.CreateStore(b_.getInt8(0), address);
         return;
     }
-    uint64_t words = global.type == ValueType::Stats ? sizeof(plan::StatsBlock) / 8 + global.stats.buckets() : 1;
-    for (uint64_t i = 0; i < words; i++)
-        b_.CreateStore(t_.number(0), t_.offset(address, 8 * i));
+    if (global.type == ValueType::Long) {
+        b_.CreateStore(t_.number(0), address);
+        return;
+    }
+    auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global.stats.buckets());
+    t_.read_memory(env_, address, size, t_.zeros(size), false);
 }
 
 void Lowering::lower_try(const hir::Try& stmt) {

@@ -81,7 +81,7 @@ uint64_t Target::entry_offset(const hir::Handler& handler, size_t index) const {
     return at;
 }
 
-llvm::Value* Target::stack(uint64_t bytes) {
+llvm::AllocaInst* Target::stack(uint64_t bytes) {
     llvm::Function* function = ir_.GetInsertBlock()->getParent();
     llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
     llvm::AllocaInst* slot = entry.CreateAlloca(llvm::ArrayType::get(i64(), (bytes + 7) / 8));
@@ -90,10 +90,30 @@ llvm::Value* Target::stack(uint64_t bytes) {
 }
 
 llvm::Value* Target::scratch(const std::string& tag, uint64_t bytes) {
-    llvm::Value*& slot = scratch_[{ir_.GetInsertBlock()->getParent(), fmt::format("{} {}", tag, bytes)}];
+    llvm::AllocaInst*& slot = scratch_[{ir_.GetInsertBlock()->getParent(), tag}][bytes];
     if (!slot)
         slot = stack(bytes);
     return slot;
+}
+
+bool Target::is_scratch(const llvm::AllocaInst& variable) const {
+    for (const auto& [owner, sizes] : scratch_)
+        for (const auto& [size, slot] : sizes)
+            if (slot == &variable)
+                return true;
+    return false;
+}
+
+void Target::merge_scratch() {
+    for (auto& [owner, sizes] : scratch_) {
+        llvm::AllocaInst* largest = sizes.rbegin()->second;
+        for (auto& [size, slot] : sizes)
+            if (slot != largest) {
+                slot->replaceAllUsesWith(largest);
+                slot->eraseFromParent();
+            }
+    }
+    scratch_.clear();
 }
 
 llvm::DIFile* Target::di_file(FileId file) {

@@ -27,6 +27,7 @@ namespace sonde {
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
     llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
+    bool has_frame = false;            // that there is a frame, whoever calls
     llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
     llvm::Value* matches = nullptr;    // what matched() tells of (rtlib/regex.h), or null
     llvm::Value* user_stack = nullptr; // BPF: struct sonde_stack (runtime/symbols/stack.h), or null
@@ -185,10 +186,11 @@ class Target {
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
-    llvm::Value* stack(uint64_t bytes);
-    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it (BPF has
-    // 512 bytes of stack).
+    llvm::AllocaInst* stack(uint64_t bytes);
+    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it, whatever
+    // its size (BPF has 512 bytes of stack).
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
+    bool is_scratch(const llvm::AllocaInst& variable) const;
     llvm::DISubprogram* describe(llvm::Function* function, Range range);
     void locate(Range range); // what is emitted next comes from there
     // Defines the tables and constants that the routines and the code refer to; after everything is lowered and linked.
@@ -205,7 +207,9 @@ class Target {
     llvm::DICompileUnit* unit_ = nullptr;
     std::map<FileId, llvm::DIFile*> files_;
     llvm::DIFile* di_file(FileId file);
-    std::map<std::pair<llvm::Function*, std::string>, llvm::Value*> scratch_;
+    // By size: while functions are lowered, pointers to what is there already are in use.
+    std::map<std::pair<llvm::Function*, std::string>, std::map<uint64_t, llvm::AllocaInst*>> scratch_;
+    void merge_scratch();
     uint64_t zeros_size_ = 0;
     std::map<std::string, llvm::GlobalVariable*> literals_;
 };

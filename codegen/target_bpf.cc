@@ -2,6 +2,7 @@
 //
 // Helper numbers: include/uapi/linux/bpf.h. Maps are declared to libbpf by debug types: a member `int (*name)[N]` says
 // name = N.
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -32,7 +33,7 @@ enum Helper : uint64_t {
 };
 enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
-constexpr uint32_t frame_slots = 32, scan_slots = 8, claim_tries = 8;
+constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
@@ -98,11 +99,11 @@ class BpfTarget final : public Target {
         }
         if (needs.scan) {
             scans_ = true;
-            env.scan = claim("sonde_scans", scan_slots);
+            env.scan = claim("sonde_scans", scans_of_all);
         }
         if (needs.frame) {
             frames_ = true;
-            env.frame = claim("sonde_frames", frame_slots);
+            env.frame = claim("sonde_frames", frames_of_all);
         }
         if (uint64_t lock = state_.plan.probes[probe].lock; lock && symbol == state_.plan.probes[probe].symbol)
             take_lock(offset(env.data, lock));
@@ -130,9 +131,9 @@ class BpfTarget final : public Target {
         map("sonde_events", Ringbuf, 0, 0, static_cast<uint32_t>(state_.options.ring_bytes));
         map("sonde_control", Ringbuf, 0, 0, 256 << 10);
         if (frames_)
-            map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frame_slots);
+            map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frames_of_all);
         if (scans_) {
-            map("sonde_scans", Array, 4, 8 + scan_bytes_, scan_slots);
+            map("sonde_scans", Array, 4, 8 + scan_bytes_, scans_of_all);
             if (scan_bytes_ > largest_element)
                 unsupported_ = "a foreach in the kernel takes down all elements, and these arrays are too large for "
                                "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN";
@@ -239,8 +240,8 @@ class BpfTarget final : public Target {
         // What is not there reads as the empty statistic: zeros.
         uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
         llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
-        llvm::Value* none = zeros(size + 8);
-        return ir_.CreateSelect(ir_.CreateIsNull(element), none, offset(element, 8));
+        llvm::Value* none = zeros(8 + size + 8);
+        return offset(ir_.CreateSelect(ir_.CreateIsNull(element), none, element), 8);
     }
     llvm::Value* array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
         if (mask != ~0ull) {
@@ -249,7 +250,8 @@ class BpfTarget final : public Target {
             return routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
         }
         llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
-        return ir_.CreateZExt(ir_.CreateIsNotNull(element), i64());
+        // The optimiser would compute with the pointer instead of the truth about it, which the verifier forbids.
+        return opaque(ir_.CreateZExt(ir_.CreateIsNotNull(element), i64()));
     }
     void array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
         if (all || mask != ~0ull) {
@@ -264,7 +266,7 @@ class BpfTarget final : public Target {
 
     uint64_t scan_bytes(const hir::Foreach& loop) override {
         // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
-        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop) +
+        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + scan_slots(*loop.array) * entry_bytes(loop) +
                state_.options.max_string;
     }
     llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override {
@@ -296,26 +298,15 @@ class BpfTarget final : public Target {
                               llvm::Value*& value) override {
         const hir::Global& array = *spec.loop->array;
         llvm::Value* index = routine("sonde_rt_scan_next", i64(), {iterator});
-        // The entry's address is computed behind the check that bounds it.
-        llvm::BasicBlock *there = block("entry"), *end = block("scanned");
-        llvm::Value* more = stack(8);
-        llvm::Value* entry = stack(8);
-        ir_.CreateStore(number(0), more);
-        ir_.CreateStore(spec.area, entry);
-        ir_.CreateCondBr(ir_.CreateICmpULT(index, number(static_cast<int64_t>(array.capacity))), there, end);
-        ir_.SetInsertPoint(there);
+        llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
+        // As in scan.bpf.c: a bound that the verifier sees without a comparison.
+        index = ir_.CreateAnd(opaque(index), number(static_cast<int64_t>(scan_slots(array) - 1)));
         llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
-        ir_.CreateStore(
-            ir_.CreateGEP(ir_.getInt8Ty(),
-                          offset(spec.area, sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY), at),
-            entry);
-        ir_.CreateStore(number(1), more);
-        ir_.CreateBr(end);
-        ir_.SetInsertPoint(end);
-        key = ir_.CreateLoad(ptr(), entry);
+        uint64_t entries = sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY;
+        key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, entries), at);
         if (value)
             value = offset(key, state_.plan.globals[array.index].key_size);
-        return ir_.CreateICmpNE(ir_.CreateLoad(i64(), more), number(0));
+        return more;
     }
     void foreach_end(Environment&, llvm::Value*) override { scan_depth_--; }
 
@@ -439,6 +430,7 @@ class BpfTarget final : public Target {
         stat_add_ = std::move(add);
     }
     std::string finish() override {
+        merge_scratch();
         finish_maps();
         return unsupported_;
     }
@@ -450,6 +442,12 @@ class BpfTarget final : public Target {
     }
     llvm::BasicBlock* block(const char* name) {
         return llvm::BasicBlock::Create(*context_, name, ir_.GetInsertBlock()->getParent());
+    }
+
+    // The same number, of which the optimiser knows nothing.
+    llvm::Value* opaque(llvm::Value* value) {
+        auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
+        return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
     }
 
     // Goes on only if the condition holds; otherwise the handler ends.
@@ -625,7 +623,8 @@ class BpfTarget final : public Target {
         go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
     }
 
-    static uint64_t heap_bytes(const hir::Global& array) { return (array.capacity * 4 + 7) & ~7ull; }
+    static uint64_t scan_slots(const hir::Global& array) { return std::bit_ceil(uint64_t{array.capacity}); }
+    static uint64_t heap_bytes(const hir::Global& array) { return (scan_slots(array) * 4 + 7) & ~7ull; }
     uint64_t payload_bytes(const hir::Foreach& loop) const {
         bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
         if (!wanted || loop.array->type == hir::ValueType::Stats)
@@ -643,6 +642,7 @@ class BpfTarget final : public Target {
             out.sizes[i] = global.keys[i].size;
         out.components = array.keys.size();
         out.capacity = array.capacity;
+        out.slots = scan_slots(array);
         out.key_size = global.key_size;
         return out;
     }

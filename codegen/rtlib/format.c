@@ -37,26 +37,31 @@ static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64
 
 #define DIGITS 22 /* of 64 bits in octal */
 
+struct digits {
+    u8* text; /* they end at DIGITS */
+    u64 rest, base, letter;
+    u64 used;
+};
+static long digits_step(u64 i, struct digits* d)
+{
+    u64 digit = d->rest % d->base;
+    d->text[(DIGITS - 1 - i) & 31] = (digit < 10 ? '0' : d->letter - 10) + digit;
+    d->rest /= d->base;
+    d->used = i + 1;
+    return d->rest == 0;
+}
 /* d u x X o */
 RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
 {
-    u8* text = SCRATCH(slot); /* the digits end at DIGITS */
+    u8* text = SCRATCH(slot);
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
     u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
     u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
     u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
-    u64 used = 0, rest = magnitude;
+    struct digits d = {text, opaque(text + 32, magnitude), base, conversion == 'X' ? 'A' : 'a', opaque(text + 32, 0)};
     text[DIGITS] = 0;
-#pragma clang loop unroll(full)
-    for (int i = 0; i < DIGITS; i++) {
-        u64 digit = rest % base;
-        rest /= base;
-        text[DIGITS - 1 - i] = digit < 10 ? '0' + digit : (conversion == 'X' ? 'A' : 'a') + digit - 10;
-        used = i + 1;
-        if (rest == 0)
-            break;
-    }
-    used = opaque(text + 32, used) & 31; /* else all below is checked once for every number of digits */
+    LOOP(DIGITS, digits_step, &d);
+    u64 used = opaque(text + 32, d.used) & 31; /* else all below is checked once for every number of digits */
     u8* head = text + 40;
     *(u32*)head = 0;
     u64 prefix = 0;

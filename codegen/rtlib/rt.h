@@ -31,9 +31,16 @@ extern const u8 sonde_rt_noughts[]; /* the same of the digit 0 */
 /* The smaller one of a and MASK, without a branch: the verifier would go on from both sides of it, for every string
  * that a handler puts together. */
 static inline u64 cut(u64 a) {
-    s64 beyond = (s64)(a - MASK);
-    __asm__ volatile("" : "+r"(beyond)); /* the compiler would make it one again */
-    return (MASK + (u64)(beyond & (beyond >> 63))) & MASK;
+    s64 beyond = (s64)(a - MASK), sign = beyond >> 63;
+    __asm__ volatile("" : "+r"(sign)); /* the compiler would make it a minimum, which is a branch again */
+    return (MASK + (u64)(beyond & sign)) & MASK;
+}
+
+/* 0, as the verifier cannot know it: the difference of something unknown and itself. */
+static inline u64 unknown_zero(u64 unknown) {
+    u64 same = unknown;
+    __asm__ volatile("" : "+r"(same));
+    return unknown - same;
 }
 
 #ifdef __bpf__
@@ -83,24 +90,9 @@ static inline u64 opaque(void* slot, u64 x) {
     } while (0)
 #endif
 
-/* What C writes behind a backslash for a character, or 0. */
+/* What C writes behind a backslash for a character, or 0. A table: it has no branches for the verifier to follow. */
 static inline u8 escape(u8 c) {
-    switch (c) {
-    case '\n':
-        return 'n';
-    case '\t':
-        return 't';
-    case '\r':
-        return 'r';
-    case '\a':
-        return 'a';
-    case '\b':
-        return 'b';
-    case '\v':
-        return 'v';
-    case '\f':
-        return 'f';
-    default:
-        return c == '"' || c == '\\' ? c : 0;
-    }
+    static const u8 letters[256] = {['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r', ['\a'] = 'a', ['\b'] = 'b',
+                                    ['\v'] = 'v', ['\f'] = 'f', ['"'] = '"',  ['\\'] = '\\'};
+    return letters[c];
 }

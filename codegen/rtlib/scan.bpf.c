@@ -21,18 +21,14 @@ static inline volatile struct sonde_scan_state* state_of(const struct sonde_scan
 {
     return (volatile struct sonde_scan_state*)s->area;
 }
-static inline u64 heap_size(const struct sonde_scan* s) { return (s->spec->capacity * 4 + 7) & ~7ull; }
+static inline u64 heap_size(const struct sonde_scan* s) { return (s->spec->slots * 4 + 7) & ~7ull; }
 
-/* The compiler must neither compute with x before the comparison that bounds it, nor leave that out because it knows
- * better: the verifier would not know the result. */
-#define forget(x) __asm__ volatile("" : "+r"(x))
+/* A number below `slots`, a power of two, as the verifier sees too. No comparison: it would go on from both sides of it, with
+ * all that follows. The compiler must not leave the `and` out because it knows better. */
 static inline u64 bounded(const struct sonde_scan* s, u64 i)
 {
-    forget(i);
-    if (i >= s->spec->capacity)
-        i = 0;
-    forget(i);
-    return i;
+    __asm__ volatile("" : "+r"(i));
+    return i & (s->spec->slots - 1);
 }
 
 /* The heap's node i. */

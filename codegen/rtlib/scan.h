@@ -1,8 +1,8 @@
 /* What a foreach in a kernel handler walks: shared by the code that is generated for a loop and by the routines.
  *
  * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
- * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `capacity` u32 (a multiple of 8 bytes
- * in all), then `capacity` entries of u64 rank, u64 insertion, the key and the payload.
+ * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `slots` u32 (a multiple of 8 bytes in
+ * all), then `slots` entries of u64 rank, u64 insertion, the key and the payload.
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct sonde_scan_spec {
     unsigned long long components;
     unsigned long long sizes[9]; /* of the components, in bytes */
     unsigned long long capacity; /* elements of the array at most */
+    unsigned long long slots;    /* the same, or the next power of two */
     unsigned long long key_size;
     unsigned long long copy_size; /* bytes of the payload that an entry keeps */
     unsigned long long rank;      /* sonde_scan_rank */

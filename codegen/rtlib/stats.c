@@ -122,14 +122,15 @@ RT s64 sonde_rt_variance(const struct block* b)
     u64 sum_high, sum_low, squares_high, squares_low;
     multiply(s, s, &sum_high, &sum_low);
     /* sum^2 / n, then the difference to the squares, then / (n - 1): each step in 128 by 64 bits. */
-    struct divide d = {sum_high % n, sum_low, n, 0};
+    /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is tested. */
+    struct divide d = {sum_high % n, sum_low, n, unknown_zero(n)};
     LOOP(64, divide_step, &d);
     squares_high = b->squares_high - sum_high / n;
     squares_low = b->squares_low;
     if (squares_low < d.quotient)
         squares_high--;
     squares_low -= d.quotient;
-    struct divide e = {squares_high % (n - 1), squares_low, n - 1, 0};
+    struct divide e = {squares_high % (n - 1), squares_low, n - 1, unknown_zero(n)};
     if (n == 2)
         return (s64)squares_low;
     LOOP(64, divide_step, &e);

@@ -42,7 +42,7 @@ RT s64 sonde_rt_compare(const u8* slot_a, const u8* slot_b)
 {
     struct compare c = {slot_a, slot_b, 0};
     LOOP(sonde_rt_max, compare_step, &c);
-    return c.result;
+    return c.result + (s64)unknown_zero(slot_a[0]);
 }
 
 /* `length` characters of src from `start` on; nothing where there is nothing. */

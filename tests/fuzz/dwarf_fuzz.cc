@@ -1,0 +1,43 @@
+// libFuzzer's entry point over debug information: whatever a file holds, each question about it has an answer and an
+// end. A good corpus is a small program or two with -g.
+#include <cstdint>
+#include <memory>
+
+#include "frontend/types/dwarf_module.h"
+#include "tests/fuzz/memory_file.h"
+
+using namespace sonde;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    constexpr size_t most = 40; // of anything: a mutated count must not make one input take seconds
+    MemoryFile bytes(data, size);
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(bytes.path());
+    if (!opened)
+        return 0;
+    DwarfModule& module = **opened;
+    FunctionPattern all;
+    std::vector<FunctionInstance> functions = module.functions(all);
+    for (size_t i = 0; i < functions.size() && i < most; i++) {
+        const FunctionInstance& function = functions[i];
+        for (const Variable& variable : module.variables_in(function, function.body, true))
+            module.locate(variable, function.body);
+        for (const Variable& parameter : module.parameters(function))
+            module.argument_location(function, parameter);
+        module.result_type(function);
+        module.result_location(function);
+        module.cheap_entry(function);
+        module.statement_at(function.low);
+    }
+    module.statements(all);
+    for (const std::string& file : module.source_files())
+        module.statement_lines(file);
+    std::vector<std::string> globals = module.global_names();
+    for (size_t i = 0; i < globals.size() && i < most; i++)
+        for (const Variable& variable : module.globals(globals[i]))
+            module.global_address(variable);
+    std::vector<std::string> types = module.type_names();
+    for (size_t i = 0; i < types.size() && i < most; i++)
+        module.find_type(types[i]);
+    module.marks();
+    return 0;
+}

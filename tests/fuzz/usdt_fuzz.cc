@@ -1,0 +1,14 @@
+// libFuzzer's entry point over the arguments of static marks: any text gives a location, or one that says why not.
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "frontend/types/usdt.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    auto symbol = [](std::string_view name) -> std::optional<uint64_t> {
+        return name == "known" ? std::optional<uint64_t>(0x1000) : std::nullopt;
+    };
+    sonde::parse_usdt_argument(std::string_view(reinterpret_cast<const char*>(data), size), 0x4000, symbol);
+    return 0;
+}
