@@ -300,7 +300,9 @@ void Lowering::lower_function(const hir::Function& function) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
     take_environment(out);
-    env_.has_frame = NeedsWalk(*function.body).finish().frame;
+    NeedsWalk walk(t_.state().plan, in_kernel_);
+    walk.visit(*function.body);
+    env_.has_frame = walk.finish().frame;
     result_ = out->getArg(7);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
