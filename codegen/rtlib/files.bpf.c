@@ -95,9 +95,11 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         return 1;
     struct mapped found = {};
     found.at.process = bpf_get_current_pid_tgid() >> 32;
-    struct wanted w = {address, 0, &found, known_of(found.at.process)};
+    struct wanted w = {address, 0, &found, 0};
     LOOP(FEW_TRIES, ask, &w);
-    if (!w.found && w.known)
+    if (!w.found)
+        w.known = known_of(found.at.process);
+    if (w.known)
         LOOP(SONDE_KNOWN_MOST, recall, &w);
     if (!w.found)
         LOOP(MANY_TRIES, ask, &w);
