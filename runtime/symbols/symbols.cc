@@ -172,15 +172,14 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     uint64_t inode = page->memory() ? ask_inode(page->memory()) : 0;
     if (inode == 0)
         return nullptr;
-    auto [entry, fresh] = files_.try_emplace(inode);
-    if (!fresh)
-        return entry->second.get();
+    if (auto known = files_.find(inode); known != files_.end())
+        return known->second.get();
     Result<ElfFile> elf = ElfFile::open(open_path);
-    if (!elf)
+    if (!elf) // the process whose view the path goes through may end at any time
         return nullptr;
-    entry->second = std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}});
-    without_table_.push_back(entry->second.get());
-    return entry->second.get();
+    auto& file = files_[inode] = std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}});
+    without_table_.push_back(file.get());
+    return file.get();
 }
 
 Fd Symbols::make_table(File& file) const {
