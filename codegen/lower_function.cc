@@ -130,6 +130,12 @@ Result<void> Lowering::run() {
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
+    // What a function may do depends on what it becomes part of.
+    if (in_kernel_ && handler_ && handler_->kind != handler.kind) {
+        functions_.clear();
+        frame_sizes_.clear();
+        scan_sizes_.clear();
+    }
     handler_ = &handler;
     function_ = nullptr;
     env_ = {};

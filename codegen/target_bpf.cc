@@ -28,6 +28,8 @@ enum Helper : uint64_t {
     ringbuf_submit = 132,
     ringbuf_query = 134,
     get_attach_cookie = 174,
+    get_func_arg = 183,
+    get_func_ret = 184,
 };
 enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
@@ -57,9 +59,8 @@ class BpfTarget final : public Target {
                                   Environment& env) override {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
-        bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
-        // Sections are unique so that each program keeps its name and its own attach type.
-        function->setSection(uprobe ? "uprobe" : "raw_tracepoint");
+        kind_ = handler.kind;
+        function->setSection(section(symbol != state_.plan.probes[probe].symbol));
         ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
         describe(function, handler.range);
         context_argument_ = function->getArg(0);
@@ -68,8 +69,8 @@ class BpfTarget final : public Target {
         out_ = llvm::BasicBlock::Create(*context_, "out", function);
         claimed_.clear();
         probe_ = probe;
-        timed_ = uprobe && state_.options.timing;
-        if (uprobe) {
+        timed_ = plan::is_event(kind_) && state_.options.timing;
+        if (plan::is_event(kind_)) {
             llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
             go_if(running);
             if (state_.options.filter_target)
@@ -79,16 +80,14 @@ class BpfTarget final : public Target {
             started_ = helper(ktime_get_ns, {});
         entry_element_ = nullptr;
         if (!handler.entry_values.empty() && symbol == state_.plan.probes[probe].symbol) {
-            // The return has popped the return address. A call that began before the session has nothing saved, and is
-            // none of its business.
-            llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
-            entry_element_ =
-                helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(place)});
+            // A call that began before the session has nothing saved, and is none of its business.
+            entry_element_ = helper_pointer(
+                map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(call_at_return(env))});
             go_if(ir_.CreateIsNotNull(entry_element_));
         }
         const auto& points = state_.plan.probes[probe].points;
         env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
-        if (points.size() > 1)
+        if (points.size() > 1 && plan::is_event(kind_))
             env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
         if (needs.scan) {
             scans_ = true;
@@ -355,26 +354,56 @@ class BpfTarget final : public Target {
         load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
         return load;
     }
+    llvm::Value* argument(Environment& env, int number_) override {
+        // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
+        static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
+        bool result = number_ == hir::Argument::result;
+        switch (kind_) {
+        case plan::ProbeKind::Tracepoint: {
+            auto* load = ir_.CreateLoad(i64(), offset(env.context, 8ull * static_cast<unsigned>(number_)));
+            load->setVolatile(true);
+            return load;
+        }
+        case plan::ProbeKind::Fentry:
+        case plan::ProbeKind::Fexit: {
+            // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
+            // numbers are what a script computes with.
+            llvm::Value* value = scratch("argument", 8);
+            ir_.CreateStore(number(0), value);
+            if (result)
+                helper(get_func_ret, {env.context, value});
+            else
+                helper(get_func_arg, {env.context, ir_.getInt32(static_cast<uint32_t>(number_)), value});
+            return ir_.CreateLoad(i64(), value);
+        }
+        default:
+            break;
+        }
+        if (result)
+            return user_register(env, 0);
+        if (static_cast<size_t>(number_) < std::size(registers))
+            return user_register(env, registers[number_]);
+        llvm::Value* value = scratch("argument", 8);
+        auto above = 8 * (number_ - static_cast<int>(std::size(registers)) + 1);
+        helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(user_register(env, 7), number(above))});
+        return ir_.CreateLoad(i64(), value);
+    }
     llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                              bool user) override {
-        if (address->getType()->isPointerTy())
+        if (address->getType()->isPointerTy() || !user)
             return helper(probe_read_kernel, {buffer, number(size), address});
-        if (!user)
-            return helper(probe_read_kernel, {buffer, number(size), address});
-        sleeps_ = true;
-        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address});
+        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, may_wait()});
     }
     llvm::Value* read_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
-        sleeps_ = true;
-        return routine("sonde_rt_read_user_block", i64(), {slot, size, address});
+        return routine("sonde_rt_read_user_block", i64(), {slot, size, address, may_wait()});
     }
     llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
-        sleeps_ = true;
-        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address});
+        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, may_wait()});
     }
-    llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
-        sleeps_ = true;
-        llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address});
+    llvm::Value* read_string(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                             bool user) override {
+        llvm::Value* got = user ? routine("sonde_rt_read_user_string", i64(), {slot, size, address, may_wait()})
+                                : routine("sonde_rt_read_kernel_string", i64(), {slot, size, address});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
 
@@ -382,11 +411,8 @@ class BpfTarget final : public Target {
 
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
-        // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
-        // the frame pointer.
-        bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-        llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
-        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
+        helper(map_update_elem,
+               {map_reference(probe.entry_map), saved_key(call_at_entry(env, handler)), values, number(0)});
     }
 
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {
@@ -681,6 +707,48 @@ class BpfTarget final : public Target {
         return ir_.CreateLoad(i64(), status);
     }
 
+    // A sleepable program may wait for user memory.
+    llvm::Value* may_wait() {
+        sleeps_ = sleeps_ || plan::is_uprobe(kind_);
+        return number(plan::is_uprobe(kind_));
+    }
+
+    // Which kind of program libbpf makes of it; several may be in one section. `entry`: of a function's return, what
+    // saves values at its entry.
+    const char* section(bool entry) const {
+        switch (kind_) {
+        case plan::ProbeKind::Uprobe:
+        case plan::ProbeKind::Uretprobe:
+            return "uprobe";
+        case plan::ProbeKind::Kprobe:
+        case plan::ProbeKind::Kretprobe:
+            return "kprobe";
+        case plan::ProbeKind::Fentry:
+            return "fentry";
+        case plan::ProbeKind::Fexit:
+            return entry ? "fentry" : "fexit";
+        default:
+            return "raw_tracepoint";
+        }
+    }
+
+    // What tells a call from all others of its thread, the same at its entry and at its return.
+    llvm::Value* call_at_entry(Environment& env, const hir::Handler& handler) {
+        // The arguments' place on the stack.
+        if (kind_ == plan::ProbeKind::Fexit)
+            return ir_.CreatePtrToInt(env.context, i64());
+        // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
+        // the frame pointer.
+        bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
+        return at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
+    }
+    llvm::Value* call_at_return(Environment& env) {
+        if (kind_ == plan::ProbeKind::Fexit)
+            return ir_.CreatePtrToInt(env.context, i64());
+        // The return has popped the return address.
+        return ir_.CreateSub(user_register(env, 7), number(8));
+    }
+
     llvm::Value* saved_key(llvm::Value* place) {
         llvm::Value* key = scratch("saved", 16);
         ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
@@ -721,6 +789,7 @@ class BpfTarget final : public Target {
     bool frames_ = false, scans_ = false;
     bool sleeps_ = false; // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
+    plan::ProbeKind kind_ = plan::ProbeKind::Begin; // of the handler that is being lowered
     uint64_t frame_bytes_ = 0, scan_bytes_ = 0;
     std::string unsupported_;
 };

@@ -14,7 +14,6 @@ uint32_t StatsNeeds::buckets() const {
 }
 
 std::string dump(const Plan& plan) {
-    static const char* const kinds[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);
     for (const Global& global : plan.globals) {
@@ -26,13 +25,15 @@ std::string dump(const Plan& plan) {
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }
     for (const Probe& probe : plan.probes) {
-        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name,
-                           kinds[static_cast<int>(probe.kind)], probe.place, probe.symbol,
-                           probe.in_kernel ? "kernel" : "host", probe.frame_size);
+        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name, name_of(probe.kind),
+                           probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size);
         if (probe.lock)
             out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)
-            out += fmt::format("  row {}: {} {}+{:#x}\n", point.row, point.pp, point.path, point.offset);
+            out += point.symbol.empty()
+                       ? fmt::format("  row {}: {} {}+{:#x}\n", point.row, point.pp, point.path, point.offset)
+                       : fmt::format("  row {}: {} {}{}{}\n", point.row, point.pp, point.module,
+                                     point.module.empty() ? "" : ":", point.symbol);
     }
     for (size_t i = 0; i < plan.sites.size(); i++)
         out += fmt::format("site {}: {} near {}\n", i, plan.sites[i].message, plan.sites[i].near);

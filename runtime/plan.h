@@ -10,7 +10,26 @@
 
 namespace sonde::plan {
 
-enum class ProbeKind : uint8_t { Begin, End, Error, Never, Timer, Uprobe, Uretprobe };
+enum class ProbeKind : uint8_t {
+    Begin,
+    End,
+    Error,
+    Never,
+    Timer,
+    Uprobe,
+    Uretprobe,
+    Tracepoint, // of the kernel, raw
+    Kprobe,
+    Kretprobe,
+    Fentry,
+    Fexit,
+};
+inline constexpr const char* probe_kind_names[] = {"begin",     "end",        "error",  "never",     "timer",  "uprobe",
+                                                   "uretprobe", "tracepoint", "kprobe", "kretprobe", "fentry", "fexit"};
+inline const char* name_of(ProbeKind kind) { return probe_kind_names[static_cast<size_t>(kind)]; }
+// Hit by what is traced, instead of being run by the session.
+inline bool is_event(ProbeKind kind) { return kind >= ProbeKind::Uprobe; }
+inline bool is_uprobe(ProbeKind kind) { return kind == ProbeKind::Uprobe || kind == ProbeKind::Uretprobe; }
 
 // ---- values in memory (shared by kernel code, host code and the runtime) --------------------------------------------
 
@@ -141,6 +160,8 @@ struct Point {
     std::string pn;            // pn(): as the script has it
     std::string function;      // probefunc(), ppfunc()
     std::string path;          // uprobes: the file
+    std::string symbol;        // tracepoints and the kernel's functions: the name
+    std::string module;        // the module that has it; empty: the kernel itself
     std::string build_id;      // hex; empty if the file has none
     uint64_t offset = 0;       // uprobes: file offset of the instruction
     uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)

@@ -114,7 +114,8 @@ template <typename A> void members(A& a, Global& v) {
         v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
 }
 template <typename A> void members(A& a, Point& v) {
-    all(a, v.pp, v.pn, v.function, v.path, v.build_id, v.offset, v.entry_offset, v.ref_ctr_offset, v.row);
+    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.build_id, v.offset, v.entry_offset, v.ref_ctr_offset,
+        v.row);
 }
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {
@@ -171,7 +172,7 @@ bool consistent(const Plan& plan) {
             if (directive.kind > Directive::Histogram || !consistent(directive.stats))
                 return false;
     for (const Probe& probe : plan.probes)
-        if (probe.kind > ProbeKind::Uretprobe || probe.frame_size > (4u << 20) ||
+        if (probe.kind > ProbeKind::Fexit || probe.frame_size > (4u << 20) ||
             (probe.in_kernel && plan.bpf_object.empty()))
             return false;
     return true;

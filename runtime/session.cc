@@ -320,22 +320,38 @@ bool command_failed(Command& command, const std::string& text) {
     return true;
 }
 
-Result<void> follow_target(Session& session, Attachments& attachments, int64_t target) {
-    if (!session.plan.filter_target || !session.kernel)
+Result<void> add_target(Session& session, int64_t target) {
+    if (!session.plan.filter_target)
         return {};
-    for (const char* program : {"sonde_follow_fork", "sonde_follow_exit"}) {
-        if (session.kernel->program_fd(program) < 0)
-            continue; // the Plan does not follow this
-        Result<std::unique_ptr<Attachment>> attached = attach_tracing(session.kernel->object(), program);
-        if (!attached)
-            return std::move(attached).error();
-        attachments.push_back(*std::move(attached));
-    }
     auto tgid = static_cast<uint32_t>(target);
     uint8_t one = 1;
     if (bpf_map_update_elem(session.kernel->map_fd("sonde_targets"), &tgid, &one, BPF_ANY) != 0)
         return errno_error("cannot follow the target", errno);
     return {};
+}
+
+Result<void> follow_target(Session& session, const char* program, Attachments& attachments) {
+    if (!session.plan.filter_target || session.kernel->program_fd(program) < 0)
+        return {}; // the Plan does not follow this
+    Result<std::unique_ptr<Attachment>> attached = attach_tracing(session.kernel->object(), program);
+    if (!attached)
+        return std::move(attached).error();
+    attachments.push_back(*std::move(attached));
+    return {};
+}
+
+// Arms every probe. Those at a process' exit run before it is forgotten as a target.
+Result<void> attach_all(Session& session, Attachments& attachments, bool multi) {
+    if (Result<void> followed = follow_target(session, "sonde_follow_fork", attachments); !followed)
+        return followed;
+    if (Result<void> targeted = add_target(session, session.words->target); !targeted)
+        return targeted;
+    Result<Attachments> attached = attach_probes(session.plan, *session.kernel, multi);
+    if (!attached)
+        return std::move(attached).error();
+    for (std::unique_ptr<Attachment>& one : *attached)
+        attachments.push_back(std::move(one));
+    return follow_target(session, "sonde_follow_exit", attachments);
 }
 
 } // namespace
@@ -373,15 +389,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
-    if (!session.exiting && session.kernel) {
-        if (Result<void> followed = follow_target(session, attachments, session.words->target); !followed)
-            return std::move(followed).error();
-        Result<Attachments> attached = attach_probes(plan, *session.kernel, multi);
-        if (!attached)
+    if (!session.exiting && session.kernel)
+        if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
-        for (std::unique_ptr<Attachment>& one : *attached)
-            attachments.push_back(std::move(one));
-    }
     // Beyond this point every probe is armed.
     bool command_bad = false;
     if (!interrupted_in_begin) {

@@ -29,8 +29,6 @@ bool TargetBinder::is_own_module() {
     std::string of;
     if (first.find('<') != std::string::npos)
         of = fmt::format("{} from the header `{}`", what, first.substr(first.find('<')));
-    else if (first == "kernel")
-        of = fmt::format("{} of the kernel", what);
     else
         of = fmt::format("{} of `{}`, which is not the probed program,", what, first);
     fail(DiagId::Unsupported, base_range(), fmt::format("{} are not available yet", of),
@@ -38,20 +36,44 @@ bool TargetBinder::is_own_module() {
     return false;
 }
 
-std::optional<Place> TargetBinder::cast() {
+// True for what is the kernel's: it is named as the module, as in "kernel<linux/sched.h>", or none is and the point is
+// there.
+bool TargetBinder::is_kernels() const {
+    const std::string& module = expr_.module;
+    return module.empty() ? point_.kernel != nullptr : module == "kernel" || module.starts_with("kernel<");
+}
+
+std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
+    if (is_kernels()) {
+        Result<KernelTypes*> kernel = binder_.env.kernel();
+        if (!kernel) {
+            fail(DiagId::NoDebugInfo, base_range(), kernel.error().message);
+            return std::nullopt;
+        }
+        return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
+                         [types = *kernel] { return types->type_names(); }, "the kernel"};
+    }
     if (!has_module() || !is_own_module())
         return std::nullopt;
     DwarfModule& module = *point_.module;
+    return TypeScope{
+        [&module, near = point_.function.die](const std::string& name) { return module.find_type(name, near); },
+        [&module] { return module.type_names(); }, fmt::format("`{}`", module.path())};
+}
+
+std::optional<Place> TargetBinder::cast() {
+    std::optional<TypeScope> scope = type_scope();
+    if (!scope)
+        return std::nullopt;
     std::string name = expr_.name;
-    const Type* type = module.find_type(name, point_.function.die);
+    const Type* type = scope->find(name);
     if (!type) {
-        std::vector<std::string> names = module.type_names();
+        std::vector<std::string> names = scope->names();
         // `struct` in front of a typedef's name is the likeliest slip.
         size_t space = name.find(' ');
         std::string bare = name.substr(space == std::string::npos ? 0 : space + 1);
-        std::string near = space != std::string::npos && module.find_type(bare) ? bare : nearest_name(name, names);
-        binder_.diags
-            .report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in `{}`", name, module.path()))
+        std::string near = space != std::string::npos && scope->find(bare) ? bare : nearest_name(name, names);
+        binder_.diags.report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in {}", name, scope->where))
             .suggest(near);
         return std::nullopt;
     }
@@ -74,9 +96,10 @@ std::optional<Place> TargetBinder::cast() {
     bool indexed = !expr_.components.empty() && expr_.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
-        type = module.find_type(name + "*", point_.function.die);
+        type = scope->find(name + "*");
     Place place;
     place.type = type;
+    place.kernel = is_kernels();
     // "T" is what lies at the address; "T*" is the type of the address itself.
     if (type->kind == Type::Pointer)
         place.parts.push_back({0, 8, PlacePart::Value, at, ""});
@@ -87,6 +110,11 @@ std::optional<Place> TargetBinder::cast() {
 
 // @var("name") and @var("name@file.c").
 std::optional<Place> TargetBinder::global() {
+    if (is_kernels()) {
+        fail(DiagId::Unsupported, base_range(),
+             fmt::format("`{}`: the places of the kernel's variables are not available", text(0)));
+        return std::nullopt;
+    }
     if (!has_module() || !is_own_module())
         return std::nullopt;
     DwarfModule& module = *point_.module;

@@ -23,7 +23,16 @@ struct Place {
     uint32_t bit_offset = 0;      // a bitfield's lowest bit in the unit of the type's size
     uint32_t bit_size = 0;        // 0: no bitfield
     bool at_entry = false;        // expressions hold at the function's entry: what is loaded must be saved there
+    bool kernel = false;          // what it is in or points to is the kernel's memory
 };
+
+// What a kernel function or tracepoint gets.
+struct KernelVariable {
+    std::string name; // without `$`; "arg1" if the kernel does not say
+    const Type* type;
+    int number; // hir::Argument
+};
+std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point);
 
 // Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
 class TargetBinder {
@@ -50,6 +59,14 @@ class TargetBinder {
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
 
     // bind_global.cc
+    // Where `@cast` looks for types.
+    struct TypeScope {
+        std::function<const Type*(const std::string&)> find;
+        std::function<std::vector<std::string>()> names;
+        std::string where; // for messages
+    };
+    std::optional<TypeScope> type_scope(); // reports
+    bool is_kernels() const;
     bool is_own_module();
     std::optional<Place> cast();
     std::optional<Place> global();
@@ -59,12 +76,18 @@ class TargetBinder {
     std::optional<Place> mark_argument(size_t index);
     hir::Expr* mark_summary();
 
+    // bind_kernel.cc
+    std::optional<Place> kernel_variable();
+    std::optional<Place> kernel_place(const KernelVariable& variable);
+    hir::Expr* kernel_summary();
+
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
     // `why` gets the reason when there is no place.
     std::optional<Place> place_at(const Location& location, const Type* type, std::string& why);
     void add_parts(const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts);
     hir::Expr* read_parts(const Place& place, uint64_t size, Range range);
+    hir::Load* read(const Place& place, Range range, hir::Expr* address, uint64_t size, bool is_signed);
     // A scalar's value.
     hir::Expr* load(const Place& place, Range range);
     hir::Expr* saved(hir::Expr* expr, bool at_entry);
@@ -100,7 +123,7 @@ class TargetBinder {
     void add_pretty(Text& text, const Place& place, bool deep, int depth);
     void add_record(Text& text, const Place& place, bool deep, int depth);
     void add_array(Text& text, const Place& place, bool deep, int depth);
-    void add_string(Text& text, hir::Expr* address, int64_t limit);
+    void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
     // 0: no trailing `$`; 1: `$`; 2: `$$`
     int pretty_depth() const;

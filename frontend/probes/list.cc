@@ -3,9 +3,21 @@
 
 #include <fmt/format.h>
 
-#include "frontend/probes/probe.h"
+#include "frontend/probes/bind_impl.h"
 
 namespace sonde {
+namespace {
+
+std::string kernel_variables_text(const ResolvedPoint& point) {
+    std::string out;
+    if (point.is_return && point.prototype->target)
+        out += fmt::format(" $return:{}", type_name(point.prototype->target));
+    for (const KernelVariable& variable : kernel_variables(point))
+        out += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return out;
+}
+
+} // namespace
 
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {
     std::set<std::string> lines;
@@ -14,6 +26,8 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
         if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);
+        else if (with_variables && point.prototype)
+            line += kernel_variables_text(point);
         else if (with_variables && point.module && point.function.has_debug_info) {
             Address address = point.is_return ? point.entry_address : point.address;
             if (point.is_return)

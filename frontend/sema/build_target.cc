@@ -54,7 +54,7 @@ hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
 }
 
 Binder BodyBuilder::binder() {
-    Binder binder{a_.arena_, a_.diags_, [this](const ast::Expr& expr) { return build(expr); },
+    Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
                   nullptr,   nullptr,   inside_entry_};
     // What @entry evaluates runs in a program of its own, without the locals.
     if (!inside_entry_)
@@ -74,14 +74,18 @@ Binder BodyBuilder::binder() {
 }
 
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
-    if (!point_) {
+    // The kernel's types are the same everywhere.
+    static const ResolvedPoint nowhere;
+    bool kernels_type = expr.base == ast::TargetExpr::Cast && expr.module.starts_with("kernel");
+    if (!point_ && !kernels_type) {
         a_.report_once(DiagId::Unsupported, expr.range,
                        fmt::format("`{}` in a function is not supported yet", ast::to_source(expr)))
             .help("pass it as an argument");
         return zero(expr.range);
     }
     Binder with = binder();
-    hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);
+    const ResolvedPoint& point = point_ ? *point_ : nowhere;
+    hir::Expr* bound = address ? bind_address_of(expr, point, with) : bind_target(expr, point, with);
     if (bound)
         return bound;
     if (target_type(expr) == ValueType::String && !address)

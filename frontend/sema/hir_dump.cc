@@ -100,6 +100,9 @@ std::string text(const Expr& expr) {
                            format_text(as<Print>(expr).format), list(as<Print>(expr).args));
     case ExprKind::Register:
         return fmt::format("reg{}", as<Register>(expr).number);
+    case ExprKind::Argument:
+        return as<Argument>(expr).number == Argument::result ? "result"
+                                                             : fmt::format("arg{}", as<Argument>(expr).number);
     case ExprKind::Load: {
         const auto& e = as<Load>(expr);
         std::string bits = e.bit_size ? fmt::format(":{}+{}", e.bit_offset, e.bit_size) : "";
@@ -263,12 +266,11 @@ std::string dump(const Program& program) {
         writer.indented(*function->body);
     }
     for (const Handler* handler : program.handlers) {
-        static const char* const kinds[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
         std::string detail = handler->order ? fmt::format(" order {}", handler->order) : "";
         if (handler->kind == plan::ProbeKind::Timer)
             detail = fmt::format(" every {} ns +- {}", handler->timer.interval_ns, handler->timer.random_ns);
-        writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, kinds[static_cast<int>(handler->kind)],
-                                detail, handler->in_kernel ? "kernel" : "host"));
+        writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, plan::name_of(handler->kind), detail,
+                                handler->in_kernel ? "kernel" : "host"));
         for (const plan::Point& point : handler->points)
             writer.line("  at " + point.pp);
         if (handler->lock >= 0)

@@ -93,8 +93,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             entry->second = frame_of(*resolved.expansion, probe);
         const Frame& frame = entry->second;
         const ResolvedPoint& point = resolved.point;
-        std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
-                                      point.timer.interval_ns, point.timer.random_ns, frame.key);
+        std::string key =
+            fmt::format("{} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
+                        point.timer.interval_ns, point.timer.random_ns, frame.key, point.alone ? point.point.pp : "");
         if (!frame.dependent) {
             hir::Handler*& shared = by_frame[key];
             if (!shared) {
