@@ -272,6 +272,26 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     return result;
 }
 
+llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* fault =
+        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !reads_kernel(expr));
+    llvm::BasicBlock *there = block("text"), *missing = block("address"), *end = block("endtext");
+    b_.CreateCondBr(b_.CreateICmpEQ(fault, t_.number(0)), there, missing);
+    b_.SetInsertPoint(there);
+    t_.routine("sonde_rt_text", t_.i64(), {result, slot, t_.number(-1), t_.number(-1), t_.number(1)});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(missing);
+    b_.CreateStore(b_.getInt8(0), result);
+    t_.routine("sonde_rt_append_long", t_.i64(), {result, t_.number(0), address, t_.number('x' | '#' << 8)});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+    return result;
+}
+
 llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     bool is_16 = expr.name == "__user_string_utf16";

@@ -87,7 +87,9 @@ class BpfTarget final : public Target {
         }
         const auto& points = state_.plan.probes[probe].points;
         env.row = ir_.getInt32(points.empty() ? 0 : points[0].row);
-        if (points.size() > 1 && plan::is_event(kind_))
+        if (!points.empty() && points[0].number >= 0)
+            env.row = find_syscall(env, points);
+        else if (points.size() > 1 && plan::is_event(kind_))
             env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
         if (needs.scan) {
             scans_ = true;
@@ -705,6 +707,36 @@ class BpfTarget final : public Target {
         ir_.CreateBr(end);
         ir_.SetInsertPoint(end);
         return ir_.CreateLoad(i64(), status);
+    }
+
+    // Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have
+    // numbers of their own.
+    llvm::Value* find_syscall(Environment& env, const std::vector<plan::Point>& points) {
+        constexpr int64_t orig_ax = 120, cs = 136, user_cs = 0x33; // x86-64's struct pt_regs, __USER_CS
+        llvm::Value* regs = argument(env, 0);
+        auto field = [&](int64_t at) {
+            llvm::Value* value = scratch("load", 8);
+            ir_.CreateStore(number(0), value);
+            helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(regs, number(at))});
+            return ir_.CreateLoad(i64(), value);
+        };
+        llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(orig_ax);
+        llvm::BasicBlock *candidate = block("candidate"), *known = block("syscall");
+        ir_.CreateBr(candidate);
+        ir_.SetInsertPoint(known);
+        llvm::PHINode* row = ir_.CreatePHI(ir_.getInt32Ty(), static_cast<unsigned>(points.size()));
+        ir_.SetInsertPoint(candidate);
+        llvm::SwitchInst* which = ir_.CreateSwitch(called, out_, static_cast<unsigned>(points.size()));
+        for (const plan::Point& point : points) {
+            llvm::BasicBlock* found = block("row");
+            which->addCase(ir_.getInt64(static_cast<uint64_t>(point.number)), found);
+            ir_.SetInsertPoint(found);
+            ir_.CreateBr(known);
+            row->addIncoming(ir_.getInt32(point.row), found);
+        }
+        ir_.SetInsertPoint(known);
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(cs), number(0xffff)), number(user_cs)));
+        return row;
     }
 
     // A sleepable program may wait for user memory.

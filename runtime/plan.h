@@ -162,6 +162,7 @@ struct Point {
     std::string path;          // uprobes: the file
     std::string symbol;        // tracepoints and the kernel's functions: the name
     std::string module;        // the module that has it; empty: the kernel itself
+    int64_t number = -1;       // of a system call, at the tracepoint of all; -1: none
     std::string build_id;      // hex; empty if the file has none
     uint64_t offset = 0;       // uprobes: file offset of the instruction
     uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)

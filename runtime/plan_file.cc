@@ -114,8 +114,8 @@ template <typename A> void members(A& a, Global& v) {
         v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
 }
 template <typename A> void members(A& a, Point& v) {
-    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.build_id, v.offset, v.entry_offset, v.ref_ctr_offset,
-        v.row);
+    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.number, v.build_id, v.offset, v.entry_offset,
+        v.ref_ctr_offset, v.row);
 }
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {

@@ -61,7 +61,10 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return point_.kernel ? kernel_summary() : point_.mark ? mark_summary() : all_variables();
+        return point_.syscall  ? syscall_summary()
+               : point_.kernel ? kernel_summary()
+               : point_.mark   ? mark_summary()
+                               : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
@@ -133,6 +136,8 @@ std::optional<Place> TargetBinder::base() {
         return cast();
     if (expr_.base == ast::TargetExpr::Var)
         return global();
+    if (point_.syscall)
+        return syscall_variable();
     if (point_.kernel)
         return kernel_variable();
     if (point_.mark)

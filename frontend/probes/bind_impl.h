@@ -34,6 +34,14 @@ struct KernelVariable {
 };
 std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point);
 
+// What a system call gets.
+struct SyscallVariable {
+    std::string name;
+    const Type* type;
+    bool is_text; // a string, as far as its declaration says
+};
+std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point);
+
 // Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
 class TargetBinder {
   public:
@@ -81,6 +89,12 @@ class TargetBinder {
     std::optional<Place> kernel_place(const KernelVariable& variable);
     hir::Expr* kernel_summary();
 
+    // bind_syscall.cc
+    std::optional<Place> syscall_variable();
+    std::optional<Place> syscall_argument(const SyscallVariable& variable, size_t index);
+    std::optional<Place> syscall_result();
+    hir::Expr* syscall_summary();
+
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
     // `why` gets the reason when there is no place.
@@ -124,6 +138,7 @@ class TargetBinder {
     void add_record(Text& text, const Place& place, bool deep, int depth);
     void add_array(Text& text, const Place& place, bool deep, int depth);
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
+    void add_user_text(Text& text, hir::Expr* address);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
     // 0: no trailing `$`; 1: `$`; 2: `$$`
     int pretty_depth() const;

@@ -8,6 +8,13 @@
 namespace sonde {
 namespace {
 
+std::string syscall_variables_text(const ResolvedPoint& point) {
+    std::string out = point.is_exit ? " $return:long int" : "";
+    for (const SyscallVariable& variable : syscall_variables(point))
+        out += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return out;
+}
+
 std::string kernel_variables_text(const ResolvedPoint& point) {
     std::string out;
     if (point.is_return && point.prototype->target)
@@ -26,6 +33,8 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
         if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);
+        else if (with_variables && point.syscall)
+            line += syscall_variables_text(point);
         else if (with_variables && point.prototype)
             line += kernel_variables_text(point);
         else if (with_variables && point.module && point.function.has_debug_info) {

@@ -47,6 +47,12 @@ struct ProbeEnvironment {
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
 };
 
+struct Syscall {
+    int number;
+    const char* name;
+    const char* parameters; // "int fd, char *buf"
+};
+
 // One place where a handler runs.
 struct ResolvedPoint {
     plan::ProbeKind kind = plan::ProbeKind::Begin;
@@ -58,14 +64,16 @@ struct ResolvedPoint {
     // Where variables are evaluated; null module: the kind has no `$variables`.
     DwarfModule* module = nullptr;
     FunctionInstance function;
-    Address address = 0;             // the probed instruction, in the module
-    Address entry_address = 0;       // .return: the function's entry (behind the prologue where needed)
-    const UsdtMark* mark = nullptr;  // a static mark, with arguments instead of variables; owned by the module
-    KernelTypes* kernel = nullptr;   // a point in the kernel: its types
-    const Type* prototype = nullptr; // a kernel function's or tracepoint's parameters and result; null: not known
-    std::string system;              // a tracepoint's subsystem; empty: not known
-    bool alone = false;              // its program can serve no other point
-    bool is_function = false;        // a function's probe, which may sit at any of its first instructions
+    Address address = 0;              // the probed instruction, in the module
+    Address entry_address = 0;        // .return: the function's entry (behind the prologue where needed)
+    const UsdtMark* mark = nullptr;   // a static mark, with arguments instead of variables; owned by the module
+    KernelTypes* kernel = nullptr;    // a point in the kernel: its types
+    const Type* prototype = nullptr;  // a kernel function's or tracepoint's parameters and result; null: not known
+    const Syscall* syscall = nullptr; // a system call, by the raw tracepoint of all
+    bool is_exit = false;             // of a system call
+    std::string system;               // a tracepoint's subsystem; empty: not known
+    bool alone = false;               // its program can serve no other point
+    bool is_function = false;         // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
     bool at_call =
         false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them

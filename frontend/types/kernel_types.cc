@@ -187,6 +187,21 @@ const Type* KernelTypes::find_type(std::string_view name) {
          {BTF_KIND_STRUCT, BTF_KIND_TYPEDEF, BTF_KIND_INT, BTF_KIND_UNION, BTF_KIND_ENUM, BTF_KIND_ENUM64,
           BTF_KIND_FLOAT}},
     };
+    // As the compiler calls what C lets one write in several ways.
+    static const std::pair<string_view, string_view> spellings[] = {
+        {"unsigned", "unsigned int"},
+        {"short", "short int"},
+        {"unsigned short", "short unsigned int"},
+        {"long", "long int"},
+        {"unsigned long", "long unsigned int"},
+        {"long long", "long long int"},
+        {"unsigned long long", "long long unsigned int"},
+    };
+    for (const auto& [written, called] : spellings)
+        if (name == written && files_[0].types.find(called, BTF_KIND_INT) != 0) {
+            name = called;
+            break;
+        }
     const Type* found = nullptr;
     for (const Keyword& keyword : keywords) {
         if (!name.starts_with(keyword.word))

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <map>
+#include <utility>
 
 namespace sonde {
 namespace {
@@ -61,7 +62,11 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
 Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, Attachments& out) {
     size_t refused = 0;
     std::string why;
+    bool syscalls = false;
     for (const plan::Point& point : probe.points) {
+        // One tracepoint is that of all system calls.
+        if (point.number >= 0 && std::exchange(syscalls, true))
+            continue;
         Result<void> attached = attach_in_kernel(probe, point, kernel, out);
         if (attached)
             continue;
