@@ -25,7 +25,11 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     return (this->*found->second)(expr);
 }
 
-bool Lowering::has_registers() const { return handler_ && plan::is_uprobe(handler_->kind); }
+bool Lowering::has_registers() const {
+    using plan::ProbeKind;
+    return handler_ && (plan::is_uprobe(handler_->kind) || handler_->kind == ProbeKind::Kprobe ||
+                        handler_->kind == ProbeKind::Kretprobe || handler_->kind == ProbeKind::Profile);
+}
 
 // ---- control ----------------------------------------------------------------------------------------------------
 
@@ -93,10 +97,13 @@ llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
 }
 
 llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
-    return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
+    if (!has_registers())
+        return t_.number(0);
+    llvm::Value* user = b_.CreateICmpNE(t_.user_mode(env_), t_.number(0));
+    return b_.CreateSelect(user, t_.user_register(env_, 16), t_.number(0));
 }
 
-llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.number(has_registers()); }
+llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
 
 llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     struct Row {

@@ -126,6 +126,8 @@ class Target {
     virtual llvm::Value* clock(Environment& env,
                                const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles
     virtual llvm::Value* user_register(Environment& env, int dwarf_number) = 0;
+    // 1 where the probe was hit in user space.
+    virtual llvm::Value* user_mode(Environment&) { return number(0); }
     // hir::Argument
     virtual llvm::Value* argument(Environment&, int) { return number(0); }
     // Reads into memory; the result is nonzero on a fault.

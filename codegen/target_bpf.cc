@@ -38,6 +38,7 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
+constexpr int64_t regs_orig_ax = 120, regs_cs = 136, user_cs = 0x33;
 
 class BpfTarget final : public Target {
   public:
@@ -355,6 +356,14 @@ class BpfTarget final : public Target {
         auto* load = ir_.CreateLoad(i64(), offset(env.context, register_offsets[number_]));
         load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
         return load;
+    }
+    llvm::Value* user_mode(Environment& env) override {
+        if (kind_ != plan::ProbeKind::Profile)
+            return number(plan::is_uprobe(kind_));
+        // What was interrupted: the lowest bits of its code segment are its privilege.
+        auto* cs = ir_.CreateLoad(i64(), offset(env.context, regs_cs));
+        cs->setVolatile(true);
+        return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(cs, number(3)), number(3)), i64());
     }
     llvm::Value* argument(Environment& env, int number_) override {
         // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
@@ -712,7 +721,6 @@ class BpfTarget final : public Target {
     // Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have
     // numbers of their own.
     llvm::Value* find_syscall(Environment& env, const std::vector<plan::Point>& points) {
-        constexpr int64_t orig_ax = 120, cs = 136, user_cs = 0x33; // x86-64's struct pt_regs, __USER_CS
         llvm::Value* regs = argument(env, 0);
         auto field = [&](int64_t at) {
             llvm::Value* value = scratch("load", 8);
@@ -720,7 +728,7 @@ class BpfTarget final : public Target {
             helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(regs, number(at))});
             return ir_.CreateLoad(i64(), value);
         };
-        llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(orig_ax);
+        llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(regs_orig_ax);
         llvm::BasicBlock *candidate = block("candidate"), *known = block("syscall");
         ir_.CreateBr(candidate);
         ir_.SetInsertPoint(known);
@@ -735,7 +743,7 @@ class BpfTarget final : public Target {
             row->addIncoming(ir_.getInt32(point.row), found);
         }
         ir_.SetInsertPoint(known);
-        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(cs), number(0xffff)), number(user_cs)));
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
         return row;
     }
 
@@ -755,6 +763,8 @@ class BpfTarget final : public Target {
         case plan::ProbeKind::Kprobe:
         case plan::ProbeKind::Kretprobe:
             return "kprobe";
+        case plan::ProbeKind::Profile:
+            return "perf_event";
         case plan::ProbeKind::Fentry:
             return "fentry";
         case plan::ProbeKind::Fexit:

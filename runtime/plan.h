@@ -23,9 +23,11 @@ enum class ProbeKind : uint8_t {
     Kretprobe,
     Fentry,
     Fexit,
+    Profile, // a processor's clock
 };
-inline constexpr const char* probe_kind_names[] = {"begin",     "end",        "error",  "never",     "timer",  "uprobe",
-                                                   "uretprobe", "tracepoint", "kprobe", "kretprobe", "fentry", "fexit"};
+inline constexpr const char* probe_kind_names[] = {"begin",  "end",       "error",      "never",  "timer",
+                                                   "uprobe", "uretprobe", "tracepoint", "kprobe", "kretprobe",
+                                                   "fentry", "fexit",     "profile"};
 inline const char* name_of(ProbeKind kind) { return probe_kind_names[static_cast<size_t>(kind)]; }
 // Hit by what is traced, instead of being run by the session.
 inline bool is_event(ProbeKind kind) { return kind >= ProbeKind::Uprobe; }
@@ -171,8 +173,8 @@ struct Point {
 };
 
 struct TimerSpec {
-    uint64_t interval_ns = 0;
-    uint64_t random_ns = 0; // each interval is drawn from interval +- random
+    uint64_t interval_ns = 0; // Profile: 0 is the kernel's own tick
+    uint64_t random_ns = 0;   // each interval is drawn from interval +- random
 };
 
 struct Probe {

@@ -172,7 +172,7 @@ bool consistent(const Plan& plan) {
             if (directive.kind > Directive::Histogram || !consistent(directive.stats))
                 return false;
     for (const Probe& probe : plan.probes)
-        if (probe.kind > ProbeKind::Fexit || probe.frame_size > (4u << 20) ||
+        if (probe.kind > ProbeKind::Profile || probe.frame_size > (4u << 20) ||
             (probe.in_kernel && plan.bpf_object.empty()))
             return false;
     return true;

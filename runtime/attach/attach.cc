@@ -39,6 +39,8 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
         case ProbeKind::Kprobe:
         case ProbeKind::Kretprobe:
             return attach_kprobe(kernel.object(), program, point, at_return);
+        case ProbeKind::Profile:
+            return attach_profile(kernel.object(), program, point, probe.timer.interval_ns);
         case ProbeKind::Fentry:
         case ProbeKind::Fexit:
             return attach_trampoline(kernel.program_fd(program), point);

@@ -50,6 +50,10 @@ Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std:
 // ... or by the trampoline that it was loaded for.
 Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point);
 
+// A program at the clock of every processor.
+Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& program,
+                                                   const plan::Point& point, uint64_t interval_ns);
+
 // All probes of the plan that something hits. Errors name the probe point and the reason; then nothing stays attached.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi);
 
