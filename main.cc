@@ -69,7 +69,7 @@ struct Options {
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
     uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
-             max_nesting = 16;
+             max_nesting = 16, max_backtrace = 20;
 };
 
 void say_error(const std::string& message) { fmt::print(stderr, "ERROR: {}\n", message); }
@@ -84,6 +84,7 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
         {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},         {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
         {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
         {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24}, {"MAXNESTING", &Limits::max_nesting, 1, 256},
+        {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
     };
     Limits limits;
     for (const std::string& define : defines) {
@@ -403,6 +404,7 @@ int run(const Options& options) {
     codegen.max_string = static_cast<uint32_t>(limits->max_string);
     codegen.max_action = limits->max_action;
     codegen.max_nesting = limits->max_nesting;
+    codegen.max_backtrace = limits->max_backtrace;
     codegen.max_errors = limits->max_errors;
     codegen.max_skipped = limits->max_skipped;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;

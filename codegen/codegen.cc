@@ -22,6 +22,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/rtlib/rtlib.h"
+#include "codegen/rtlib/scan.h"
 
 namespace sonde {
 namespace {
@@ -51,9 +52,15 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.wrap = global->wrap;
         uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
         if (global->is_array()) {
-            for (hir::ValueType key : global->keys) {
-                out.keys.push_back(plan_value(key));
-                out.key_size += key == hir::ValueType::String ? options.max_string : 8;
+            for (size_t i = 0; i < global->keys.size(); i++) {
+                plan::KeyPart part{plan_value(global->keys[i]), out.key_size, 8};
+                if (part.type == plan::Value::String) {
+                    uint64_t size = round_up(global->key_lengths[i] + 1);
+                    part.size = size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size)
+                                                                                     : options.max_string;
+                }
+                out.key_size += part.size;
+                out.keys.push_back(part);
             }
             uint64_t payload = out.type == plan::Value::Long     ? 8
                                : out.type == plan::Value::String ? options.max_string
@@ -112,7 +119,7 @@ Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> b
 
 bool wants_routines(const llvm::Module& module) {
     return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
-        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
+        return f.isDeclaration() && (f.getName().starts_with("sonde_rt_") || f.getName().starts_with("sonde_once_"));
     });
 }
 
@@ -205,8 +212,12 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.options.filter_target)
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
+    if (bpf && state.plan.tables)
+        if (Result<void> linked = link_bitcode(module, ask_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
     target.define_constants();
-    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass.
+    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
+    // sonde_once_ functions stay global, so that it checks them once.
     for (llvm::Function& function : module)
         if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_")) {
             if (bpf)
@@ -257,6 +268,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
     plan.max_nesting = options.max_nesting;
+    plan.max_backtrace = options.max_backtrace;
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;

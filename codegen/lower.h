@@ -22,7 +22,7 @@ class Lowering {
 
   private:
     // A function's arguments before the script's own (lower_function.cc).
-    static constexpr unsigned fixed_arguments = 11;
+    static constexpr unsigned fixed_arguments = 12;
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break
@@ -88,6 +88,12 @@ class Lowering {
 
     // ---- arrays and statistics (lower_array.cc)
     llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
+    void compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text);
+    bool is_small_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) const;
+    bool writes_in_place(const hir::Expr& expr, const plan::KeyPart& part) const;
+    void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
+    // A string that becomes part of a small key without memory of its own.
+    bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) const;
     llvm::Value* read_element(const hir::Element& element);
     llvm::Value* stats_pointer(const hir::Expr& source);
     void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);
@@ -96,6 +102,9 @@ class Lowering {
 
     // ---- regular expressions (lower_regex.cc)
     void begin_matches();
+    void begin_user_stack();
+    void unwind();
+    plan::Format stack_format(plan::Directive::Kind kind, const hir::Expr& style);
     llvm::Value* regex(const hir::Regex& expr);
     void need_match(Range range);
     llvm::Value* emit_matched_str(const hir::Intrinsic& expr);
@@ -131,6 +140,12 @@ class Lowering {
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
+    llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
+    llvm::Value* emit_stack_from(const hir::Intrinsic& expr);
+    llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
+    llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);
+    llvm::Value* emit_symbol(const hir::Intrinsic& expr);
     llvm::Value* emit_clock(const hir::Intrinsic& expr);
     llvm::Value* emit_ctime(const hir::Intrinsic& expr);
     llvm::Value* emit_max_string(const hir::Intrinsic& expr);

@@ -7,36 +7,77 @@ namespace sonde {
 
 using hir::ValueType;
 
-// A key in memory, its strings padded with NULs. Long-only keys lie on the stack, others in the frame with slack behind
-// the last string. Null keys (`*`) stay zero; the mask says which are given.
+namespace {
+constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, padded
+}
+
+// A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
+void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
+    if (part.size == max()) {
+        llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {field, text});
+        t_.zeros(max());
+        t_.routine("sonde_rt_pad", t_.i64(), {field, length});
+        return;
+    }
+    for (uint32_t word = 0; word < part.size; word += 8)
+        b_.CreateStore(t_.number(0), t_.offset(field, word));
+    t_.routine("sonde_rt_copy_short", t_.i64(), {field, t_.number(part.size), text});
+}
+
+// The value of an expression that can be written where it goes, without a slot of its own.
+bool Lowering::writes_in_place(const hir::Expr& expr, const plan::KeyPart& part) const {
+    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "execname" &&
+           part.size < max() && part.size >= comm_size;
+}
+
+void Lowering::write_in_place(const hir::Expr&, llvm::Value* field, const plan::KeyPart& part) {
+    for (uint32_t word = 0; word < part.size; word += 8)
+        b_.CreateStore(t_.number(0), t_.offset(field, word));
+    t_.execname(env_, field);
+}
+
+bool Lowering::needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part) const {
+    if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part))
+        return true;
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
+    return name == "pp" || name == "pn" || name == "ppfunc" || name == "probefunc";
+}
+
+// Whether the key lies on the stack, with all that it is made of.
+bool Lowering::is_small_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) const {
+    constexpr uint32_t most = 64;
+    const plan::Global& global = t_.state().plan.globals[array.index];
+    for (size_t i = 0; i < global.keys.size(); i++)
+        if (global.keys[i].type == plan::Value::String &&
+            (!keys[i] || global.keys[i].size == max() || global.key_size > most))
+            return false;
+    return true;
+}
+
+// A key in memory. Small keys lie on the stack, others in the frame with slack behind the last string. Null keys (`*`)
+// stay zero; the mask says which are given.
 llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys,
                                    uint64_t* slice_mask) {
-    uint64_t size = 0;
-    bool strings = false;
-    for (ValueType key : array.keys) {
-        size += key == ValueType::String ? max() : 8;
-        strings = strings || key == ValueType::String;
-    }
-    llvm::Value* buffer = strings ? new_bytes(size + max()) : t_.scratch("key", size);
+    const plan::Global& global = t_.state().plan.globals[array.index];
+    llvm::Value* buffer =
+        is_small_key(array, keys) ? t_.scratch("key", global.key_size) : new_bytes(global.key_size + max());
     // All operands first: composing one may use what another needs.
     std::vector<llvm::Value*> values;
-    for (const hir::Expr* key : keys)
-        values.push_back(key ? lower(*key) : nullptr);
-    uint64_t at = 0;
-    for (size_t i = 0; i < array.keys.size(); i++) {
-        llvm::Value* field = t_.offset(buffer, at);
-        bool string = array.keys[i] == ValueType::String;
-        if (values[i] && slice_mask)
+    for (size_t i = 0; i < keys.size(); i++)
+        values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i]) ? lower(*keys[i]) : nullptr);
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        const plan::KeyPart& part = global.keys[i];
+        llvm::Value* field = t_.offset(buffer, part.offset);
+        if (keys[i] && slice_mask)
             *slice_mask |= 1ull << i;
-        if (string) {
-            llvm::Value* length =
-                t_.routine("sonde_rt_copy", t_.i64(), {field, values[i] ? values[i] : t_.literal("")});
-            t_.zeros(max());
-            t_.routine("sonde_rt_pad", t_.i64(), {field, length});
-        } else {
+        if (keys[i] && !values[i])
+            write_in_place(*keys[i], field, part);
+        else if (part.type == plan::Value::String)
+            compose_text(field, part, values[i] ? values[i] : t_.literal(""));
+        else
             b_.CreateStore(values[i] ? values[i] : t_.number(0), field);
-        }
-        at += string ? max() : 8;
     }
     if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
         *slice_mask = ~0ull; // every key is given: an ordinary lookup

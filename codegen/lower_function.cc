@@ -1,9 +1,9 @@
 // Handlers and functions.
 //
 // A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
-// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of arguments does not
-// matter and the verifier sees one program); on the host it is called. Its frame lies behind what the caller uses of
-// its own at the call; recursive functions take theirs from a stack.
+// user stack, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the number of
+// arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies behind what
+// the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
@@ -48,6 +48,9 @@ bool uses_matches(const hir::Expr& expr) {
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
     return name == "matched" || name == "matched_str" || name == "ngroups";
 }
+bool uses_user_stack(const hir::Expr& expr) {
+    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
+}
 } // namespace
 
 // Strings, keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
@@ -56,15 +59,21 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     Needs out;
     std::vector<const hir::Function*> todo;
     std::unordered_set<const hir::Function*> seen;
-    auto key_strings = [&](const hir::Global* array) {
-        for (ValueType key : array->keys)
-            out.frame = out.frame || key == ValueType::String;
+    std::unordered_set<const hir::Expr*> in_keys; // need no memory of their own
+    auto visit_key = [&](const hir::Global& array, const std::vector<hir::Expr*>& keys) {
+        if (!is_small_key(array, keys)) {
+            out.frame = true;
+            return;
+        }
+        for (size_t i = 0; i < keys.size(); i++)
+            if (keys[i] && needs_no_slot(*keys[i], t_.state().plan.globals[array.index].keys[i]))
+                in_keys.insert(keys[i]);
     };
     auto visit = [&](const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Element)
-            key_strings(hir::as<hir::Element>(expr).array);
+            visit_key(*hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
         if (expr.kind == hir::ExprKind::Contains)
-            key_strings(hir::as<hir::Contains>(expr).array);
+            visit_key(*hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
         if (expr.kind == hir::ExprKind::Print)
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
                 out.frame = out.frame || arg->type != ValueType::Long;
@@ -73,8 +82,10 @@ Needs Lowering::needs(const hir::Handler& handler) const {
                 out.frame = out.frame || d.kind == plan::Directive::Memory;
         out.tokens =
             out.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
+        out.user_stack = out.user_stack || (in_kernel_ && uses_user_stack(expr));
         out.matches = out.matches || uses_matches(expr);
-        out.frame = out.frame || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex || out.matches;
+        out.frame = out.frame || (expr.type == ValueType::String && !in_keys.count(&expr)) ||
+                    expr.kind == hir::ExprKind::Regex || out.matches || out.user_stack;
         if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
@@ -83,12 +94,12 @@ Needs Lowering::needs(const hir::Handler& handler) const {
             out.frame = true;
             out.scan = out.scan || hir::as<hir::Foreach>(stmt).array;
         }
-        if (stmt.kind == hir::StmtKind::Delete && hir::as<hir::Delete>(stmt).global->is_array())
-            key_strings(hir::as<hir::Delete>(stmt).global);
+        if (stmt.kind == hir::StmtKind::Delete && !hir::as<hir::Delete>(stmt).keys.empty())
+            visit_key(*hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
         out.frame = out.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
     };
+    for_each_stmt(*handler.body, visit_stmt); // before expressions: deleted keys
     for_each_expr(*handler.body, visit);
-    for_each_stmt(*handler.body, visit_stmt);
     if (handler.condition)
         for_each_expr(*handler.condition, visit);
     for (const hir::Expr* value : handler.entry_values)
@@ -96,8 +107,8 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     while (!todo.empty()) {
         const hir::Function* function = todo.back();
         todo.pop_back();
-        for_each_expr(*function->body, visit);
         for_each_stmt(*function->body, visit_stmt);
+        for_each_expr(*function->body, visit);
         out.frame = out.frame || function->recursive;
     }
     return out;
@@ -173,6 +184,8 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     }
     if (need.matches)
         begin_matches();
+    if (need.user_stack)
+        begin_user_stack();
     if (handler.condition) {
         llvm::BasicBlock* run = block("run");
         b_.CreateCondBr(truth(*handler.condition), run, end);
@@ -201,7 +214,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p};
+    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p, p};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -245,6 +258,7 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.scan = function->getArg(8);
     env_.tokens = function->getArg(9);
     env_.matches = function->getArg(10);
+    env_.user_stack = function->getArg(11);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -337,7 +351,8 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      result,
                                      scan,
                                      env_.tokens ? env_.tokens : null,
-                                     env_.matches ? env_.matches : null};
+                                     env_.matches ? env_.matches : null,
+                                     env_.user_stack ? env_.user_stack : null};
     all.insert(all.end(), arguments.begin(), arguments.end());
     t_.locate(expr.range);
     llvm::Value* status = b_.CreateCall(target, all);
@@ -359,8 +374,9 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     for (const hir::Expr* value : handler.entry_values)
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
-            need.frame =
-                need.frame || need.matches || expr.type == ValueType::String || expr.kind == hir::ExprKind::Regex;
+            need.user_stack = need.user_stack || uses_user_stack(expr);
+            need.frame = need.frame || need.matches || need.user_stack || expr.type == ValueType::String ||
+                         expr.kind == hir::ExprKind::Regex;
         });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
@@ -376,6 +392,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     }
     if (need.matches)
         begin_matches();
+    if (need.user_stack)
+        begin_user_stack();
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());

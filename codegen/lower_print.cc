@@ -183,6 +183,8 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             length = t_.routine("sonde_rt_append_dump", t_.i64(), {slot, length, piece.pointer, new_slot(), packed});
             break;
         }
+        case Directive::Stack:
+        case Directive::Addresses:
         case Directive::Histogram:
         case Directive::Literal:
             fail(expr.range, "a histogram cannot be made a string");

@@ -186,10 +186,8 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     if (loop.limit)
         spec.limit = lower(*loop.limit);
     llvm::Value* iterator = t_.foreach_begin(env_, spec);
-    uint64_t key_size = 0;
-    for (ValueType key : loop.array->keys)
-        key_size += key == ValueType::String ? max() : 8;
-    llvm::Value* key = new_bytes(key_size + max());
+    const plan::Global& array = t_.state().plan.globals[loop.array->index];
+    llvm::Value* key = new_bytes(array.key_size + max());
     llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
     llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
@@ -197,16 +195,12 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     begin_iteration(loop, limit);
     b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);
-    uint64_t at = 0;
     for (size_t i = 0; i < loop.keys.size(); i++) {
-        llvm::Value* variable = locals_[loop.keys[i]];
-        if (loop.array->keys[i] == ValueType::String) {
-            store_string(variable, t_.offset(key, at));
-            at += max();
-        } else {
-            b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(key, at)), variable);
-            at += 8;
-        }
+        llvm::Value* field = t_.offset(key, array.keys[i].offset);
+        if (loop.array->keys[i] == ValueType::String)
+            store_string(locals_[loop.keys[i]], field);
+        else
+            b_.CreateStore(b_.CreateLoad(t_.i64(), field), locals_[loop.keys[i]]);
     }
     if (value && loop.array->type == ValueType::String)
         store_string(locals_[loop.value], value);

@@ -29,6 +29,7 @@ struct Environment {
     llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
     llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
     llvm::Value* matches = nullptr;    // what matched() tells of (rtlib/regex.h), or null
+    llvm::Value* user_stack = nullptr; // BPF: struct sonde_stack (runtime/symbols/stack.h), or null
     llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
@@ -39,10 +40,11 @@ struct Environment {
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
 struct Needs {
-    bool frame = false;   // strings, keys with strings, statistics
-    bool scan = false;    // foreach over an array
-    bool tokens = false;  // tokenize()
-    bool matches = false; // matched() and its relatives
+    bool frame = false;      // strings, keys with strings, statistics
+    bool scan = false;       // foreach over an array
+    bool tokens = false;     // tokenize()
+    bool matches = false;    // matched() and its relatives
+    bool user_stack = false; // ubacktrace() and its relatives, in the kernel
 };
 
 // The unit of plan-building that both targets share.
@@ -122,6 +124,7 @@ class Target {
     // ---- the current task, time, the point, registers, user memory
     virtual llvm::Value* task_number(Environment& env,
                                      const std::string& what) = 0; // pid tid ppid uid euid gid egid cpu
+    // Writes 16 bytes at most: TASK_COMM_LEN.
     virtual void execname(Environment& env, llvm::Value* slot) = 0;
     virtual llvm::Value* clock(Environment& env,
                                const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles
@@ -142,6 +145,10 @@ class Target {
         ir_.CreateStore(ir_.getInt8(0), slot);
         return number(1);
     }
+    // The text of what lies at a user address: a sonde_symbol_style.
+    virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
+    // plan::FileTables that handlers look things up in.
+    virtual void need_tables(uint8_t) {}
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;

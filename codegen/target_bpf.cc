@@ -9,6 +9,7 @@
 
 #include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
+#include "runtime/symbols/stack.h"
 
 namespace sonde {
 namespace {
@@ -31,7 +32,7 @@ enum Helper : uint64_t {
     get_func_arg = 183,
     get_func_ret = 184,
 };
-enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, Ringbuf = 27 };
+enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
 constexpr uint32_t frame_slots = 32, scan_slots = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
@@ -137,6 +138,10 @@ class BpfTarget final : public Target {
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
         if (state_.options.filter_target)
             map("sonde_targets", Hash, 4, 1, 16384);
+        if (state_.plan.tables) {
+            map("sonde_files", HashOfMaps, 8, 4, 4096);
+            map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+        }
         if (state_.options.timing)
             map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
@@ -249,7 +254,9 @@ class BpfTarget final : public Target {
     // ---- foreach: a heap of all elements in memory of its own (codegen/rtlib/scan.h)
 
     uint64_t scan_bytes(const hir::Foreach& loop) override {
-        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop);
+        // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
+        return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + loop.array->capacity * entry_bytes(loop) +
+               state_.options.max_string;
     }
     llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override {
         const hir::Foreach& loop = *spec.loop;
@@ -263,9 +270,7 @@ class BpfTarget final : public Target {
             auto column = static_cast<size_t>(loop.sort_column);
             hir::ValueType type = column == 0 ? array.type : array.keys[column - 1];
             rank = type == hir::ValueType::String ? SONDE_RANK_STRING : SONDE_RANK_LONG;
-            at = column == 0 ? global.key_size : 0;
-            for (size_t i = 0; i + 1 < column; i++)
-                at += array.keys[i] == hir::ValueType::String ? state_.options.max_string : 8;
+            at = column == 0 ? global.key_size : global.keys[column - 1].offset;
         }
         sonde_scan_spec what = scan_spec(array, spec.slice_mask);
         what.copy_size = payload_bytes(loop);
@@ -417,6 +422,11 @@ class BpfTarget final : public Target {
                                 : routine("sonde_rt_read_kernel_string", i64(), {slot, size, address});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
+
+    void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+        routine("sonde_rt_symbol", i64(), {slot, address, style});
+    }
+    void need_tables(uint8_t tables) override { state_.plan.tables |= tables; }
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
@@ -578,11 +588,12 @@ class BpfTarget final : public Target {
     sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const {
         sonde_scan_spec out{};
         out.mask = mask;
-        for (size_t i = 0; i < array.keys.size(); i++)
-            out.strings |= static_cast<uint64_t>(array.keys[i] == hir::ValueType::String) << i;
+        const plan::Global& global = state_.plan.globals[array.index];
+        for (size_t i = 0; i < global.keys.size(); i++)
+            out.sizes[i] = global.keys[i].size;
         out.components = array.keys.size();
         out.capacity = array.capacity;
-        out.key_size = state_.plan.globals[array.index].key_size;
+        out.key_size = global.key_size;
         return out;
     }
     llvm::Value* make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area, llvm::Value* slice) {

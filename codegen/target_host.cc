@@ -33,6 +33,11 @@ class HostTarget final : public Target {
         routine("sonde_host_emit", ir_.getVoidTy(), {env.context, buffer, size});
     }
 
+    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+        routine("sonde_host_symbol", ir_.getVoidTy(),
+                {env.context, slot, number(state_.options.max_string), address, style});
+    }
+
     llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {
         llvm::Value* value = stack(8);
         routine("sonde_host_array_load", i64(), {env.context, index(array), key, value});
@@ -121,7 +126,7 @@ class HostTarget final : public Target {
         return routine("sonde_host_" + what, i64(), {});
     }
     void execname(Environment&, llvm::Value* slot) override {
-        routine("sonde_host_execname", ir_.getVoidTy(), {slot, number(state_.options.max_string)});
+        routine("sonde_host_execname", ir_.getVoidTy(), {slot, number(std::min(16u, state_.options.max_string))});
     }
     llvm::Value* clock(Environment&, const std::string& what) override {
         return routine(what == "get_cycles"     ? "sonde_host_cycles"

@@ -47,6 +47,7 @@ Result<Command> Command::start(const std::string& command) {
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
     std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
+    std::string program;
     if (is_builtin(first)) {
         plain = false;
     } else if (first.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos) {
@@ -56,6 +57,7 @@ Result<Command> Command::start(const std::string& command) {
             return errno_error(fmt::format("cannot run {}", first), ENOENT);
         if (!found)
             return std::move(found).error().in(fmt::format("cannot run {}", first));
+        program = *found;
     }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -78,6 +80,7 @@ Result<Command> Command::start(const std::string& command) {
     }
     Command out;
     out.pid_ = pid;
+    out.program_ = std::move(program);
     out.gate_ = std::move(writer);
     return out;
 }

@@ -20,6 +20,8 @@ class Command {
     Command& operator=(Command&&) = default;
 
     pid_t pid() const { return pid_; }
+    // The path of the program that its first word names; empty if the shell does that itself.
+    const std::string& program() const { return program_; }
     void release();
     // The wait status if it has ended.
     std::optional<int> poll();
@@ -28,6 +30,7 @@ class Command {
 
   private:
     pid_t pid_ = 0;
+    std::string program_;
     bool ended_ = false;
     int status_ = 0;
     Fd gate_; // written to let the child go

@@ -2,11 +2,14 @@
 #include "runtime/format.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "runtime/histogram.h"
+#include "runtime/symbols/stack.h"
+#include "runtime/symbols/symbols.h"
 
 namespace sonde {
 namespace {
@@ -17,6 +20,7 @@ size_t count_longs(const plan::Format& format) {
     size_t count = 0;
     for (const Directive& d : format.directives) {
         count += static_cast<size_t>(d.width_is_arg) + d.precision_is_arg;
+        count += d.kind == Directive::Stack ? 3 : d.kind == Directive::Addresses;
         count += d.kind == Directive::Integer || d.kind == Directive::Char || d.kind == Directive::Binary;
     }
     return count;
@@ -100,9 +104,47 @@ std::string character(const Directive& d, int64_t value) {
     return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
 }
 
+// A line for an address. Behind a call it is the call that stands in the source.
+std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                           bool behind_call) {
+    if (style == plan::BriefStack)
+        return symbols.text(process, address, SONDE_SYMBOL_BRIEF) + "\n";
+    // What has no name begins with the address already.
+    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA);
+    line = (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line;
+    if (style == plan::StackWithLines)
+        if (std::string place = symbols.source(process, address - behind_call); !place.empty())
+            line += " at " + place;
+    return line + "\n";
+}
+
+std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
+    std::string out;
+    for (uint64_t i = 0; i < stack.depth; i++)
+        out += render_address(symbols, process, stack.address[i], style, i > 0);
+    if (stack.state == SONDE_STACK_CUT)
+        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", SONDE_STACK_MOST);
+    else if (stack.state == SONDE_STACK_LOST && stack.depth)
+        out += fmt::format(" ... and further: how to unwind {} is not known\n",
+                           symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_OFFSET));
+    return out;
+}
+
+std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
+    std::string out;
+    for (const char* at = text.c_str();;) {
+        char* end = nullptr;
+        uint64_t address = std::strtoull(at, &end, 16);
+        if (end == at)
+            return out;
+        out += render_address(symbols, process, address, style, false);
+        at = end;
+    }
+}
+
 } // namespace
 
-std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes) {
+std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols) {
     Payload payload(bytes, count_longs(format));
     std::string out;
     for (const Directive& d : format.directives) {
@@ -148,8 +190,27 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
         case Directive::Histogram: {
             std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + d.stats.buckets());
             auto block = payload.block(words.size() * 8);
-            std::memcpy(words.data(), block.data(), block.size());
+            if (!block.empty()) // a record that was cut
+                std::memcpy(words.data(), block.data(), block.size());
             out += render_histogram(d.stats, words.data() + sizeof(plan::StatsBlock) / 8);
+            break;
+        }
+        case Directive::Stack: {
+            sonde_stack stack{};
+            auto process = static_cast<uint64_t>(payload.number());
+            stack.state = static_cast<uint64_t>(payload.number());
+            stack.depth = std::min<uint64_t>(static_cast<uint64_t>(payload.number()), SONDE_STACK_MOST);
+            auto addresses = payload.block(static_cast<size_t>(std::clamp(d.width, 0, int{SONDE_STACK_MOST})) * 8);
+            std::memcpy(stack.address, addresses.data(), addresses.size());
+            if (symbols)
+                out += render_stack(*symbols, process, stack, static_cast<plan::StackStyle>(d.conversion));
+            break;
+        }
+        case Directive::Addresses: {
+            auto process = static_cast<uint64_t>(payload.number());
+            std::string text = payload.string();
+            if (symbols)
+                out += render_addresses(*symbols, process, text, static_cast<plan::StackStyle>(d.conversion));
             break;
         }
         case Directive::Literal:

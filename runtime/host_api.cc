@@ -117,7 +117,7 @@ void sonde_host_array_delete(void* session, uint32_t global, const void* key) {
 void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
     Session& s = of(session);
     for (const ArrayElement& element : s.arrays[global]->snapshot())
-        if (matches_slice(s.plan.globals[global], s.plan.max_string, element.key, mask, slice))
+        if (matches_slice(s.plan.globals[global], element.key, mask, slice))
             s.arrays[global]->erase(element.key);
 }
 
@@ -127,7 +127,7 @@ int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t
     if (mask == ~0ull)
         return s.arrays[global]->load(key_of(s, global, slice), payload);
     for (const ArrayElement& element : s.arrays[global]->snapshot())
-        if (matches_slice(s.plan.globals[global], s.plan.max_string, element.key, mask, slice))
+        if (matches_slice(s.plan.globals[global], element.key, mask, slice))
             return 1;
     return 0;
 }
@@ -139,7 +139,7 @@ void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
     iterator.elements = s.arrays[spec->global]->snapshot();
     if (spec->slice_mask)
         std::erase_if(iterator.elements, [&](const ArrayElement& element) {
-            return !matches_slice(*iterator.global, s.plan.max_string, element.key, spec->slice_mask, spec->slice_key);
+            return !matches_slice(*iterator.global, element.key, spec->slice_mask, spec->slice_key);
         });
     sort_elements(*iterator.global, s.plan.max_string, *spec, iterator.elements);
     iterator.end = iterator.elements.size();
@@ -171,6 +171,10 @@ void sonde_host_pop_frame(void* session, char* frame) {
     Session& s = of(session);
     s.nesting--;
     s.pop_frame(frame);
+}
+
+void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style) {
+    std::snprintf(dst, size, "%s", of(session).symbols.text(0, address, style).c_str());
 }
 
 int64_t sonde_host_pid() { return getpid(); }
@@ -219,6 +223,7 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_foreach_end),
         SYMBOL(sonde_host_push_frame),
         SYMBOL(sonde_host_pop_frame),
+        SYMBOL(sonde_host_symbol),
         SYMBOL(sonde_host_pid),
         SYMBOL(sonde_host_tid),
         SYMBOL(sonde_host_ppid),

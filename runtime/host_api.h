@@ -47,6 +47,9 @@ void sonde_host_foreach_end(void* iterator);
 char* sonde_host_push_frame(void* session, uint64_t size);
 void sonde_host_pop_frame(void* session, char* frame);
 
+// What lies at an address of some process that handlers told of: a sonde_symbol_style as text.
+void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style);
+
 // The process that runs the session stands for the current task in host handlers.
 int64_t sonde_host_pid();
 int64_t sonde_host_tid();

@@ -125,13 +125,6 @@ class KernelArray final : public HostArray {
     plan::SessionWords* words_;
 };
 
-size_t key_offset(const plan::Global& global, uint32_t max_string, size_t column) {
-    size_t at = 0;
-    for (size_t i = 0; i < column; i++)
-        at += global.keys[i] == plan::Value::String ? max_string : 8;
-    return at;
-}
-
 int64_t number_at(const std::string& bytes, size_t at) {
     int64_t value = 0;
     if (at + 8 <= bytes.size())
@@ -172,15 +165,11 @@ std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map
     return std::make_unique<KernelArray>(global, map_fd, words);
 }
 
-bool matches_slice(const plan::Global& global, uint32_t max_string, const std::string& key, uint64_t mask,
-                   const void* slice) {
+bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice) {
     const char* wanted = static_cast<const char*>(slice);
     for (size_t i = 0; i < global.keys.size(); i++) {
-        if (!(mask & (1ull << i)))
-            continue;
-        size_t at = key_offset(global, max_string, i);
-        size_t size = global.keys[i] == plan::Value::String ? max_string : 8;
-        if (std::memcmp(key.data() + at, wanted + at, size) != 0)
+        const plan::KeyPart& part = global.keys[i];
+        if ((mask & (1ull << i)) && std::memcmp(key.data() + part.offset, wanted + part.offset, part.size) != 0)
             return false;
     }
     return true;
@@ -192,10 +181,10 @@ void sort_elements(const plan::Global& global, uint32_t max_string, const HostFo
         return;
     auto compare = [&](const ArrayElement& a, const ArrayElement& b) {
         if (spec.sort_column > 0) {
-            auto column = static_cast<size_t>(spec.sort_column - 1);
-            size_t at = key_offset(global, max_string, column);
-            return global.keys[column] == plan::Value::String ? compare_strings(a.key, b.key, at, max_string)
-                                                              : order(number_at(a.key, at), number_at(b.key, at));
+            const plan::KeyPart& part = global.keys[static_cast<size_t>(spec.sort_column - 1)];
+            return part.type == plan::Value::String
+                       ? compare_strings(a.key, b.key, part.offset, part.size)
+                       : order(number_at(a.key, part.offset), number_at(b.key, part.offset));
         }
         if (global.type == plan::Value::String)
             return compare_strings(a.payload, b.payload, 0, max_string);

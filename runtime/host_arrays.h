@@ -33,8 +33,7 @@ std::unique_ptr<HostArray> make_host_array(const plan::Global& global);
 std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words);
 
 // True if the keys selected by mask are equal.
-bool matches_slice(const plan::Global& global, uint32_t max_string, const std::string& key, uint64_t mask,
-                   const void* slice);
+bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice);
 
 // Sorted stably as a foreach wants it.
 void sort_elements(const plan::Global& global, uint32_t max_string, const HostForeach& spec,

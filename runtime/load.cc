@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "runtime/kernel_btf.h"
+#include "runtime/symbols/file_table.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
@@ -119,6 +120,16 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     bpf_object__for_each_map(map, out->object_) {
         if (is_data_map(map))
             bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
+    }
+    // The shape of the maps that a map of maps holds (runtime/symbols/symbols.cc makes them).
+    Fd table;
+    if (bpf_map* files = bpf_object__find_map_by_name(out->object_, "sonde_files")) {
+        bpf_map_create_opts options{};
+        options.sz = sizeof options;
+        options.map_flags = SONDE_TABLE_FLAGS;
+        table.reset(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, 1, &options));
+        if (!table || bpf_map__set_inner_map_fd(files, table.get()) != 0)
+            return errno_error("cannot create tables for stacks and symbols", errno);
     }
     if (int failed = bpf_object__load(out->object_)) {
         int err = -failed;

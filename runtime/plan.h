@@ -50,15 +50,16 @@ struct SessionWords {
     uint64_t hz = 0;                // HZ()
     int64_t seconds_west = 0;       // tz_gmtoff(), tz_name()
     char zone[16] = {};
-    uint64_t uid = 0; // of who runs the session
-    uint64_t reserved[2] = {};
+    uint64_t uid = 0;        // of who runs the session
+    uint64_t asked_file = 0; // what the program sonde_ask_file answers
+    uint64_t reserved = 0;
 };
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
-// int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string of
-// max_string bytes padded with NULs. Everything is 8-byte aligned, native byte order.
+// int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string padded
+// with NULs to the component's size. Everything is 8-byte aligned, native byte order.
 struct StatsNeeds {
     bool variance = false;
     enum Histogram : uint8_t { None, Log, Linear } histogram = None;
@@ -93,14 +94,18 @@ struct Directive {
         Binary,    // b: Long, `width` (1, 2, 4, 8) raw bytes
         Memory,    // m, M: an address (Long) in the script; Bytes in the record
         Histogram, // print(@hist_log(x)): Stats
+        Stack,     // a user stack: process, state, depth (Long), then `width` addresses (8 bytes each)
+        Addresses, // process (Long); addresses as text (String): a line for each
     } kind = Literal;
-    char conversion = 0;                                 // d u x X o c s b m M
+    char conversion = 0;                                 // d u x X o c s b m M; Stack, Addresses: StackStyle
     char flag = 0;                                       // one of 0 + - space #, or 0
     bool width_is_arg = false, precision_is_arg = false; // `*`: one Long argument before the value, width first
     int32_t width = -1, precision = -1;                  // -1: none
     std::string text;                                    // Literal
     StatsNeeds stats;                                    // Histogram
 };
+// How a stack's addresses are written, a line each.
+enum StackStyle : char { FullStack, BriefStack, StackWithLines };
 struct Format {
     std::vector<Directive> directives;
 };
@@ -118,6 +123,7 @@ enum RecordType : uint32_t {
     Print = 1,      // events ring
     Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
     System = 3,     // events ring: system(); payload: the command, NUL-terminated
+    Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
@@ -136,10 +142,17 @@ struct Site {
 
 enum class Value : uint8_t { Long, String, Stats };
 
+// A component of an array's key.
+struct KeyPart {
+    Value type = Value::Long; // never Stats
+    uint32_t offset = 0;      // in the key
+    uint32_t size = 8;        // bytes, a multiple of 8; a string's with its NUL, at most max_string
+};
+
 struct Global {
     std::string name;
     Value type = Value::Long;
-    std::vector<Value> keys; // empty: a scalar
+    std::vector<KeyPart> keys; // empty: a scalar
     StatsNeeds stats;
     uint64_t offset = 0;                   // scalars: in the data area
     bool in_kernel = false;                // arrays: lives in the BPF object's map `map`; else in the host's memory
@@ -204,8 +217,10 @@ struct Plan {
     uint64_t data_size = sizeof(SessionWords); // bytes of the data area
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
-    uint64_t max_nesting = 16; // activations of functions that call themselves
+    uint64_t max_nesting = 16;   // activations of functions that call themselves
+    uint64_t max_backtrace = 20; // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
+    uint8_t tables = 0;         // what handlers look up in the tables of files: FileTables
     bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;        // -t: BPF map `sonde_timing`
     std::vector<Global> globals;
@@ -217,6 +232,9 @@ struct Plan {
         lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs
 };
 
+// What tables of files are compiled with (symbols/file_table.h).
+enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
+
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records
 //   sonde_control  ring buffer (256 KiB): Exit, Abort, RaiseError records
@@ -224,6 +242,9 @@ struct Plan {
 //   sonde_scans    array, one element a slot: u64 busy, then what its foreach loops walk (if there are any)
 //   sonde_counts   array of ProbeCounts, one a probe
 //   sonde_timing   array of ProbeTiming, one a probe (if timing)
+//   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables; the program sonde_ask_file tells which
+//                  inode a file has)
+//   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
 //   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork and sonde_follow_exit keep
 //   it)
 struct ProbeCounts {

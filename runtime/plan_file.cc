@@ -109,6 +109,7 @@ template <typename A> void members(A& a, Format& v) { all(a, v.directives); }
 template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
 template <typename A> void members(A& a, Value& v) { all(a, v); }
 template <typename A> void members(A& a, std::string& v) { field(a, v); }
+template <typename A> void members(A& a, KeyPart& v) { all(a, v.type, v.offset, v.size); }
 template <typename A> void members(A& a, Global& v) {
     all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
         v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
@@ -124,7 +125,7 @@ template <typename A> void members(A& a, Probe& v) {
 }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
-        v.max_nesting, v.ring_bytes, v.filter_target, v.timing);
+        v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.filter_target, v.timing);
     all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
@@ -152,10 +153,11 @@ bool consistent(const Global& global, const Plan& plan) {
         return global.offset >= sizeof(SessionWords) && global.offset <= plan.data_size &&
                size_of(global.type) <= plan.data_size - global.offset;
     uint64_t key_size = 0;
-    for (Value key : global.keys) {
-        if (key > Value::String)
+    for (const KeyPart& key : global.keys) {
+        bool fits = key.type == Value::Long ? key.size == 8 : key.size >= 8 && key.size <= plan.max_string;
+        if (key.type > Value::String || !fits || key.size % 8 != 0 || key.offset != key_size)
             return false;
-        key_size += size_of(key);
+        key_size += key.size;
     }
     return global.key_size == key_size && global.value_size == 8 + size_of(global.type);
 }
@@ -169,7 +171,7 @@ bool consistent(const Plan& plan) {
             return false;
     for (const Format& format : plan.formats)
         for (const Directive& directive : format.directives)
-            if (directive.kind > Directive::Histogram || !consistent(directive.stats))
+            if (directive.kind > Directive::Addresses || !consistent(directive.stats))
                 return false;
     for (const Probe& probe : plan.probes)
         if (probe.kind > ProbeKind::Profile || probe.frame_size > (4u << 20) ||

@@ -69,17 +69,14 @@ void Session::print_global(const plan::Global& global, size_t index) {
     sort_elements(global, plan.max_string, order, elements);
     for (const ArrayElement& element : elements) {
         std::string keys;
-        size_t at = 0;
-        for (plan::Value key : global.keys) {
+        for (const plan::KeyPart& key : global.keys) {
             keys += keys.empty() ? "" : ",";
-            if (key == plan::Value::String) {
-                keys += quoted(string_at(element.key.data() + at, plan.max_string));
-                at += plan.max_string;
+            if (key.type == plan::Value::String) {
+                keys += quoted(string_at(element.key.data() + key.offset, key.size));
             } else {
                 int64_t value = 0;
-                std::memcpy(&value, element.key.data() + at, 8);
+                std::memcpy(&value, element.key.data() + key.offset, 8);
                 keys += std::to_string(value);
-                at += 8;
             }
         }
         output.write(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string));

@@ -386,6 +386,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     } terminate{command};
     session.words->target = command.pid() ? command.pid() : options.target_pid;
 
+    if (session.kernel)
+        session.symbols.begin(plan, *session.kernel, command.program(), options.target_pid);
     run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;

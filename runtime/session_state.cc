@@ -84,7 +84,13 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     switch (header.type) {
     case plan::Print:
         if (header.format < plan.formats.size())
-            output.write(render_print(plan.formats[header.format], payload));
+            output.write(render_print(plan.formats[header.format], payload, &symbols));
+        break;
+    case plan::Mapping:
+        if (sonde_new_mapping mapping; payload.size() == sizeof mapping) {
+            std::memcpy(&mapping, payload.data(), sizeof mapping);
+            symbols.add_mapping(mapping.mapping, join_names(mapping));
+        }
         break;
     case plan::Warn:
         if (!options.warnings_off) {

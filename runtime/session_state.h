@@ -14,6 +14,7 @@
 #include "runtime/output.h"
 #include "runtime/plan.h"
 #include "runtime/session.h"
+#include "runtime/symbols/symbols.h"
 
 namespace sonde {
 
@@ -30,6 +31,7 @@ class Session {
     HostObject host_object;
     std::unique_ptr<KernelObject> kernel; // null: the script has no kernel handlers
     std::vector<uint64_t> own_data;       // the data area without kernel handlers
+    Symbols symbols;                      // what lies where in the traced processes; before kernel's end
     char* data = nullptr;
     plan::SessionWords* words = nullptr;
     std::vector<std::unique_ptr<HostArray>> arrays; // by global; null for scalars

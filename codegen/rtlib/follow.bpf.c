@@ -4,18 +4,7 @@ typedef unsigned int u32;
 typedef int s32;
 typedef unsigned long long u64;
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct counter {
-    s32 counter;
-};
-struct signal_struct {
-    struct counter live; /* threads that have not exited */
-};
-struct task_struct {
-    s32 tgid;
-    struct signal_struct* signal;
-};
-#pragma clang attribute pop
+#include "task.h"
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
 

@@ -46,7 +46,8 @@ static inline u8* entry(const struct sonde_scan* s, u64 i)
     return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + bounded(s, i) * size;
 }
 
-/* Whether a key has the slice's components. */
+/* Whether a key has the slice's components. Short strings are padded, so equal ones are equal words; others have the
+ * maximum's size. */
 static inline int in_slice(const struct sonde_scan* s, const u8* key)
 {
     u64 at = 0;
@@ -54,16 +55,18 @@ static inline int in_slice(const struct sonde_scan* s, const u8* key)
     for (int i = 0; i < 9; i++) {
         if ((u64)i >= s->spec->components)
             break;
-        int string = s->spec->strings >> i & 1;
+        u64 size = s->spec->sizes[i];
         if (s->spec->mask >> i & 1) {
-            if (string) {
-                if (sonde_rt_compare(key + at, s->slice + at) != 0)
-                    return 0;
-            } else if (*(const u64*)(key + at) != *(const u64*)(s->slice + at)) {
+            if (size <= SONDE_SHORT_KEY) {
+#pragma unroll
+                for (u64 word = 0; word < SONDE_SHORT_KEY; word += 8)
+                    if (word < size && *(const u64*)(key + at + word) != *(const u64*)(s->slice + at + word))
+                        return 0;
+            } else if (sonde_rt_compare(key + at, s->slice + at) != 0) {
                 return 0;
             }
         }
-        at += string ? sonde_rt_max : 8;
+        at += size;
     }
     return 1;
 }

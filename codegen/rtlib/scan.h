@@ -14,9 +14,9 @@ enum sonde_scan_rank {
 };
 
 struct sonde_scan_spec {
-    unsigned long long mask;    /* bit i: component i of the key must be the slice's; 0: every element */
-    unsigned long long strings; /* bit i: component i is a string */
+    unsigned long long mask; /* bit i: component i of the key must be the slice's; 0: every element */
     unsigned long long components;
+    unsigned long long sizes[9]; /* of the components, in bytes */
     unsigned long long capacity; /* elements of the array at most */
     unsigned long long key_size;
     unsigned long long copy_size; /* bytes of the payload that an entry keeps */
@@ -39,4 +39,5 @@ struct sonde_scan_state {
     unsigned long long end;  /* heapify: the nodes before this one remain */
 };
 
+#define SONDE_SHORT_KEY 64  /* bytes of a key's component; a string is no longer, or has the maximum's size */
 #define SONDE_SCAN_ENTRY 16 /* bytes of an entry before its key */

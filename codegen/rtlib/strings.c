@@ -4,6 +4,9 @@
 /* Copies src; gives its length. */
 RT u64 sonde_rt_copy(u8* slot, const u8* src) { return copy_bounded(slot, sonde_rt_max, src); }
 
+/* Copies what fits into size bytes. */
+RT u64 sonde_rt_copy_short(u8* to, u32 size, const u8* src) { return copy_bounded(to, size, src); }
+
 /* Appends src behind the len bytes that are there; gives the new length, cut to what fits. */
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
 {

@@ -1,19 +1,6 @@
 /* The current task's fields that no helper gives, by CO-RE. */
 #include "rt.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct kuid {
-    u32 val;
-};
-struct cred {
-    struct kuid euid, egid;
-};
-struct task_struct {
-    s32 tgid;
-    struct task_struct* real_parent;
-    const struct cred* cred;
-};
-#pragma clang attribute pop
+#include "task.h"
 
 static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
 

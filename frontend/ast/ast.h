@@ -178,10 +178,11 @@ struct Component {
 };
 
 struct TargetExpr : Expr {
-    enum Base { Variable, Var, Cast } base = Variable;
+    // Value: what a script's value points at, which has a type because it came from a typed place (`p = $x; p->y`).
+    enum Base { Variable, Var, Cast, Value } base = Variable;
     std::string name;   // with its `$`: "$x", "$$vars", "$return"; for Var: the text inside @var(); for Cast: the type
     std::string module; // @var / @cast: third argument as written, may be empty
-    Expr* operand = nullptr; // Cast: the pointer
+    Expr* operand = nullptr; // Cast: the pointer; Value: the value
     std::vector<Component> components;
     explicit TargetExpr(Range r) : Expr(ExprKind::Target, r) {}
 };

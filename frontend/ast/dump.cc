@@ -180,6 +180,8 @@ std::string target(const TargetExpr& expr) {
     std::string base = expr.name;
     if (expr.base == TargetExpr::Cast)
         base = fmt::format("@cast({}, {}{})", to_source(*expr.operand), quoted(expr.name), module);
+    else if (expr.base == TargetExpr::Value)
+        base = to_source(*expr.operand);
     else if (expr.base == TargetExpr::Var)
         base = fmt::format("@var({}{})", quoted(expr.name), module);
     return base + components(expr.components);

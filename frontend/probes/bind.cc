@@ -73,9 +73,29 @@ hir::Expr* TargetBinder::value() {
     if (!place)
         return nullptr;
     // A whole object is not a number, but this one's address was given.
-    if (expr_.base == ast::TargetExpr::Cast && expr_.components.empty() && is_record(place->type))
-        return place->address;
-    return to_long(*place, expr_.range);
+    if (expr_.base == ast::TargetExpr::Cast && expr_.components.empty() && is_record(place->type)) {
+        // Another node than the operand, whose own type stays.
+        auto* address = make<hir::Retype>(expr_.range, place->address, 8u, false);
+        note_pointer(address, place->type);
+        return address;
+    }
+    hir::Expr* value = to_long(*place, expr_.range);
+    const Type* type = strip(place->type);
+    if (type && type->kind == Type::Reference)
+        note_pointer(value, type->target);
+    else if (value && binder_.note_c_type)
+        binder_.note_c_type(value, place->type);
+    return value;
+}
+
+void TargetBinder::note_pointer(const hir::Expr* value, const Type* target) {
+    if (!value || !binder_.note_c_type)
+        return;
+    auto* pointer = make<Type>();
+    pointer->kind = Type::Pointer;
+    pointer->size = 8;
+    pointer->target = target;
+    binder_.note_c_type(value, pointer);
 }
 
 hir::Expr* TargetBinder::address() {
@@ -91,8 +111,11 @@ hir::Expr* TargetBinder::address() {
         return nullptr;
     if (place->bit_size != 0)
         return fail(DiagId::TypeMismatch, expr_.range, fmt::format("`{}` is a bitfield, which has no address", text()));
-    if (hir::Expr* address = address_of(*place))
-        return address;
+    if (hir::Expr* address = address_of(*place)) {
+        auto* value = make<hir::Retype>(expr_.range, address, 8u, false);
+        note_pointer(value, place->type);
+        return value;
+    }
     return fail(DiagId::VariableUnavailable, expr_.range,
                 fmt::format("`{}` is not in memory here, so it has no address", text()));
 }
@@ -134,6 +157,8 @@ std::vector<Variable> TargetBinder::visible(bool globals) {
 std::optional<Place> TargetBinder::base() {
     if (expr_.base == ast::TargetExpr::Cast)
         return cast();
+    if (expr_.base == ast::TargetExpr::Value)
+        return pointer();
     if (expr_.base == ast::TargetExpr::Var)
         return global();
     if (point_.syscall)

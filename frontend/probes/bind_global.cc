@@ -7,33 +7,47 @@
 
 namespace sonde {
 
-// The third argument is a list of modules with `:` between them. Reports and gives false if the probed program is not
-// among them.
-bool TargetBinder::is_own_module() {
-    std::string_view rest = expr_.module;
-    if (rest.empty())
-        return true;
-    std::string first(rest.substr(0, rest.find(':')));
+std::vector<std::string> split_modules(std::string_view list) {
+    std::vector<std::string> names;
     for (bool more = true; more;) {
-        size_t colon = rest.find(':');
-        std::string name(rest.substr(0, colon));
+        size_t colon = list.find(':');
         more = colon != std::string_view::npos;
-        rest = more ? rest.substr(colon + 1) : "";
-        if (name == point_.module->path())
-            return true;
-        Result<std::string> path = name.empty() || name.find('<') != std::string::npos ? Error("") : find_in_path(name);
-        if (path && *path == point_.module->path())
-            return true;
+        names.emplace_back(list.substr(0, colon));
+        list = more ? list.substr(colon + 1) : "";
     }
-    const char* what = expr_.base == ast::TargetExpr::Cast ? "types" : "variables";
-    std::string of;
-    if (first.find('<') != std::string::npos)
-        of = fmt::format("{} from the header `{}`", what, first.substr(first.find('<')));
-    else
-        of = fmt::format("{} of `{}`, which is not the probed program,", what, first);
-    fail(DiagId::Unsupported, base_range(), fmt::format("{} are not available yet", of),
-         fmt::format("leave `\"{}\"` out to take the {} of the probed program", expr_.module, what));
-    return false;
+    return names;
+}
+
+// The third argument is a list of modules with `:` between them; without it, the probed program. Empty after a report.
+std::vector<DwarfModule*> TargetBinder::modules() {
+    std::vector<DwarfModule*> found;
+    if (expr_.module.empty()) {
+        if (has_module())
+            found.push_back(point_.module);
+        return found;
+    }
+    std::string why;
+    for (const std::string& name : split_modules(expr_.module)) {
+        if (name.find('<') != std::string::npos) {
+            why = fmt::format("a header such as `{}` takes a C compiler, which sonde does not run", name);
+        } else if (name == "kernel") {
+            why = "the kernel can only be named alone";
+        } else if (Result<std::string> path = find_in_path(name); !path) {
+            why = path.error().message;
+        } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
+            why = module.error().message;
+        } else if (!(*module)->has_debug_info()) {
+            why = fmt::format("`{}` has no debug information", *path);
+        } else {
+            found.push_back(*module);
+        }
+    }
+    if (found.empty())
+        fail(DiagId::BadTarget, base_range(),
+             fmt::format("`\"{}\"` gives no {}: {}", expr_.module,
+                         expr_.base == ast::TargetExpr::Cast ? "types" : "variables", why),
+             "name a program or library with debug information, or leave it out to take the probed program");
+    return found;
 }
 
 // True for what is the kernel's: it is named as the module, as in "kernel<linux/sched.h>", or none is and the point is
@@ -53,12 +67,17 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
-    if (!has_module() || !is_own_module())
+    std::vector<DwarfModule*> candidates = modules();
+    if (candidates.empty())
         return std::nullopt;
-    DwarfModule& module = *point_.module;
-    return TypeScope{
-        [&module, near = point_.function.die](const std::string& name) { return module.find_type(name, near); },
-        [&module] { return module.type_names(); }, fmt::format("`{}`", module.path())};
+    auto find = [this, candidates](const std::string& wanted) -> const Type* {
+        for (DwarfModule* module : candidates)
+            if (const Type* type = module->find_type(wanted, module == point_.module ? point_.function.die : 0))
+                return type;
+        return nullptr;
+    };
+    return TypeScope{find, [first = candidates[0]] { return first->type_names(); },
+                     fmt::format("`{}`", candidates[0]->path())};
 }
 
 std::optional<Place> TargetBinder::cast() {
@@ -86,26 +105,45 @@ std::optional<Place> TargetBinder::cast() {
     }
     if (at->type != hir::ValueType::Long) // not known yet: it has to become a number
         at = make<hir::Retype>(expr_.operand->range, at, 8u, false);
-    // A value printed with all its members is read many times, but the operand is evaluated once.
-    if (pretty_depth() > 0 && binder_.hold)
-        if (hir::Local* local = binder_.hold(at)) {
-            held_ = make<hir::Assign>(expr_.range, make<hir::LocalRef>(expr_.range, local), at);
-            at = make<hir::LocalRef>(expr_.range, local);
-        }
     // `[i]` counts objects from the address on, as for a pointer.
     bool indexed = !expr_.components.empty() && expr_.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
         type = scope->find(name + "*");
+    // "T" is what lies at the address; "T*" is the type of the address itself.
+    return place_of_value(at, type, is_kernels());
+}
+
+std::optional<Place> TargetBinder::place_of_value(hir::Expr* address, const Type* type, bool kernel) {
+    // A value printed with all its members is read many times, but evaluated once.
+    if (pretty_depth() > 0 && binder_.hold)
+        if (hir::Local* local = binder_.hold(address)) {
+            held_ = make<hir::Assign>(expr_.range, make<hir::LocalRef>(expr_.range, local), address);
+            address = make<hir::LocalRef>(expr_.range, local);
+        }
     Place place;
     place.type = type;
-    place.kernel = is_kernels();
-    // "T" is what lies at the address; "T*" is the type of the address itself.
-    if (type->kind == Type::Pointer)
-        place.parts.push_back({0, 8, PlacePart::Value, at, ""});
+    place.kernel = kernel;
+    const Type* plain = strip(type);
+    if (plain && plain->kind == Type::Pointer)
+        place.parts.push_back({0, 8, PlacePart::Value, address, ""});
     else
-        place.address = at;
+        place.address = address;
     return place;
+}
+
+// `p->member` where p has got its value from something typed.
+std::optional<Place> TargetBinder::pointer() {
+    hir::Expr* value = binder_.lower(*expr_.operand);
+    if (!value)
+        return std::nullopt;
+    if (const Type* type = binder_.c_type_of ? binder_.c_type_of(*value) : nullptr)
+        return place_of_value(value, type, type->of_kernel && !point_.syscall);
+    std::string source = ast::to_source(*expr_.operand);
+    fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
+         fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
+                     source));
+    return std::nullopt;
 }
 
 // @var("name") and @var("name@file.c").
@@ -115,8 +153,15 @@ std::optional<Place> TargetBinder::global() {
              fmt::format("`{}`: the places of the kernel's variables are not available", text(0)));
         return std::nullopt;
     }
-    if (!has_module() || !is_own_module())
+    std::vector<DwarfModule*> candidates = modules();
+    if (candidates.empty())
         return std::nullopt;
+    if (candidates[0] != point_.module) {
+        fail(DiagId::Unsupported, base_range(),
+             fmt::format("where `{}` has its variables in the probed process is not known here", candidates[0]->path()),
+             "read it in a probe of that program or library");
+        return std::nullopt;
+    }
     DwarfModule& module = *point_.module;
     size_t at = expr_.name.find('@');
     std::string name = expr_.name.substr(0, at);

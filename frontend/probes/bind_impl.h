@@ -60,6 +60,8 @@ class TargetBinder {
     std::optional<Place> variable(const std::string& name);
     std::optional<Place> result();
     std::optional<Place> place_of(const Variable& variable);
+    // Notes that `value` is the address of a `target`.
+    void note_pointer(const hir::Expr* value, const Type* target);
     Range base_range() const;
     Address evaluation_address() const { return point_.is_return ? point_.entry_address : point_.address; }
     // The expression up to (without) component `end`, as written.
@@ -75,8 +77,11 @@ class TargetBinder {
     };
     std::optional<TypeScope> type_scope(); // reports
     bool is_kernels() const;
-    bool is_own_module();
+    std::vector<DwarfModule*> modules();
     std::optional<Place> cast();
+    std::optional<Place> pointer(); // a script's value
+    // A place of that type at `address`, or with the value `address` if that is a pointer.
+    std::optional<Place> place_of_value(hir::Expr* address, const Type* type, bool kernel);
     std::optional<Place> global();
 
     // bind_mark.cc

@@ -110,6 +110,12 @@ struct Binder {
     std::function<hir::Local*(const hir::Expr*)> hold = nullptr;
     // Set while lowering the operand of @entry: names are evaluated at the entry.
     bool inside_entry = false;
+    // The C type that a script's value has because it came from a typed place; null: none.
+    std::function<const Type*(const hir::Expr&)> c_type_of = nullptr;
+    // Another program's debug information, by its path (ProbeEnvironment::module()).
+    std::function<Result<DwarfModule*>(const std::string&)> module = nullptr;
+    // Notes the C type of a value that was read.
+    std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };
 
 // The type that a target expression has, without looking at debug information: String for `$$vars` and its relatives

@@ -42,6 +42,7 @@ hir::Program* Analyzer::run() {
     order_functions();
     if (diags_.has_errors())
         return nullptr;
+    bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;
 }

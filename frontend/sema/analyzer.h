@@ -51,15 +51,43 @@ class Analyzer {
     friend class BodyBuilder;
     friend class Inference;
 
+    // What a body mentions of the probe point that runs it, itself or in functions that it calls.
+    struct Reach {
+        bool point = false; // `$x`, @defined ...: it has to be built for each point
+        std::vector<const ast::TargetExpr*> targets;
+    };
     struct FunctionEntry {
         const ast::Function* ast = nullptr;
         FileId file = 0;
-        hir::Function* hir = nullptr; // null until called
+        hir::Function* hir = nullptr;              // the one for all callers; null until called
+        std::optional<Reach> reach = std::nullopt; // once asked for
+    };
+    // A function whose body means something else from caller to caller: built for one probe point, and for what the
+    // arguments point at.
+    struct Instance {
+        FunctionEntry* entry = nullptr;
+        hir::Function* function = nullptr;
+        const hir::Handler* handler = nullptr;
+        bool inside_entry = false;
+        std::vector<const Type*> arguments;
+        // What it wants to know from the probed function's entry: arguments of their own behind the written ones.
+        std::vector<hir::Expr*> entry_values;
+        struct OpenCall { // made from inside, before all entry values were known
+            hir::Call* call;
+            const hir::Function* from;
+        };
+        std::vector<OpenCall> open_calls;
+        bool complete = false;
     };
     struct GlobalEntry {
         const ast::Global* ast = nullptr;
         FileId file = 0;
         hir::Global* hir = nullptr;
+    };
+    // What a script variable that was assigned a typed pointer points at, so that `x->member` is known.
+    struct CType {
+        const Type* type = nullptr;
+        const Type* other = nullptr; // it was assigned something else, too: then neither counts
     };
     // Whether a global is an array, and the place that says so.
     struct Shape {
@@ -73,10 +101,11 @@ class Analyzer {
     // ---- names (names.cc)
     void add_file(const ast::File& file);
     void add_global(const ast::Global& global, FileId file);
-    // The function to call, or null after a report. Library files are pulled in as needed.
     // All that could be meant, in the order in which `next` goes through them.
     std::vector<FunctionEntry*> overloads(const std::string& name, size_t arity, FileId from);
+    // The function to call, or null after a report. Library files are pulled in as needed.
     FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
+    void pull_in_function(const std::string& name); // from the library
     hir::Global* find_global(const std::string& name, FileId from);
     std::vector<std::string> function_names() const;
     std::vector<std::string> global_names() const;
@@ -100,6 +129,16 @@ class Analyzer {
     // ---- functions (build_function.cc)
     hir::Function* instantiate(FunctionEntry& entry);
     void build_pending_functions();
+    hir::Function* declare_function(const FunctionEntry& entry);
+    // The instance for a call from a body of `handler` at `point`.
+    Instance& instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
+                          bool inside_entry, std::vector<const Type*> arguments);
+    void finish_open_calls(Instance& instance);
+    Reach reach_of(const ast::Stmt& body, FileId file);
+    Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
+    const Reach& reach_of(FunctionEntry& entry);
+    void add_reach(const ast::Expr& expr, FileId file, Reach& reach, std::set<const FunctionEntry*>& seen);
+    bool is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const;
     // Looks at user functions that nobody calls, for errors in their names; says that they are unused; drops them.
     void drop_uncalled_functions();
 
@@ -128,6 +167,7 @@ class Analyzer {
     std::vector<std::pair<const ast::Alias*, FileId>> aliases_;
     std::deque<Expansion> expansions_;
     std::deque<FunctionEntry*> pending_;
+    std::deque<Instance> instances_;
     std::vector<hir::Handler*> never_handlers_;  // checked, not run
     std::map<const hir::Handler*, Range> heads_; // their first points, as the narrow place of a whole handler
     std::set<const hir::Global*> overridden_;    // -G
@@ -138,22 +178,25 @@ class Analyzer {
     std::map<const hir::Global*, Shape> shapes_;
     std::unordered_map<const void*, Range> fixed_at_; // where a slot (Local*, Global*, Function*, key) got its type
     std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives_; // their declarations
-    std::set<const hir::Assign*> resets_;              // `delete local`: the value follows the type
-    std::map<const hir::Foreach*, Range> stat_sorted_; // `a @sum -`: the elements have to be statistics
+    std::unordered_map<const hir::Expr*, const Type*> c_types_;   // of values that come from typed memory
+    std::unordered_map<const void*, CType> c_types_of_variables_; // of Local*, Global*, Function* (its result)
+    std::set<const hir::Assign*> resets_;                         // `delete local`: the value follows the type
+    std::map<const hir::Foreach*, Range> stat_sorted_;            // `a @sum -`: the elements have to be statistics
     std::vector<hir::Print*> histogram_prints_;
     std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
     int trying_ = 0; // inside a trial (@defined): reports go nowhere
 };
 
+// Finds out how long the strings in arrays' keys can get: Global::key_lengths (widths.cc).
+void bound_keys(hir::Program& program);
 // Gives handlers that must not run at the same time their locks (exclusion.cc).
 void plan_exclusion(hir::Program& program);
 
 // ---- walks (walk.cc)
 
-// True if the tree mentions something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
-bool depends_on_point(const ast::Stmt& stmt);
-bool depends_on_point(const ast::Expr& expr);
+// True if it is itself something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
+bool mentions_point(const ast::Expr& expr);
 // Itself and every expression below, parents first (as the forms for HIR in hir.h).
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
 void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
@@ -163,5 +206,7 @@ void for_each_expr(const hir::Handler& handler, const std::function<void(const h
 
 // The global behind a GlobalRef or Element, else null.
 hir::Global* global_of(const hir::Expr& expr);
+// What an assignment to `target` sets: the Local*, or the Global* of a scalar or element.
+const void* variable_of(const hir::Expr& target);
 
 } // namespace sonde

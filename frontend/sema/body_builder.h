@@ -14,21 +14,26 @@ namespace sonde {
 
 class BodyBuilder {
   public:
-    // `point` and `handler` are null in functions, `function` is null in handlers. `locals` receives what the body
-    // declares.
-    BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint* point,
-                hir::Handler* handler, hir::Function* function)
-        : a_(analyzer), file_(file), locals_(locals), point_(point), handler_(handler), function_(function) {}
+    // `locals` receives what the body declares. A handler's body:
+    BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
+                hir::Handler& handler, const ast::BlockStmt& body)
+        : a_(analyzer), file_(file), locals_(locals), point_(&point), handler_(&handler), context_(&handler),
+          user_body_(&body) {}
+    // The body of a function for all callers:
+    BodyBuilder(Analyzer& analyzer, Analyzer::FunctionEntry& entry, std::vector<hir::Local*>& locals)
+        : a_(analyzer), file_(entry.file), locals_(locals), entry_(&entry), function_(entry.hir) {}
+    // The body of a function for one probe point:
+    BodyBuilder(Analyzer& analyzer, Analyzer::Instance& instance, std::vector<hir::Local*>& locals,
+                const ResolvedPoint& point)
+        : a_(analyzer), file_(instance.entry->file), locals_(locals), point_(&point), context_(instance.handler),
+          entry_(instance.entry), function_(instance.function), instance_(&instance),
+          inside_entry_(instance.inside_entry) {}
 
     hir::Local* declare(const std::string& name, Range range);
-    void add_parameter(hir::Local& param) {
-        names_[param.name] = &param;
-        locals_.push_back(&param);
-    }
+    void build_function(const ast::Function& function);
     // Statements of a block, appended to `out`; names are looked up from `file`.
     void build_block(const ast::BlockStmt& block, FileId file, hir::Block& out);
     hir::Expr* build_condition(const ast::Expr& expr, FileId file);
-    bool returns_value() const { return returns_value_; }
 
   private:
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.
@@ -44,6 +49,7 @@ class BodyBuilder {
     hir::Expr* build_incdec(const ast::IncDecExpr& expr, bool value_unused);
     hir::Expr* build_call(const ast::CallExpr& expr);
     hir::Expr* call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
+    void add_entry_values(hir::Call& call, const Analyzer::Instance& callee);
     hir::Stmt* build_next_overload(Range range);
     hir::Expr* build_lvalue(const ast::Expr& expr); // null after a report
     hir::Expr* effect(const ast::Expr& expr);       // its value is not used
@@ -67,10 +73,37 @@ class BodyBuilder {
     Binder binder();
     hir::Expr* build_target(const ast::TargetExpr& expr, bool address);
     hir::Expr* build_address(const ast::AddressOfExpr& expr);
-    hir::Expr* build_member(const ast::MemberExpr& expr);
+    // Its base with all components: a target's own, or what a script's value points at.
+    static ast::TargetExpr as_target(const ast::MemberExpr& expr);
     hir::Expr* build_entry(const ast::EntryExpr& expr);
+
+    // What values point at (build_types.cc); null: a plain number.
+    const Type* c_type_of(const hir::Expr& expr) const;
+    void note_c_type(const void* variable, const hir::Expr& value);
+
+    // @operators (build_operators.cc).
+    struct Operator {
+        const char* name;
+        size_t least, most; // arguments
+        hir::Expr* (BodyBuilder::*build)(const ast::AtOperatorExpr& expr);
+    };
+    static const std::vector<Operator>& operators();
     hir::Expr* build_at(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_choose_defined(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_enum(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_enumname(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_probewrite(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_register(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_deref(const ast::AtOperatorExpr& expr);
+    const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
+    // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
+    DwarfModule* enum_module(const ast::AtOperatorExpr& expr, size_t argument);
+    // A local under a name that no script can write.
+    hir::Local* hidden(const char* what, Range range);
     hir::Expr* save_at_entry(hir::Expr* expr);
+    std::vector<hir::Expr*>& entry_values() { return instance_ ? instance_->entry_values : handler_->entry_values; }
+    // A value in entry_values().
+    hir::Expr* entry_value(size_t index, const hir::Expr& saved);
     bool is_defined(const ast::Expr& expr);
     // The value that @defined settles during translation: dead branches are not looked at.
     std::optional<bool> known(const ast::Expr& expr);
@@ -96,9 +129,13 @@ class BodyBuilder {
     Analyzer& a_;
     FileId file_;
     std::vector<hir::Local*>& locals_;
-    const ResolvedPoint* point_;
-    hir::Handler* handler_;
-    hir::Function* function_;
+    const ResolvedPoint* point_ = nullptr;      // null in functions for all callers
+    hir::Handler* handler_ = nullptr;           // null in functions
+    const hir::Handler* context_ = nullptr;     // the handler, or the one that an instance is for
+    Analyzer::FunctionEntry* entry_ = nullptr;  // null in handlers
+    hir::Function* function_ = nullptr;         // null in handlers
+    Analyzer::Instance* instance_ = nullptr;    // null in handlers and in functions for all callers
+    const ast::BlockStmt* user_body_ = nullptr; // handlers: the probe's own, without what aliases add
     std::map<std::string, hir::Local*> names_;
     bool inside_entry_ = false;
     bool returns_value_ = false;

@@ -95,7 +95,7 @@ hir::Expr* BodyBuilder::build(const ast::Expr& expr) {
     case ExprKind::AtOperator:
         return build_at(ast::as<ast::AtOperatorExpr>(expr));
     case ExprKind::Member:
-        return build_member(ast::as<ast::MemberExpr>(expr));
+        return build_target(as_target(ast::as<ast::MemberExpr>(expr)), false);
     }
     UNREACHABLE("expression kind");
 }
@@ -333,6 +333,8 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
         a_.read_.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = make<hir::Assign>(expr.range, target, value);
     assign->value_unused = value_unused;
+    if (!expr.op)
+        note_c_type(variable_of(*target), *value);
     if (expr.op) {
         assign->concat = *expr.op == ast::BinaryOp::Concat;
         if (!assign->concat)
@@ -382,19 +384,40 @@ hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Ex
         a_.primitives_[primitive] = &function;
         return primitive;
     }
-    hir::Function* callee = a_.instantiate(entry);
-    return make<hir::Call>(range, callee, callee->result, std::move(args));
+    // What arguments point at matters where the body can look.
+    std::vector<const Type*> types;
+    bool typed = false;
+    for (const hir::Expr* arg : args) {
+        types.push_back(c_type_of(*arg));
+        typed = typed || types.back();
+    }
+    bool library = a_.diags_.sources().is_tapset(entry.file);
+    if (!point_ || !(a_.reach_of(entry).point || (typed && !library))) {
+        hir::Function* callee = a_.instantiate(entry);
+        return make<hir::Call>(range, callee, callee->result, std::move(args));
+    }
+    Analyzer::Instance& instance = a_.instantiate(entry, *point_, *context_, inside_entry_, std::move(types));
+    auto* made = make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
+    if (!instance.complete)
+        instance.open_calls.push_back({made, function_});
+    else
+        add_entry_values(*made, instance);
+    return made;
+}
+
+// What the callee wants to know from the probed function's entry goes along as arguments.
+void BodyBuilder::add_entry_values(hir::Call& call, const Analyzer::Instance& callee) {
+    for (hir::Expr* value : callee.entry_values)
+        call.args.push_back(save_at_entry(value));
 }
 
 // `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
 hir::Stmt* BodyBuilder::build_next_overload(Range range) {
-    auto self = std::find_if(a_.function_entries_.begin(), a_.function_entries_.end(),
-                             [&](const Analyzer::FunctionEntry& entry) { return entry.hir == function_; });
-    const std::string& name = self->ast->name;
-    for (const ast::File* file : a_.library_.files_with_function(name))
-        a_.add_file(*file);
-    std::vector<Analyzer::FunctionEntry*> chain = a_.overloads(name, function_->params.size(), file_);
-    auto here = std::find(chain.begin(), chain.end(), &*self);
+    const std::string& name = entry_->ast->name;
+    size_t arity = entry_->ast->params.size();
+    a_.pull_in_function(name);
+    std::vector<Analyzer::FunctionEntry*> chain = a_.overloads(name, arity, file_);
+    auto here = std::find(chain.begin(), chain.end(), entry_);
     auto* block = make<hir::Block>(range);
     if (here == chain.end() || here + 1 == chain.end()) {
         Analyzer::FunctionEntry* error = a_.find_function("error", 1, file_, range);
@@ -404,9 +427,9 @@ hir::Stmt* BodyBuilder::build_next_overload(Range range) {
         return block;
     }
     std::vector<hir::Expr*> args;
-    for (hir::Local* param : function_->params) {
-        a_.read_.insert(param);
-        args.push_back(make<hir::LocalRef>(range, param));
+    for (size_t i = 0; i < arity; i++) {
+        a_.read_.insert(function_->params[i]);
+        args.push_back(make<hir::LocalRef>(range, function_->params[i]));
     }
     hir::Expr* value = call(**(here + 1), std::move(args), range);
     auto gives_value = [](const ast::Function& function) {

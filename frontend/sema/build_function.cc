@@ -1,4 +1,6 @@
-// Functions: built once, when something calls them.
+// Functions: built once, when something calls them; those that mention the probe point, once for each.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "frontend/sema/body_builder.h"
@@ -7,14 +9,11 @@ namespace sonde {
 
 using hir::ValueType;
 
-hir::Function* Analyzer::instantiate(FunctionEntry& entry) {
-    if (entry.hir)
-        return entry.hir;
+hir::Function* Analyzer::declare_function(const FunctionEntry& entry) {
     auto* function = arena_.make<hir::Function>();
-    entry.hir = function;
     function->name = entry.ast->name;
     function->range = entry.ast->name_range;
-    // Names are unique in the Program: overloads and private functions of one name get a number.
+    // Names are unique in the Program: overloads, private functions of one name and instances get a number.
     auto taken = [&](const std::string& name) {
         for (const hir::Function* other : program_->functions)
             if (other->name == name)
@@ -44,25 +43,153 @@ hir::Function* Analyzer::instantiate(FunctionEntry& entry) {
         function->params.push_back(local);
     }
     program_->functions.push_back(function);
-    pending_.push_back(&entry);
     return function;
 }
+
+hir::Function* Analyzer::instantiate(FunctionEntry& entry) {
+    if (!entry.hir) {
+        entry.hir = declare_function(entry);
+        pending_.push_back(&entry);
+    }
+    return entry.hir;
+}
+
+void BodyBuilder::build_function(const ast::Function& function) {
+    for (hir::Local* param : function_->params) {
+        names_[param->name] = param;
+        locals_.push_back(param);
+    }
+    function_->body = make<hir::Block>(function.range);
+    build_block(*function.body, file_, *function_->body);
+    if (function_->result == ValueType::Unknown && !returns_value_)
+        function_->result = ValueType::Void;
+}
+
+namespace {
+
+// Parameters first, then locals; entry values have become parameters while the body was built.
+void number_locals(hir::Function& function, const std::vector<hir::Local*>& locals) {
+    for (hir::Local* local : locals)
+        if (std::find(function.params.begin(), function.params.end(), local) == function.params.end())
+            function.locals.push_back(local);
+    uint32_t next = 0;
+    for (auto* list : {&function.params, &function.locals})
+        for (hir::Local* local : *list)
+            local->index = next++;
+}
+
+} // namespace
 
 void Analyzer::build_pending_functions() {
     while (!pending_.empty()) {
         FunctionEntry& entry = *pending_.front();
         pending_.pop_front();
-        hir::Function& function = *entry.hir;
         std::vector<hir::Local*> locals;
-        BodyBuilder builder(*this, entry.file, locals, nullptr, nullptr, &function);
-        for (hir::Local* param : function.params)
-            builder.add_parameter(*param);
-        function.body = arena_.make<hir::Block>(entry.ast->range);
-        builder.build_block(*entry.ast->body, entry.file, *function.body);
-        function.locals.assign(locals.begin() + static_cast<ptrdiff_t>(function.params.size()), locals.end());
-        if (function.result == ValueType::Unknown && !builder.returns_value())
-            function.result = ValueType::Void;
+        BodyBuilder(*this, entry, locals).build_function(*entry.ast);
+        number_locals(*entry.hir, locals);
     }
+}
+
+// What a function calls itself with goes on to know what its caller knew.
+void Analyzer::finish_open_calls(Instance& instance) {
+    size_t written = instance.entry->ast->params.size();
+    const std::vector<hir::Local*>& params = instance.function->params;
+    for (auto [call, from] : instance.open_calls) {
+        if (from != instance.function && params.size() > written)
+            report_once(DiagId::Unsupported, call->range,
+                        fmt::format("`{}` and `{}` call each other, which what is known at the probed function's entry "
+                                    "does not survive",
+                                    from->name, instance.function->name))
+                .help("pass the value as an argument");
+        for (size_t i = written; i < params.size(); i++)
+            call->args.push_back(arena_.make<hir::LocalRef>(call->range, params[i]));
+    }
+}
+
+// Built at once, since what it needs from the entry is part of the call, and so that instances that come out the same
+// are one.
+Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
+                                          bool inside_entry, std::vector<const Type*> arguments) {
+    for (Instance& have : instances_)
+        if (have.entry == &entry && have.handler == &handler && have.inside_entry == inside_entry &&
+            have.arguments == arguments)
+            return have;
+    Instance& instance = instances_.emplace_back();
+    instance.entry = &entry;
+    instance.handler = &handler;
+    instance.inside_entry = inside_entry;
+    instance.arguments = std::move(arguments);
+    instance.function = declare_function(entry);
+    hir::Function& function = *instance.function;
+    for (size_t i = 0; i < instance.arguments.size(); i++)
+        if (instance.arguments[i])
+            c_types_of_variables_[function.params[i]] = {instance.arguments[i]};
+    std::vector<hir::Local*> locals;
+    BodyBuilder(*this, instance, locals, point).build_function(*entry.ast);
+    number_locals(function, locals);
+    instance.complete = true;
+    finish_open_calls(instance);
+    if (!instance.open_calls.empty()) // it calls itself, so its name is in it
+        return instance;
+    auto text = [](const Instance& of) {
+        std::string out = hir::dump_body(*of.function);
+        for (const hir::Expr* value : of.entry_values)
+            out += "\n" + hir::dump_expr(*value);
+        return out;
+    };
+    std::string mine = text(instance);
+    for (Instance& have : instances_)
+        if (&have != &instance && have.entry == &entry && have.complete && have.open_calls.empty() &&
+            text(have) == mine) {
+            std::vector<hir::Function*>& functions = program_->functions;
+            functions.erase(std::find(functions.begin(), functions.end(), instance.function));
+            instance.function = have.function;
+            break;
+        }
+    return instance;
+}
+
+// ---- what a body mentions of its probe point ----------------------------------------------------------------------
+
+void Analyzer::add_reach(const ast::Expr& expr, FileId file, Reach& reach, std::set<const FunctionEntry*>& seen) {
+    reach.point = reach.point || mentions_point(expr);
+    if (expr.kind == ast::ExprKind::Target)
+        reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+    if (expr.kind != ast::ExprKind::Call)
+        return;
+    const auto& call = ast::as<ast::CallExpr>(expr);
+    std::vector<FunctionEntry*> callees = overloads(call.name, call.args.size(), file);
+    if (callees.empty()) {
+        pull_in_function(call.name);
+        callees = overloads(call.name, call.args.size(), file);
+    }
+    for (FunctionEntry* callee : callees)
+        if (callee->ast->body && seen.insert(callee).second)
+            for_each_expr(*callee->ast->body,
+                          [&](const ast::Expr& inner) { add_reach(inner, callee->file, reach, seen); });
+}
+
+Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
+    Reach reach;
+    std::set<const FunctionEntry*> seen;
+    for_each_expr(body, [&](const ast::Expr& expr) { add_reach(expr, file, reach, seen); });
+    return reach;
+}
+
+const Analyzer::Reach& Analyzer::reach_of(FunctionEntry& entry) {
+    if (!entry.reach)
+        entry.reach = entry.ast->body ? reach_of(*entry.ast->body, entry.file) : Reach();
+    return *entry.reach;
+}
+
+// ---- what nobody calls --------------------------------------------------------------------------------------------
+
+bool Analyzer::is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const {
+    if (entry.hir && called.count(entry.hir))
+        return true;
+    return std::any_of(instances_.begin(), instances_.end(), [&](const Instance& instance) {
+        return instance.entry == &entry && called.count(instance.function) > 0;
+    });
 }
 
 void Analyzer::drop_uncalled_functions() {
@@ -88,10 +215,10 @@ void Analyzer::drop_uncalled_functions() {
     // By index: looking at a function can bring in library files with more.
     for (size_t i = 0; i < function_entries_.size(); i++) {
         FunctionEntry& entry = function_entries_[i];
-        if (diags_.sources().is_tapset(entry.file) || (entry.hir && called.count(entry.hir)))
+        if (diags_.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);
-        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !depends_on_point(*entry.ast->body)) {
+        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !reach_of(entry).point) {
             instantiate(entry);
             build_pending_functions();
         }

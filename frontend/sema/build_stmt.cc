@@ -71,7 +71,10 @@ hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
     case StmtKind::Return: {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
         returns_value_ = returns_value_ || s.value;
-        return make<hir::Return>(range, s.value ? build(*s.value) : nullptr);
+        hir::Expr* value = s.value ? build(*s.value) : nullptr;
+        if (value)
+            note_c_type(function_, *value);
+        return make<hir::Return>(range, value);
     }
     case StmtKind::Delete:
         return build_delete(ast::as<ast::DeleteStmt>(stmt));

@@ -40,52 +40,71 @@ bool mentions_defined(const ast::Expr& expr) {
 
 } // namespace
 
+hir::Expr* BodyBuilder::entry_value(size_t index, const hir::Expr& saved) {
+    hir::Expr* value = nullptr;
+    if (!instance_) {
+        value = make<hir::EntryRead>(saved.range, saved.type, static_cast<uint32_t>(index));
+    } else {
+        // The caller knows it.
+        hir::Local* param = declare(fmt::format("entry.{}", index), saved.range);
+        if (std::find(function_->params.begin(), function_->params.end(), param) == function_->params.end()) {
+            function_->params.push_back(param);
+            a_.assigned_.insert(param);
+            a_.bound_.insert(param);
+        }
+        a_.read_.insert(param);
+        value = make<hir::LocalRef>(saved.range, param);
+    }
+    if (const Type* type = c_type_of(saved))
+        a_.c_types_[value] = type;
+    return value;
+}
+
 hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
-    std::vector<hir::Expr*>& saved = handler_->entry_values;
-    auto read = [&](size_t i) { return make<hir::EntryRead>(expr->range, expr->type, static_cast<uint32_t>(i)); };
+    std::vector<hir::Expr*>& saved = entry_values();
     if (is_repeatable(*expr)) {
         std::string text = hir::dump_expr(*expr);
         for (size_t i = 0; i < saved.size(); i++)
             if (is_repeatable(*saved[i]) && hir::dump_expr(*saved[i]) == text)
-                return read(i);
+                return entry_value(i, *expr);
     }
     saved.push_back(expr);
-    return read(saved.size() - 1);
+    return entry_value(saved.size() - 1, *expr);
+}
+
+hir::Local* BodyBuilder::hidden(const char* what, Range range) {
+    hir::Local* local = declare(fmt::format("{}.{}", what, locals_.size()), range);
+    local->type = ValueType::Long;
+    a_.assigned_.insert(local);
+    a_.bound_.insert(local);
+    return local;
 }
 
 Binder BodyBuilder::binder() {
     Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
                   nullptr,   nullptr,   inside_entry_};
-    // What @entry evaluates runs in a program of its own, without the locals.
-    if (!inside_entry_)
+    // What @entry evaluates runs in a program of its own, without the handler's locals.
+    if (!inside_entry_ || function_)
         binder.hold = [this](const hir::Expr* expr) -> hir::Local* {
             if (is_repeatable(*expr))
                 return nullptr;
-            // A name that no script can write.
-            hir::Local* local = declare(fmt::format("cast.{}", locals_.size()), expr->range);
-            local->type = ValueType::Long;
-            a_.assigned_.insert(local);
-            a_.bound_.insert(local);
-            return local;
+            return hidden("cast", expr->range);
         };
-    if (point_ && point_->is_return && handler_)
+    if (point_->is_return)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
+    binder.module = [this](const std::string& path) { return a_.env_.module(path); };
+    binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
+    binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {
+        const Type* plain = strip(type);
+        if (plain && (plain->kind == Type::Pointer || plain->kind == Type::Array || plain->kind == Type::Enum))
+            a_.c_types_[expr] = type;
+    };
     return binder;
 }
 
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
-    // The kernel's types are the same everywhere.
-    static const ResolvedPoint nowhere;
-    bool kernels_type = expr.base == ast::TargetExpr::Cast && expr.module.starts_with("kernel");
-    if (!point_ && !kernels_type) {
-        a_.report_once(DiagId::Unsupported, expr.range,
-                       fmt::format("`{}` in a function is not supported yet", ast::to_source(expr)))
-            .help("pass it as an argument");
-        return zero(expr.range);
-    }
     Binder with = binder();
-    const ResolvedPoint& point = point_ ? *point_ : nowhere;
-    hir::Expr* bound = address ? bind_address_of(expr, point, with) : bind_target(expr, point, with);
+    hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);
     if (bound)
         return bound;
     if (target_type(expr) == ValueType::String && !address)
@@ -96,23 +115,25 @@ hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) 
 hir::Expr* BodyBuilder::build_address(const ast::AddressOfExpr& expr) {
     if (expr.operand->kind == ast::ExprKind::Target)
         return build_target(ast::as<ast::TargetExpr>(*expr.operand), true);
+    if (expr.operand->kind == ast::ExprKind::Member)
+        return build_target(as_target(ast::as<ast::MemberExpr>(*expr.operand)), true);
     a_.report_once(DiagId::Unsupported, expr.range,
                    fmt::format("cannot take the address of `{}`", ast::to_source(*expr.operand)))
-        .help("`&` takes a `$variable` or `@cast` with members");
+        .help("`&` takes a `$variable`, `@cast` or typed pointer with members");
     return zero(expr.range);
 }
 
-hir::Expr* BodyBuilder::build_member(const ast::MemberExpr& expr) {
+ast::TargetExpr BodyBuilder::as_target(const ast::MemberExpr& expr) {
+    ast::TargetExpr whole(expr.range);
     if (expr.base->kind == ast::ExprKind::Target) {
-        ast::TargetExpr whole = ast::as<ast::TargetExpr>(*expr.base);
+        whole = ast::as<ast::TargetExpr>(*expr.base);
         whole.range = expr.range;
-        whole.components.insert(whole.components.end(), expr.components.begin(), expr.components.end());
-        return build_target(whole, false);
+    } else {
+        whole.base = ast::TargetExpr::Value;
+        whole.operand = expr.base;
     }
-    a_.report_once(DiagId::Unsupported, expr.range,
-                   fmt::format("`{}`: what a script value points at is not known", ast::to_source(expr)))
-        .help(fmt::format("write @cast({}, \"struct name\")->member", ast::to_source(*expr.base)));
-    return zero(expr.range);
+    whole.components.insert(whole.components.end(), expr.components.begin(), expr.components.end());
+    return whole;
 }
 
 hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
@@ -131,40 +152,23 @@ hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
     return with.at_entry(value);
 }
 
-hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
-    if (expr.name == "@choose_defined") {
-        if (expr.args.size() == 2)
-            return build(is_defined(*expr.args[0]) ? *expr.args[0] : *expr.args[1]);
-        a_.report_once(DiagId::Arity, expr.range,
-                       fmt::format("`@choose_defined` takes 2 arguments, not {}", expr.args.size()));
-        return zero(expr.range);
-    }
-    static const std::vector<std::string> later = {"@perf",      "@enum",   "@enumname", "@const",     "@kregister",
-                                                   "@uregister", "@kderef", "@uderef",   "@probewrite"};
-    if (std::find(later.begin(), later.end(), expr.name) != later.end()) {
-        a_.report_once(DiagId::Unsupported, expr.range, fmt::format("`{}` is not supported yet", expr.name));
-        return zero(expr.range);
-    }
-    static const std::vector<std::string> operators = {
-        "@defined", "@entry", "@cast",     "@var",      "@count",       "@sum",           "@min",
-        "@max",     "@avg",   "@variance", "@hist_log", "@hist_linear", "@choose_defined"};
-    a_.report_once(DiagId::UnknownOperator, expr.range, fmt::format("unknown operator `{}`", expr.name))
-        .suggest(nearest_name(expr.name, operators));
-    return zero(expr.range);
-}
-
 // Builds it without keeping anything of what that leaves behind.
 bool BodyBuilder::is_defined(const ast::Expr& expr) {
     Diagnostics::Suppress quiet(a_.diags_);
     a_.trying_++;
-    size_t entries = handler_ ? handler_->entry_values.size() : 0;
-    size_t locals = locals_.size();
+    size_t entries = entry_values().size(), locals = locals_.size(), instances = a_.instances_.size();
     build(expr);
-    if (handler_)
-        handler_->entry_values.resize(entries);
+    entry_values().resize(entries);
     while (locals_.size() > locals) {
+        if (function_)
+            std::erase(function_->params, locals_.back());
         names_.erase(locals_.back()->name);
         locals_.pop_back();
+    }
+    // Instances may lack what could not be built.
+    while (a_.instances_.size() > instances) {
+        std::erase(a_.program_->functions, a_.instances_.back().function);
+        a_.instances_.pop_back();
     }
     a_.trying_--;
     return quiet.errors() == 0;

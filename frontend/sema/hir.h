@@ -35,6 +35,7 @@ struct Global {
     uint32_t index = 0;                  // dense; plan::Global has the same index
     ValueType type = ValueType::Unknown; // of the scalar, or of an array's elements
     std::vector<ValueType> keys;         // empty: a scalar
+    std::vector<uint64_t> key_lengths;   // arrays: no string in that key is longer; 0 for longs
     uint64_t capacity = 0;               // arrays
     bool wrap = false;
     int64_t initial_long = 0;
@@ -395,6 +396,7 @@ struct Program {
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.
 std::string dump(const Program& program);
 std::string dump_body(const Handler& handler);
+std::string dump_body(const Function& function);
 std::string dump_expr(const Expr& expr);
 
 } // namespace sonde::hir

@@ -220,6 +220,12 @@ std::string dump_body(const Handler& handler) {
     return writer.out;
 }
 
+std::string dump_body(const Function& function) {
+    Writer writer;
+    writer.statement(*function.body);
+    return writer.out;
+}
+
 namespace {
 
 std::string variables(const std::vector<Local*>& locals) {

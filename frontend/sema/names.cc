@@ -96,6 +96,11 @@ std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& nam
     return fitting;
 }
 
+void Analyzer::pull_in_function(const std::string& name) {
+    for (const ast::File* file : library_.files_with_function(name))
+        add_file(*file);
+}
+
 Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
         std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
@@ -103,8 +108,7 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     };
     FunctionEntry* best = look();
     if (!best) {
-        for (const ast::File* file : library_.files_with_function(name))
-            add_file(*file);
+        pull_in_function(name);
         best = look();
     }
     if (best)

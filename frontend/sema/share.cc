@@ -59,7 +59,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
     handler->body = arena_.make<hir::Block>(probe.range);
-    BodyBuilder builder(*this, file, handler->locals, &resolved.point, handler, nullptr);
+    BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
@@ -90,62 +90,52 @@ void Analyzer::keep_handler(hir::Handler& handler) {
 
 namespace {
 
-// What the aliases add, as a text that is equal for equal additions; and whether a body made of it has to be built for
-// each point.
-struct Frame {
+// What the aliases add, as a text that is equal for equal additions.
+std::string key_of(const Expansion& expansion) {
     std::string key;
-    bool dependent = false;
-};
-
-Frame frame_of(const Expansion& expansion, const ast::Probe& probe) {
-    Frame frame;
-    frame.dependent = depends_on_point(*probe.body);
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues}) {
-        frame.key += "/";
-        for (const Expansion::Piece& piece : *pieces) {
-            frame.dependent = frame.dependent || depends_on_point(*piece.block);
-            frame.key += fmt::format(" {}", static_cast<const void*>(piece.block));
-        }
-    }
-    for (const Expansion::Condition& condition : expansion.conditions) {
-        frame.dependent = frame.dependent || depends_on_point(*condition.expr);
-        frame.key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
-    }
-    return frame;
-}
-
-std::vector<const ast::TargetExpr*> targets_of(const Expansion& expansion, const ast::Probe& probe) {
-    std::vector<const ast::TargetExpr*> targets;
-    auto visit = [&](const ast::Expr& expr) {
-        if (expr.kind == ast::ExprKind::Target)
-            targets.push_back(&ast::as<ast::TargetExpr>(expr));
-    };
-    for_each_expr(*probe.body, visit);
-    for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
+        key += "/";
         for (const Expansion::Piece& piece : *pieces)
-            for_each_expr(*piece.block, visit);
-    return targets;
+            key += fmt::format(" {}", static_cast<const void*>(piece.block));
+    }
+    for (const Expansion::Condition& condition : expansion.conditions)
+        key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
+    return key;
 }
 
 } // namespace
 
+Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
+    Reach reach = reach_of(*probe.body, file);
+    auto add = [&](const Reach& more) {
+        reach.point = reach.point || more.point;
+        reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
+    };
+    for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
+        for (const Expansion::Piece& piece : *pieces)
+            add(reach_of(*piece.block, piece.file));
+    for (const Expansion::Condition& condition : expansion.conditions)
+        for_each_expr(*condition.expr,
+                      [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
+    return reach;
+}
+
 void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
-    for (Resolved& resolved : points)
-        place_cheaply(resolved.point, targets_of(*resolved.expansion, probe));
-    std::map<const Expansion*, Frame> frames;
-    std::map<std::string, hir::Handler*> by_frame, by_body;
-    for (const Resolved& resolved : points) {
-        auto [entry, fresh] = frames.try_emplace(resolved.expansion);
+    std::map<const Expansion*, Reach> reaches;
+    std::map<std::string, hir::Handler*> by_key, by_body;
+    for (Resolved& resolved : points) {
+        auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
-            entry->second = frame_of(*resolved.expansion, probe);
-        const Frame& frame = entry->second;
+            entry->second = reach_of(*resolved.expansion, probe, file);
+        const Reach& reach = entry->second;
+        place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
-        std::string key =
-            fmt::format("{} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
-                        point.timer.interval_ns, point.timer.random_ns, frame.key, point.alone ? point.point.pp : "");
-        if (!frame.dependent) {
-            hir::Handler*& shared = by_frame[key];
+        std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
+                                      point.order, point.timer.interval_ns, point.timer.random_ns,
+                                      key_of(*resolved.expansion), point.alone ? point.point.pp : "");
+        if (!reach.point) {
+            hir::Handler*& shared = by_key[key];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
                 if (point.kind == plan::ProbeKind::Never)

@@ -159,7 +159,6 @@ void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Ex
     });
 }
 
-namespace {
 bool mentions_point(const ast::Expr& expr) {
     switch (expr.kind) {
     case ast::ExprKind::Target:
@@ -172,18 +171,6 @@ bool mentions_point(const ast::Expr& expr) {
     default:
         return false;
     }
-}
-} // namespace
-
-bool depends_on_point(const ast::Expr& expr) {
-    bool depends = false;
-    for_each_expr(expr, [&](const ast::Expr& e) { depends = depends || mentions_point(e); });
-    return depends;
-}
-bool depends_on_point(const ast::Stmt& stmt) {
-    bool depends = false;
-    for_each_expr(stmt, [&](const ast::Expr& e) { depends = depends || mentions_point(e); });
-    return depends;
 }
 
 // ---- HIR --------------------------------------------------------------------------------------------------------

@@ -145,6 +145,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_names.cc
     const Type* find_type(std::string_view name, DieOffset near);
+    std::optional<int64_t> enumerator(std::string_view name, DieOffset near);
     std::vector<std::string> type_names();
     std::vector<Variable> globals(std::string_view name, std::string_view file);
     std::vector<std::string> global_names();
@@ -164,7 +165,6 @@ class DwarfReader : private TypeSource {
 
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
-    std::optional<ElfFile> find_debug_file();
     void find_thread_local_bias();
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
@@ -238,6 +238,7 @@ class DwarfReader : private TypeSource {
     bool type_die(const Type* type, Dwarf_Die* die) const;
 
     // dwarf_names.cc
+    std::optional<int64_t> enumerator_below(Dwarf_Die& parent, std::string_view name, int depth);
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
     std::string qualified_global(Dwarf_Die& die);
 

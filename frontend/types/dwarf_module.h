@@ -129,6 +129,9 @@ class DwarfModule {
     // any number of `*` behind it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
     // function, has. Null if there is none.
     const Type* find_type(std::string_view name, DieOffset near = 0);
+    // The value of the enumerator with that name: in the unit of `near`, else in the first unit that has one.
+    // Enumerations inside of functions are not looked at.
+    std::optional<int64_t> enumerator(std::string_view name, DieOffset near = 0);
     // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
     std::vector<std::string> type_names();
 

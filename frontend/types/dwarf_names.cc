@@ -211,6 +211,42 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
     return type;
 }
 
+// Anonymous enumerations are where constants live, and no index has them.
+std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::string_view name, int depth) {
+    constexpr int max_depth = 16;
+    Dwarf_Die die;
+    if (depth > max_depth || dwarf_child(&parent, &die) != 0)
+        return std::nullopt;
+    do {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_enumeration_type) {
+            for (const Enumerator& one : type_from(die)->enumerators)
+                if (one.name == name)
+                    return one.value;
+        } else if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+                   tag == DW_TAG_union_type) {
+            if (std::optional<int64_t> value = enumerator_below(die, name, depth + 1))
+                return value;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return std::nullopt;
+}
+
+std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset near) {
+    std::string_view last = last_component(name);
+    Dwarf_Die near_die;
+    Unit* near_unit =
+        unpack(near, &near_die) ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die)) : nullptr;
+    if (near_unit)
+        if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, 0))
+            return value;
+    for (Unit& unit : units())
+        if (&unit != near_unit)
+            if (std::optional<int64_t> value = enumerator_below(unit.unit_die, last, 0))
+                return value;
+    return std::nullopt;
+}
+
 std::vector<std::string> DwarfReader::type_names() {
     std::set<std::string> names;
     for (Unit& unit : units()) {

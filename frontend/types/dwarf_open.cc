@@ -1,43 +1,14 @@
 // Opening a module: ELF headers, symbols, and where its debug information is.
 //
-// Debug information is looked for inside the file, then by build-id in the system's debug folder, then by the name and
-// checksum in .gnu_debuglink, as GDB documents it ("Debugging Information in Separate Files"). A candidate counts only
-// if it is for the very same build. dwz's common file (.gnu_debugaltlink) is found by libdw itself.
+// Debug information is looked for inside the file, then beside it (base/debug_file.h). dwz's common file
+// (.gnu_debugaltlink) is found by libdw itself.
 #include <algorithm>
 #include <cstdlib>
-#include <unistd.h>
 
-#include <fmt/format.h>
-
+#include "base/debug_file.h"
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
-namespace {
-
-constexpr const char* debug_root = "/usr/lib/debug";
-
-bool has_dwarf(const ElfFile& file) {
-    for (const char* name : {".debug_info", ".zdebug_info"})
-        if (const ElfSection* section = file.find_section(name); section && section->type != SHT_NOBITS)
-            return true;
-    return false;
-}
-
-std::optional<uint32_t> file_crc(int fd) {
-    std::vector<char> buffer(1 << 16);
-    uint32_t crc = 0;
-    for (off_t offset = 0;;) {
-        ssize_t got = pread(fd, buffer.data(), buffer.size(), offset);
-        if (got < 0)
-            return std::nullopt;
-        if (got == 0)
-            return crc;
-        crc = elf_crc32(std::string_view(buffer.data(), static_cast<size_t>(got)), crc);
-        offset += got;
-    }
-}
-
-} // namespace
 
 DwarfReader::~DwarfReader() {
     if (eh_frame_)
@@ -109,40 +80,9 @@ bool DwarfReader::has_debug_info() {
     if (!debug_searched_) {
         debug_searched_ = true;
         if (!has_dwarf(*main_))
-            debug_ = find_debug_file();
+            debug_ = find_debug_file(*main_);
     }
     return debug_ || has_dwarf(*main_);
-}
-
-std::optional<ElfFile> DwarfReader::find_debug_file() {
-    // Returns the file if it is the debug information of this very build.
-    auto accept = [&](const std::string& path, std::optional<uint32_t> crc) -> std::optional<ElfFile> {
-        if (access(path.c_str(), R_OK) != 0)
-            return std::nullopt;
-        Result<ElfFile> file = ElfFile::open(path);
-        if (!file || !has_dwarf(*file))
-            return std::nullopt;
-        if (!build_id_.empty() ? file->build_id() != build_id_ : crc && file_crc(file->fd()) != crc)
-            return std::nullopt;
-        return *std::move(file);
-    };
-    if (build_id_.size() > 2) {
-        std::string path =
-            fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id_.substr(0, 2), build_id_.substr(2));
-        if (std::optional<ElfFile> file = accept(path, std::nullopt))
-            return file;
-    }
-    std::optional<DebugLink> link = main_->debuglink();
-    if (!link || link->name.empty() || link->name.find('/') != std::string::npos)
-        return std::nullopt;
-    std::string folder = path_.substr(0, path_.rfind('/'));
-    for (const std::string& path :
-         {fmt::format("{}/{}", folder, link->name), fmt::format("{}/.debug/{}", folder, link->name),
-          fmt::format("{}{}/{}", debug_root, folder, link->name)})
-        if (path != path_)
-            if (std::optional<ElfFile> file = accept(path, link->crc))
-                return file;
-    return std::nullopt;
 }
 
 Dwarf* DwarfReader::dwarf() {
@@ -218,6 +158,9 @@ std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_vi
 }
 std::vector<std::string> DwarfModule::global_names() { return impl_->global_names(); }
 const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { return impl_->find_type(name, near); }
+std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
+    return impl_->enumerator(name, near);
+}
 std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {

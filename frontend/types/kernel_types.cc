@@ -166,6 +166,7 @@ const Type* KernelTypes::pointer_to(const Type* target) {
     pointer.kind = Type::Pointer;
     pointer.size = 8;
     pointer.target = target;
+    pointer.of_kernel = true;
     return &pointer;
 }
 
@@ -247,6 +248,7 @@ const Type* KernelTypes::type(const File& in, uint32_t id) {
     // Known before its parts are, so that a type that leads to itself ends.
     Type& made = made_.emplace_back();
     entry->second = &made;
+    made.of_kernel = true;
     bool is_record = BtfFile::kind(*from) == BTF_KIND_STRUCT || BtfFile::kind(*from) == BTF_KIND_UNION ||
                      BtfFile::kind(*from) == BTF_KIND_FWD;
     if (is_record) {

@@ -263,7 +263,7 @@ TEST(Variables, Messages) {
     EXPECT_TRUE(contains(hir_of(point, "$return"), "error[wrong-context]"));
     EXPECT_TRUE(contains(hir_of(point, "$$var"), "`$$vars`"));
     EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"intt\")"), "error[unknown-type]"));
-    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\", \"other\")"), "error[unsupported]"));
+    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\", \"/no/such\")"), "error[bad-target]"));
     EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\")->x"), "error[type-mismatch]"));
     EXPECT_TRUE(contains(hir_of("begin", "$x"), "needs a probe point in a program"));
     EXPECT_TRUE(contains(hir_of(in("values-O0", "function(\"nothing\").return"), "$return"), "returns nothing"));

@@ -218,7 +218,7 @@ plan::Plan sample_plan() {
     scalar.initial_long = -7;
     plan::Global array;
     array.name = "a";
-    array.keys = {plan::Value::String, plan::Value::Long};
+    array.keys = {{plan::Value::String, 0, plan.max_string}, {plan::Value::Long, plan.max_string, 8}};
     array.in_kernel = true;
     array.map = "g_a";
     array.capacity = 4;
@@ -291,7 +291,7 @@ std::string word(int64_t value) { return {reinterpret_cast<const char*>(&value),
 plan::Global long_array(uint64_t capacity, bool wrap) {
     plan::Global out;
     out.name = "a";
-    out.keys = {plan::Value::Long};
+    out.keys = {{plan::Value::Long, 0, 8}};
     out.capacity = capacity;
     out.wrap = wrap;
     out.key_size = 8;
@@ -354,11 +354,11 @@ TEST(HostArray, SortsStably) {
 
 TEST(HostArray, Slices) {
     plan::Global global = long_array(10, false);
-    global.keys = {plan::Value::String, plan::Value::Long};
+    global.keys = {{plan::Value::String, 0, 8}, {plan::Value::Long, 8, 8}};
     std::string one = std::string("ab\0\0\0\0\0\0", 8) + word(1), two = std::string("ab\0\0\0\0\0\0", 8) + word(2);
-    EXPECT_TRUE(matches_slice(global, 8, one, 1, two.data()));
-    EXPECT_FALSE(matches_slice(global, 8, one, 3, two.data()));
-    EXPECT_TRUE(matches_slice(global, 8, one, 0, two.data()));
+    EXPECT_TRUE(matches_slice(global, one, 1, two.data()));
+    EXPECT_FALSE(matches_slice(global, one, 3, two.data()));
+    EXPECT_TRUE(matches_slice(global, one, 0, two.data()));
 }
 
 // ---- host code, verifier, sessions ----------------------------------------------------------------------------------

@@ -1,0 +1,109 @@
+// User stacks and symbols (codegen/rtlib/stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler first asks for
+// it, and kept for the rest of its run.
+#include <cstddef>
+
+#include "codegen/lower.h"
+#include "runtime/symbols/stack.h"
+
+namespace sonde {
+
+namespace {
+constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
+}
+
+void Lowering::begin_user_stack() {
+    env_.user_stack = new_bytes(sizeof(sonde_stack));
+    auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.user_stack, field)); };
+    bool there = handler_ && plan::is_uprobe(handler_->kind);
+    set(offsetof(sonde_stack, rip), there ? t_.user_register(env_, rip) : t_.number(0));
+    set(offsetof(sonde_stack, rsp), there ? t_.user_register(env_, rsp) : t_.number(0));
+    set(offsetof(sonde_stack, rbp), there ? t_.user_register(env_, rbp) : t_.number(0));
+    set(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
+    set(offsetof(sonde_stack, depth), t_.number(0));
+}
+
+void Lowering::unwind() {
+    t_.need_tables(plan::UnwindTable);
+    auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
+    t_.routine("sonde_once_unwind", b_.getInt32Ty(), {env_.user_stack, t_.number(most)});
+}
+
+// The n'th address, the innermost being the 0th; 0: there is none.
+llvm::Value* Lowering::emit_stack_address(const hir::Intrinsic& expr) {
+    llvm::Value* index = lower(*expr.args[0]);
+    if (!in_kernel_)
+        return t_.number(0);
+    unwind();
+    return t_.routine("sonde_rt_stack_at", t_.i64(), {env_.user_stack, index});
+}
+
+// As many addresses (-1: all) as text, from one on.
+llvm::Value* Lowering::emit_stack_text(const hir::Intrinsic& expr) {
+    llvm::Value* first = lower(*expr.args[0]);
+    llvm::Value* count = lower(*expr.args[1]);
+    if (!in_kernel_)
+        return t_.literal("");
+    unwind();
+    llvm::Value* slot = new_slot();
+    t_.routine("sonde_rt_stack_text", t_.i64(), {slot, env_.user_stack, first, count});
+    return slot;
+}
+
+// Other registers to begin with: rip, rsp, rbp.
+llvm::Value* Lowering::emit_stack_from(const hir::Intrinsic& expr) {
+    std::vector<llvm::Value*> registers;
+    for (const hir::Expr* arg : expr.args)
+        registers.push_back(lower(*arg));
+    if (!in_kernel_)
+        return t_.number(0);
+    for (size_t i = 0; i < registers.size(); i++)
+        b_.CreateStore(registers[i], t_.offset(env_.user_stack, offsetof(sonde_stack, rip) + 8 * i));
+    b_.CreateStore(t_.number(SONDE_STACK_FRESH), t_.offset(env_.user_stack, offsetof(sonde_stack, state)));
+    return t_.number(0);
+}
+
+// A literal as a plan::StackStyle.
+plan::Format Lowering::stack_format(plan::Directive::Kind kind, const hir::Expr& style) {
+    plan::Directive directive;
+    directive.kind = kind;
+    directive.width = static_cast<int32_t>(t_.state().options.max_backtrace);
+    if (style.kind == hir::ExprKind::ConstLong)
+        directive.conversion = static_cast<char>(hir::as<hir::ConstLong>(style).value);
+    else
+        fail(style.range, "a stack's style must be a literal");
+    return {{directive}};
+}
+
+llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
+    if (!in_kernel_)
+        return t_.number(0);
+    Mark mark(*this);
+    unwind();
+    auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(env_.user_stack, at)); };
+    emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
+         {t_.task_number(env_, "pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
+         {{t_.offset(env_.user_stack, offsetof(sonde_stack, address)), 8 * t_.state().options.max_backtrace}});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    t_.need_tables(plan::UnwindTable);
+    llvm::Value* process = in_kernel_ ? t_.task_number(env_, "pid") : t_.number(0);
+    emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Addresses, *expr.args[1])), {process},
+         {{lower(*expr.args[0])}});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    Mark mark(*this);
+    const hir::Expr& style = *expr.args[1];
+    bool lines = style.kind != hir::ExprKind::ConstLong || hir::as<hir::ConstLong>(style).value >= SONDE_SYMBOL_LINE;
+    t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
+    llvm::Value* address = lower(*expr.args[0]);
+    t_.symbol(env_, slot, address, lower(style));
+    return slot;
+}
+
+} // namespace sonde

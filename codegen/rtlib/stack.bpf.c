@@ -1,0 +1,168 @@
+/* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers. */
+#include "files.h"
+#include "task.h"
+
+static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
+
+u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
+
+struct walk {
+    struct sonde_stack* stack;
+    u64 rip, rsp, rbp;
+    u64 exact; /* rip is the instruction itself; else it is behind a call */
+    u64 most, depth, state;
+    u64 returns; /* what the kernel has put off: the newest struct return_instance */
+    struct mapped in;
+};
+
+static u32 rule_at(u64 address, struct mapped* in)
+{
+    struct row row = {in->at.inode, UNWIND_ROWS, address - in->at.start + in->at.offset, 0, 0};
+    return sonde_once_find_row(&row) ? (u32)(row.first >> 32) : SONDE_RULE_NONE;
+}
+
+/* A stack that is in use is in memory: nothing has to be waited for. */
+static u64 read_word(u64 address, u64* value) { return bpf_probe_read_user(value, 8, (const void*)address) == 0; }
+
+/* Where a function shall return to a uretprobe, the kernel has kept the address. */
+struct returning {
+    u64 next, place, address;
+};
+static long find_return(u64 i, struct returning* r)
+{
+    (void)i;
+    struct return_instance* instance = (void*)r->next;
+    u64 stack = 0;
+    if (!instance)
+        return 1;
+    READ(stack, instance->stack);
+    if (stack == r->place) {
+        READ(r->address, instance->orig_ret_vaddr);
+        return 1;
+    }
+    READ(r->next, instance->next);
+    return 0;
+}
+
+static long climb(u64 i, struct walk* w)
+{
+    u64 address = w->rip - !w->exact;
+    w->state = SONDE_STACK_LOST;
+    /* What is no code was no return address. */
+    if (!sonde_once_find_mapping(address, &w->in) || !w->in.code)
+        return 1;
+    if (i >= w->most) {
+        w->state = SONDE_STACK_CUT;
+        return 1;
+    }
+    w->stack->address[i & (SONDE_STACK_MOST - 1)] = w->rip;
+    w->depth = i + 1;
+
+    u32 rule = rule_at(address, &w->in);
+    u32 kind = SONDE_RULE_KIND(rule);
+    u64 cfa = SONDE_RULE_CFA(rule) * 8, saved = SONDE_RULE_SAVED_RBP(rule) * 8, rbp = w->rbp, back = 0;
+    w->exact = 0;
+    switch (kind) {
+    case SONDE_RULE_NONE:
+        /* The outermost function has no frame pointer (psABI, 3.4.1). */
+        if (rbp == 0) {
+            w->state = SONDE_STACK_WHOLE;
+            return 1;
+        }
+        cfa = rbp + 16;
+        saved = 16;
+        break;
+    case SONDE_RULE_RSP:
+        cfa += w->rsp;
+        break;
+    case SONDE_RULE_RBP:
+        cfa += rbp;
+        break;
+    case SONDE_RULE_PLT:
+        cfa = w->rsp + ((w->rip & 15) >= cfa / 8 ? 16 : 8);
+        break;
+    case SONDE_RULE_REALIGN:
+        if (!read_word(rbp - cfa, &cfa))
+            return 1;
+        saved = cfa - rbp;
+        break;
+    case SONDE_RULE_SIGNAL:
+        /* struct ucontext: the registers r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip from byte 40 on. */
+        if (!read_word(w->rsp + 160, &cfa) || !read_word(w->rsp + 168, &back) || !read_word(w->rsp + 120, &w->rbp))
+            return 1;
+        w->rsp = cfa;
+        w->rip = back;
+        w->exact = 1;
+        return 0;
+    case SONDE_RULE_END:
+        w->state = SONDE_STACK_WHOLE;
+        return 1;
+    default:
+        return 1;
+    }
+    if (cfa <= w->rsp || !read_word(cfa - 8, &back))
+        return 1;
+    if (saved && !read_word(cfa - saved, &w->rbp))
+        return 1;
+    if (w->returns) {
+        struct returning r = {w->returns, cfa - 8, 0};
+        LOOP(64, find_return, &r);
+        if (r.address)
+            back = r.address;
+    }
+    w->rsp = cfa;
+    w->rip = back;
+    if (back == 0) {
+        w->state = SONDE_STACK_WHOLE;
+        return 1;
+    }
+    return 0;
+}
+
+/* Fills the stack, at most `most` addresses, unless that is done. */
+ONCE int sonde_once_unwind(struct sonde_stack* stack, u64 most)
+{
+    if (!stack || stack->state != SONDE_STACK_FRESH)
+        return 0;
+    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, most, 0, SONDE_STACK_WHOLE, 0, {}};
+    struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
+    if (probes)
+        READ(w.returns, probes->return_instances);
+    if (w.rip)
+        LOOP((u32)most + 1, climb, &w);
+    stack->depth = w.depth;
+    stack->state = w.state;
+    return 0;
+}
+
+RT s64 sonde_rt_stack_at(struct sonde_stack* stack, u64 n)
+{
+    return n < stack->depth ? (s64)stack->address[n & (SONDE_STACK_MOST - 1)] : 0;
+}
+
+struct text {
+    u8* slot;
+    struct sonde_stack* stack;
+    u64 len, first, end;
+};
+static long add_address(u64 i, struct text* t)
+{
+    u64 n = t->first + i;
+    if (n >= t->end || n >= t->stack->depth)
+        return 1;
+    u64 len = t->len & MASK;
+    if (i) {
+        t->slot[len] = ' ';
+        len = cut(len + 1);
+    }
+    t->len = sonde_rt_append_long(t->slot, len, (s64)t->stack->address[n & (SONDE_STACK_MOST - 1)], 'x' | '#' << 8);
+    return 0;
+}
+/* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */
+RT s64 sonde_rt_stack_text(u8* slot, struct sonde_stack* stack, u64 first, s64 count)
+{
+    struct text t = {slot, stack, opaque(slot, 0), first, count < 0 ? SONDE_STACK_MOST : first + (u64)count};
+    slot[0] = 0;
+    LOOP(SONDE_STACK_MOST, add_address, &t);
+    return 0;
+}

@@ -1,0 +1,211 @@
+// The @operators that are no target expressions: @choose_defined, @enum, @enumname, @probewrite, registers and memory.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/sema/body_builder.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+const std::vector<BodyBuilder::Operator>& BodyBuilder::operators() {
+    static const std::vector<Operator> all = {
+        {"@choose_defined", 2, 2, &BodyBuilder::build_choose_defined},
+        {"@enum", 1, 2, &BodyBuilder::build_enum},
+        {"@enumname", 1, 3, &BodyBuilder::build_enumname},
+        {"@probewrite", 1, 1, &BodyBuilder::build_probewrite},
+        {"@uregister", 1, 1, &BodyBuilder::build_register},
+        {"@kregister", 1, 1, &BodyBuilder::build_register},
+        {"@uderef", 2, 2, &BodyBuilder::build_deref},
+        {"@kderef", 2, 2, &BodyBuilder::build_deref},
+    };
+    return all;
+}
+
+hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
+    for (const Operator& one : operators()) {
+        if (expr.name != one.name)
+            continue;
+        size_t count = expr.args.size();
+        if (count >= one.least && count <= one.most)
+            return (this->*one.build)(expr);
+        std::string takes =
+            one.least == one.most ? fmt::format("{}", one.least) : fmt::format("{} to {}", one.least, one.most);
+        a_.report_once(
+            DiagId::Arity, expr.range,
+            fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s", count));
+        return zero(expr.range);
+    }
+    if (expr.name == "@const") {
+        a_.report_once(DiagId::Unsupported, expr.range, "`@const` takes a C compiler, which sonde does not run")
+            .help("`@enum(\"NAME\")` gives an enumerator's value");
+        return zero(expr.range);
+    }
+    if (expr.name == "@perf") {
+        a_.report_once(DiagId::Unsupported, expr.range, "`@perf` is not supported yet");
+        return zero(expr.range);
+    }
+    std::vector<std::string> names = {"@defined", "@entry", "@cast", "@var",      "@count",    "@sum",
+                                      "@min",     "@max",   "@avg",  "@variance", "@hist_log", "@hist_linear"};
+    for (const Operator& one : operators())
+        names.emplace_back(one.name);
+    a_.report_once(DiagId::UnknownOperator, expr.range, fmt::format("unknown operator `{}`", expr.name))
+        .suggest(nearest_name(expr.name, names));
+    return zero(expr.range);
+}
+
+// An argument that is a string literal; null after a report.
+const std::string* BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t index, const char* what) {
+    if (expr.args[index]->kind == ast::ExprKind::String)
+        return &ast::as<ast::StringExpr>(*expr.args[index]).value;
+    a_.report_once(DiagId::Syntax, expr.args[index]->range,
+                   fmt::format("`{}` takes {} as a string literal", expr.name, what));
+    return nullptr;
+}
+
+hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {
+    return build(is_defined(*expr.args[0]) ? *expr.args[0] : *expr.args[1]);
+}
+
+DwarfModule* BodyBuilder::enum_module(const ast::AtOperatorExpr& expr, size_t argument) {
+    const std::string* name = expr.args.size() > argument ? literal(expr, argument, "a program's path") : nullptr;
+    if (expr.args.size() > argument && !name)
+        return nullptr;
+    std::string why;
+    if (!name) {
+        if (point_ && point_->module && point_->module->has_debug_info())
+            return point_->module;
+        why = point_ && point_->module ? "the probed program has no debug information"
+                                       : "no program with debug information is probed here";
+    } else if (Result<std::string> path = find_in_path(*name); !path) {
+        why = path.error().message;
+    } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
+        why = module.error().message;
+    } else {
+        return *module;
+    }
+    a_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
+    return nullptr;
+}
+
+hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
+    const std::string* name = literal(expr, 0, "an enumerator's name");
+    DwarfModule* module = name ? enum_module(expr, 1) : nullptr;
+    if (!module)
+        return zero(expr.range);
+    DieOffset near = module == point_->module ? point_->function.die : 0;
+    if (std::optional<int64_t> value = module->enumerator(*name, near))
+        return make<hir::ConstLong>(expr.range, *value);
+    a_.report_once(DiagId::UnknownType, expr.args[0]->range,
+                   fmt::format("no enumerator `{}` in `{}`", *name, module->path()));
+    return zero(expr.range);
+}
+
+// The enumerator's name, or the number as text where none has that value.
+hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
+    auto* nothing = make<hir::ConstString>(expr.range, "");
+    hir::Expr* value = build(*expr.args[0]);
+    const Type* type = nullptr;
+    if (expr.args.size() > 1) {
+        const std::string* name = literal(expr, 1, "an enumeration's name");
+        DwarfModule* module = name ? enum_module(expr, 2) : nullptr;
+        if (!module)
+            return nothing;
+        type = strip(module->find_type(*name, module == point_->module ? point_->function.die : 0));
+        if (!type || type->kind != Type::Enum) {
+            a_.report_once(DiagId::UnknownType, expr.args[1]->range,
+                           fmt::format("no enumeration `{}` in `{}`", *name, module->path()));
+            return nothing;
+        }
+    } else {
+        type = c_type_of(*value) ? strip(c_type_of(*value)) : nullptr;
+        if (!type || type->kind != Type::Enum) {
+            a_.report_once(DiagId::UnknownType, expr.args[0]->range,
+                           fmt::format("`{}` is no value of an enumeration", ast::to_source(*expr.args[0])))
+                .help(fmt::format("name it: `@enumname({}, \"enum NAME\")`", ast::to_source(*expr.args[0])));
+            return nothing;
+        }
+    }
+    hir::Local* local = hidden("enum", expr.range);
+    auto read = [&] { return make<hir::LocalRef>(expr.range, local); };
+    plan::Format number;
+    number.directives.emplace_back();
+    number.directives[0].kind = plan::Directive::Integer;
+    number.directives[0].conversion = 'd';
+    hir::Expr* text = make<hir::Print>(expr.range, std::move(number), std::vector<hir::Expr*>{read()}, true);
+    for (auto one = type->enumerators.rbegin(); one != type->enumerators.rend(); ++one) {
+        auto* equal =
+            make<hir::Binary>(expr.range, hir::BinaryOp::Eq, read(), make<hir::ConstLong>(expr.range, one->value));
+        text = make<hir::Ternary>(expr.range, equal, make<hir::ConstString>(expr.range, one->name), text);
+    }
+    // `assigned || 1` is true, and evaluates the value first.
+    auto* held = make<hir::Assign>(expr.range, read(), value);
+    auto* first = make<hir::Logical>(expr.range, false, held, make<hir::ConstLong>(expr.range, 1));
+    return make<hir::Ternary>(expr.range, first, text, nothing);
+}
+
+// In an alias' prologue or epilogue: whether the probe's own body sets that variable.
+hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
+    std::string wanted = ast::to_source(*expr.args[0]);
+    bool written = false;
+    auto look = [&](const ast::Expr& e) {
+        if (e.kind == ast::ExprKind::Assign)
+            written = written || ast::to_source(*ast::as<ast::AssignExpr>(e).target) == wanted;
+        else if (e.kind == ast::ExprKind::IncDec)
+            written = written || ast::to_source(*ast::as<ast::IncDecExpr>(e).target) == wanted;
+    };
+    if (user_body_)
+        for_each_expr(*user_body_, look);
+    else
+        a_.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
+    return make<hir::ConstLong>(expr.range, written);
+}
+
+hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
+    constexpr int64_t last = 16;
+    if (expr.name == "@kregister") {
+        a_.report_once(DiagId::Unsupported, expr.range, "the kernel's registers are not available in this probe")
+            .help("`@uregister` reads the program's");
+        return zero(expr.range);
+    }
+    if (expr.args[0]->kind != ast::ExprKind::Number) {
+        a_.report_once(DiagId::Syntax, expr.args[0]->range,
+                       fmt::format("`{}` takes a register's DWARF number as a literal", expr.name));
+        return zero(expr.range);
+    }
+    int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;
+    if (number < 0 || number > last) {
+        a_.report_once(DiagId::UnknownVariable, expr.args[0]->range,
+                       fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
+        return zero(expr.range);
+    }
+    if (!point_ || !point_->module) {
+        a_.report_once(DiagId::WrongContext, expr.range,
+                       fmt::format("`{}` needs a probe point in a program", expr.name));
+        return zero(expr.range);
+    }
+    return make<hir::Register>(expr.range, static_cast<int>(number));
+}
+
+hir::Expr* BodyBuilder::build_deref(const ast::AtOperatorExpr& expr) {
+    bool user = expr.name == "@uderef";
+    if (!user && !a_.options_.guru) {
+        a_.report_once(DiagId::NeedsGuru, expr.range, "`@kderef` reads any memory of the kernel").help("-g allows it");
+        return zero(expr.range);
+    }
+    static const std::vector<int64_t> sizes = {1, 2, 4, 8};
+    int64_t size = expr.args[0]->kind == ast::ExprKind::Number ? ast::as<ast::NumberExpr>(*expr.args[0]).value : 0;
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
+        a_.report_once(DiagId::TypeMismatch, expr.args[0]->range,
+                       fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
+        return zero(expr.range);
+    }
+    auto* load = make<hir::Load>(expr.range, build(*expr.args[1]), static_cast<uint32_t>(size), false);
+    load->user = user;
+    return load;
+}
+
+} // namespace sonde

@@ -1,0 +1,22 @@
+// The functions of a program or library, by address.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/elf_file.h"
+
+namespace sonde {
+
+struct FunctionSymbol {
+    uint64_t address = 0; // as linked
+    uint64_t size = 0;
+    std::string name; // as in the file: mangled
+};
+
+// One for each address, sorted, without overlaps: of several names the one that programs call it by. A symbol without a
+// size reaches up to the next one.
+std::vector<FunctionSymbol> read_functions(const ElfFile& file);
+
+} // namespace sonde

@@ -1,0 +1,122 @@
+#include "runtime/symbols/lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/debug_file.h"
+
+namespace sonde {
+namespace {
+
+struct EndDwarf {
+    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
+};
+
+void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, uint32_t>& files) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(unit, &lines, &count) != 0)
+        return;
+    const char* last_path = nullptr;
+    uint32_t file = 0;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Line* line = dwarf_onesrcline(lines, i);
+        Dwarf_Addr address = 0;
+        int number = 0;
+        bool end = false;
+        if (!line || dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &end) != 0)
+            continue;
+        const char* path = dwarf_linesrc(line, nullptr, nullptr);
+        if (end || !path || dwarf_lineno(line, &number) != 0 || number < 0)
+            number = 0;
+        if (path && path != last_path) {
+            auto [entry, fresh] = files.try_emplace(path, static_cast<uint32_t>(out.files.size()));
+            if (fresh)
+                out.files.emplace_back(path);
+            file = entry->second;
+            last_path = path;
+        }
+        out.rows.push_back({address, static_cast<uint32_t>(number), file});
+    }
+}
+
+} // namespace
+
+struct LineFinder::Debug {
+    std::optional<ElfFile> beside;
+    std::unique_ptr<Dwarf, EndDwarf> dwarf;
+    std::optional<LineTable> all; // of a file without an index by address
+
+    static std::unique_ptr<Debug> open(const ElfFile& file) {
+        auto out = std::make_unique<Debug>();
+        if (!has_dwarf(file))
+            out->beside = find_debug_file(file);
+        if (out->beside || has_dwarf(file))
+            out->dwarf.reset(dwarf_begin_elf(out->beside ? out->beside->elf() : file.elf(), DWARF_C_READ, nullptr));
+        return out->dwarf ? std::move(out) : nullptr;
+    }
+    LineTable read_all();
+};
+
+LineTable read_lines(const ElfFile& file) {
+    std::unique_ptr<LineFinder::Debug> debug = LineFinder::Debug::open(file);
+    return debug ? debug->read_all() : LineTable();
+}
+
+LineTable LineFinder::Debug::read_all() {
+    LineTable out;
+    std::unordered_map<std::string, uint32_t> files;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr) == 0)
+        if (type == DW_UT_compile || type == DW_UT_skeleton)
+            add_unit(&die, out, files);
+    // Where one unit's lines end another's begin: the one that says something counts. Of several rows for an address
+    // the last one does, as a debugger has it.
+    std::stable_sort(out.rows.begin(), out.rows.end(), [](const LineRow& a, const LineRow& b) {
+        return a.address != b.address ? a.address < b.address : (a.line != 0) < (b.line != 0);
+    });
+    std::vector<LineRow> rows;
+    for (const LineRow& row : out.rows) {
+        if (!rows.empty() && rows.back().address == row.address)
+            rows.back() = row;
+        else if (rows.empty() || rows.back().line != row.line || rows.back().file != row.file)
+            rows.push_back(row);
+    }
+    out.rows = std::move(rows);
+    return out;
+}
+
+LineFinder::LineFinder(const ElfFile& file) : debug_(Debug::open(file)) {}
+LineFinder::~LineFinder() = default;
+LineFinder::LineFinder(LineFinder&&) noexcept = default;
+
+std::optional<LineFinder::Line> LineFinder::find(uint64_t address) {
+    if (!debug_)
+        return std::nullopt;
+    Dwarf_Die unit;
+    if (dwarf_addrdie(debug_->dwarf.get(), address, &unit)) {
+        Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
+        const char* path = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+        int number = 0;
+        if (!path || dwarf_lineno(line, &number) != 0 || number <= 0)
+            return std::nullopt;
+        return Line{path, static_cast<uint32_t>(number)};
+    }
+    if (!debug_->all)
+        debug_->all = debug_->read_all();
+    const std::vector<LineRow>& rows = debug_->all->rows;
+    auto next = std::upper_bound(rows.begin(), rows.end(), address,
+                                 [](uint64_t wanted, const LineRow& row) { return wanted < row.address; });
+    if (next == rows.begin() || (next - 1)->line == 0)
+        return std::nullopt;
+    return Line{debug_->all->files[(next - 1)->file], (next - 1)->line};
+}
+
+} // namespace sonde

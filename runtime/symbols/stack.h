@@ -1,0 +1,44 @@
+/* A user stack as handlers unwind it, and what they tell of the memory that its addresses lie in. C: shared by
+ * codegen/rtlib, which writes them, and the runtime, which reads them. */
+#ifndef SONDE_STACK_H
+#define SONDE_STACK_H
+
+enum { SONDE_STACK_MOST = 128 }; /* addresses; a power of two */
+enum sonde_stack_state {
+    SONDE_STACK_FRESH, /* not unwound yet */
+    SONDE_STACK_WHOLE, /* up to the outermost function */
+    SONDE_STACK_CUT,   /* there is more than MAXBACKTRACE */
+    SONDE_STACK_LOST,  /* how to go on is not known */
+};
+struct sonde_stack {
+    unsigned long long rip, rsp, rbp; /* where it begins; rip 0: there is no user stack */
+    unsigned long long state, depth;
+    unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
+};
+
+/* A part of a process that is mapped from a file: seen for the first time. */
+struct sonde_mapping {
+    unsigned long long process, start, end, offset; /* offset: in the file, of `start` */
+    unsigned long long inode;                       /* the kernel's address of it: which file it is */
+};
+/* What the runtime is told of it: names are the file's, its folder's and so on, up to an empty one for the root of
+ * their file system. */
+enum { SONDE_NAMES = 16, SONDE_NAME_SIZE = 64 };
+struct sonde_new_mapping {
+    struct sonde_mapping mapping;
+    char names[SONDE_NAMES][SONDE_NAME_SIZE];
+};
+
+/* What a symbol's text consists of. */
+enum sonde_symbol_style {
+    SONDE_SYMBOL_NAME,     /* name */
+    SONDE_SYMBOL_DATA,     /* name+0x1/0x20 [path] */
+    SONDE_SYMBOL_OFFSET,   /* name+0x1 [path] */
+    SONDE_SYMBOL_BRIEF,    /* name+0x1 */
+    SONDE_SYMBOL_MODULE,   /* the file's name without its folder; "" if there is none */
+    SONDE_SYMBOL_LINE,     /* 12 */
+    SONDE_SYMBOL_FILE,     /* /src/a.c */
+    SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
+};
+
+#endif

@@ -1,0 +1,344 @@
+#include "runtime/symbols/symbols.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "base/fd.h"
+#include "runtime/symbols/file_table.h"
+#include "runtime/symbols/libraries.h"
+#include "runtime/symbols/table.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t page_size = 4096;
+
+// Its first page, for as long as the file is known.
+class Page {
+  public:
+    explicit Page(int fd) : memory_(mmap(nullptr, page_size, PROT_READ, MAP_PRIVATE, fd, 0)) {}
+    ~Page() {
+        if (memory_ != MAP_FAILED)
+            munmap(memory_, page_size);
+    }
+    Page(const Page&) = delete;
+    Page& operator=(const Page&) = delete;
+    void* memory() const { return memory_ == MAP_FAILED ? nullptr : memory_; }
+
+  private:
+    void* memory_;
+};
+
+// Where a path within some file system can be: /proc/self/mountinfo has each mount's root in its file system, and the
+// folder that it is at (proc_pid_mountinfo(5)).
+std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
+    std::vector<std::string> out;
+    Result<std::string> mounts = inner_path.empty() ? Result<std::string>("") : read_file("/proc/self/mountinfo");
+    std::istringstream lines(mounts ? *mounts : "");
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string skipped, root, folder;
+        if (!(fields >> skipped >> skipped >> skipped >> root >> folder))
+            continue;
+        if (root == "/")
+            root.clear();
+        if (folder == "/")
+            folder.clear();
+        if (!inner_path.starts_with(root + "/"))
+            continue;
+        std::string path = folder + inner_path.substr(root.size());
+        if (access(path.c_str(), R_OK) == 0)
+            out.push_back(path);
+    }
+    return out;
+}
+
+template <typename Row> const Row* last_before(const std::vector<Row>& rows, uint64_t address) {
+    auto next = std::upper_bound(rows.begin(), rows.end(), address,
+                                 [](uint64_t wanted, const Row& row) { return wanted < row.address; });
+    return next == rows.begin() ? nullptr : &*(next - 1);
+}
+
+} // namespace
+
+std::string join_names(const sonde_new_mapping& mapping) {
+    std::string out;
+    for (const char* name : mapping.names) {
+        size_t size = strnlen(name, SONDE_NAME_SIZE);
+        if (size == 0)
+            return out;
+        if (size >= SONDE_NAME_SIZE - 1)
+            break; // cut
+        out = "/" + std::string(name, size) + out;
+    }
+    return "";
+}
+
+struct Symbols::File {
+    std::string path;
+    ElfFile elf;
+    std::unique_ptr<Page> page;
+    uint64_t inode = 0;
+    std::optional<std::vector<FunctionSymbol>> functions;
+    std::optional<LineFinder> lines;
+
+    const FunctionSymbol* function(uint64_t address) {
+        if (!functions)
+            functions = read_functions(elf);
+        const FunctionSymbol* found = last_before(*functions, address);
+        return found && address - found->address < found->size ? found : nullptr;
+    }
+    std::optional<LineFinder::Line> line(uint64_t address) {
+        if (!lines)
+            lines.emplace(elf);
+        return lines->find(address);
+    }
+    uint64_t lowest() const {
+        uint64_t out = UINT64_MAX;
+        for (const ElfSegment& segment : elf.segments())
+            out = std::min(out, segment.address);
+        return out;
+    }
+    uint64_t size() const {
+        uint64_t highest = 0;
+        for (const ElfSegment& segment : elf.segments())
+            highest = std::max(highest, segment.address + segment.memory_size);
+        return highest - lowest();
+    }
+};
+
+struct Symbols::Found {
+    File* file = nullptr;
+    uint64_t address = 0; // as linked
+};
+
+Symbols::Symbols() = default;
+Symbols::~Symbols() = default;
+
+void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process) {
+    if (!plan.tables)
+        return;
+    kernel_ = &kernel;
+    tables_ = plan.tables;
+    if (process)
+        add_process(static_cast<uint64_t>(process));
+    if (!command.empty())
+        add_program(command);
+    for (const plan::Point& point : plan.rows)
+        if (!point.path.empty())
+            add_program(point.path);
+    give_tables();
+}
+
+void Symbols::add_program(const std::string& path) {
+    if (!programs_.insert(path).second || !add_file(path, path))
+        return;
+    for (const std::string& library : find_libraries(path))
+        add_file(library, library);
+}
+
+uint64_t Symbols::ask_inode(const void* page) {
+    uint64_t context[1] = {reinterpret_cast<uint64_t>(page)};
+    bpf_test_run_opts run{};
+    run.sz = sizeof run;
+    run.ctx_in = context;
+    run.ctx_size_in = sizeof context;
+    auto* words = reinterpret_cast<plan::SessionWords*>(kernel_->data());
+    words->asked_file = 0;
+    if (bpf_prog_test_run_opts(kernel_->program_fd("sonde_ask_file"), &run) != 0)
+        return 0;
+    return __atomic_load_n(&words->asked_file, __ATOMIC_SEQ_CST);
+}
+
+Symbols::File* Symbols::add_file(const std::string& open_path, const std::string& path) {
+    if (!kernel_)
+        return nullptr;
+    Result<Fd> fd = open_file(open_path, O_RDONLY);
+    if (!fd)
+        return nullptr;
+    auto page = std::make_unique<Page>(fd->get());
+    uint64_t inode = page->memory() ? ask_inode(page->memory()) : 0;
+    if (inode == 0)
+        return nullptr;
+    auto [entry, fresh] = files_.try_emplace(inode);
+    if (!fresh)
+        return entry->second.get();
+    Result<ElfFile> elf = ElfFile::open(open_path);
+    if (!elf)
+        return nullptr;
+    entry->second = std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}});
+    without_table_.push_back(entry->second.get());
+    return entry->second.get();
+}
+
+Fd Symbols::make_table(File& file) const {
+    file.functions = read_functions(file.elf);
+    std::vector<UnwindRow> unwind;
+    LineTable lines;
+    if (tables_ & plan::UnwindTable)
+        unwind = read_unwind_rows(file.elf, *file.functions);
+    if (tables_ & plan::LineTable)
+        lines = read_lines(file.elf);
+    std::span<const FunctionSymbol> functions = *file.functions;
+    if (!(tables_ & plan::SymbolTable))
+        functions = {};
+    std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines});
+    bpf_map_create_opts options{};
+    options.sz = sizeof options;
+    options.map_flags = SONDE_TABLE_FLAGS;
+    Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, static_cast<uint32_t>(table.size()), &options));
+    void* memory = map ? mmap(nullptr, table.size() * 8, PROT_READ | PROT_WRITE, MAP_SHARED, map.get(), 0) : MAP_FAILED;
+    if (memory == MAP_FAILED)
+        return Fd();
+    std::memcpy(memory, table.data(), table.size() * 8);
+    munmap(memory, table.size() * 8);
+    return map;
+}
+
+void Symbols::give_tables() {
+    std::vector<uint64_t> inodes;
+    std::vector<uint32_t> tables;
+    std::vector<Fd> owners;
+    for (File* file : without_table_)
+        if (Fd table = make_table(*file)) {
+            inodes.push_back(file->inode);
+            tables.push_back(static_cast<uint32_t>(table.get()));
+            owners.push_back(std::move(table));
+        }
+    without_table_.clear();
+    auto count = static_cast<uint32_t>(inodes.size());
+    bpf_map_batch_opts options{};
+    options.sz = sizeof options;
+    // Without a table handlers take frame pointers; what is printed has its names all the same.
+    if (count)
+        bpf_map_update_batch(kernel_->map_fd("sonde_files"), inodes.data(), tables.data(), &count, &options);
+}
+
+void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
+    std::vector<sonde_mapping>& known = mappings_[mapping.process];
+    // What was mapped there before is gone.
+    std::erase_if(known, [&](const sonde_mapping& old) { return old.start < mapping.end && mapping.start < old.end; });
+    known.push_back(mapping);
+    std::erase(processes_, mapping.process);
+    processes_.push_back(mapping.process);
+    if (files_.count(mapping.inode))
+        return;
+    if (!find_file(mapping, inner_path))
+        files_.try_emplace(mapping.inode);
+    give_tables();
+}
+
+// Opens the file behind a mapping.
+bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_path) {
+    // Through the process's own view: the path may mean another file here, or none any more.
+    std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", mapping.process, mapping.start, mapping.end);
+    char path[4096];
+    ssize_t size = readlink(link.c_str(), path, sizeof path);
+    File* file = size > 0 ? add_file(link, std::string(path, static_cast<size_t>(size))) : nullptr;
+    if (file && file->inode == mapping.inode)
+        return true;
+    // The process has gone already, but perhaps not the file.
+    for (const std::string& candidate : paths_in_mounts(inner_path))
+        if (file = add_file(candidate, candidate); file && file->inode == mapping.inode)
+            return true;
+    return false;
+}
+
+// Every executable mapping of a file in /proc/PID/maps.
+void Symbols::add_process(uint64_t process) {
+    if (!read_.try_emplace(process, true).second)
+        return;
+    Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", process));
+    std::istringstream lines(maps ? *maps : "");
+    for (std::string line; std::getline(lines, line);) {
+        sonde_mapping mapping{};
+        char access[5] = {};
+        int path_at = 0;
+        if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*s %*s %n", &mapping.start, &mapping.end, access,
+                        &mapping.offset, &path_at) != 4 ||
+            access[2] != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/')
+            continue;
+        std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", process, mapping.start, mapping.end);
+        File* file = add_file(link, line.substr(static_cast<size_t>(path_at)));
+        if (!file)
+            continue;
+        mapping.process = process;
+        mapping.inode = file->inode;
+        add_mapping(mapping, "");
+    }
+    give_tables();
+}
+
+const sonde_mapping* Symbols::find_mapping(uint64_t process, uint64_t address) const {
+    auto of = mappings_.find(process);
+    if (of == mappings_.end())
+        return nullptr;
+    for (const sonde_mapping& mapping : of->second)
+        if (address >= mapping.start && address < mapping.end)
+            return &mapping;
+    return nullptr;
+}
+
+Symbols::Found Symbols::find(uint64_t process, uint64_t address) {
+    const sonde_mapping* mapping = process ? find_mapping(process, address) : nullptr;
+    if (process && !mapping) {
+        // No handler has met it: an address that the script has from elsewhere.
+        add_process(process);
+        mapping = find_mapping(process, address);
+    }
+    for (size_t i = processes_.size(); !process && !mapping && i-- > 0;)
+        mapping = find_mapping(processes_[i], address);
+    auto file = mapping ? files_.find(mapping->inode) : files_.end();
+    if (file == files_.end() || !file->second)
+        return {};
+    std::optional<uint64_t> linked = file->second->elf.address_of_offset(address - mapping->start + mapping->offset);
+    return linked ? Found{file->second.get(), *linked} : Found{};
+}
+
+std::string Symbols::source(uint64_t process, uint64_t address) {
+    Found found = find(process, address);
+    std::optional<LineFinder::Line> line = found.file ? found.file->line(found.address) : std::nullopt;
+    return line ? fmt::format("{}:{}", line->file, line->line) : "";
+}
+
+std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
+    const std::string hex = fmt::format("{:#x}", address);
+    Found found = find(process, address);
+    if (!found.file)
+        return style == SONDE_SYMBOL_MODULE ? "" : hex;
+    const std::string& path = found.file->path;
+    if (style == SONDE_SYMBOL_MODULE)
+        return path.substr(path.rfind('/') + 1);
+    if (style >= SONDE_SYMBOL_LINE) {
+        std::optional<LineFinder::Line> line = found.file->line(found.address);
+        return !line                        ? hex
+               : style == SONDE_SYMBOL_LINE ? std::to_string(line->line)
+               : style == SONDE_SYMBOL_FILE ? line->file
+                                            : fmt::format("{}:{}", line->file, line->line);
+    }
+    const FunctionSymbol* function = found.file->function(found.address);
+    if (style == SONDE_SYMBOL_NAME)
+        return function ? function->name : hex;
+    if (!function)
+        return style == SONDE_SYMBOL_BRIEF ? hex
+                                           : fmt::format("{} [{}+{:#x}/{:#x}]", hex, path,
+                                                         found.address - found.file->lowest(), found.file->size());
+    std::string out = fmt::format("{}+{:#x}", function->name, found.address - function->address);
+    if (style == SONDE_SYMBOL_DATA)
+        out += fmt::format("/{:#x}", function->size);
+    return style == SONDE_SYMBOL_BRIEF ? out : fmt::format("{} [{}]", out, path);
+}
+
+} // namespace sonde

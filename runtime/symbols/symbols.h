@@ -1,0 +1,72 @@
+// What lies at an address of a traced process.
+//
+// Handlers tell of every mapping that they meet, once, and in front of everything that they print about it: so the
+// runtime knows a process's addresses after its exit too. The files behind the mappings are known to the kernel and to
+// the runtime by the address of their inode, which the runtime asks the kernel for (codegen/rtlib/ask.bpf.c): that is
+// the same on every file system and in every container. A file that was seen stays mapped here, so that no other gets
+// its inode.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "runtime/load.h"
+#include "runtime/plan.h"
+#include "runtime/symbols/stack.h"
+
+namespace sonde {
+
+// The path within its file system; empty if it is too long for the record.
+std::string join_names(const sonde_new_mapping& mapping);
+
+class Symbols {
+  public:
+    Symbols();
+    ~Symbols();
+
+    // Handlers get the tables of the programs that `plan` names and of `command`, with their libraries, and of what
+    // `process` has mapped now (0: none). Files that are met later follow then. Nothing if handlers look nothing up.
+    void begin(const plan::Plan& plan, const KernelObject& kernel, const std::string& command, int64_t process);
+
+    // `inner_path` is the file's path within its file system.
+    void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
+
+    // What lies at an address, as a sonde_symbol_style. `process` 0: in whichever process has something there, the one
+    // that was met last.
+    std::string text(uint64_t process, uint64_t address, uint64_t style);
+    // "file.c:12", or "".
+    std::string source(uint64_t process, uint64_t address);
+
+  private:
+    struct File;
+    struct Found;
+    Found find(uint64_t process, uint64_t address);
+    const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
+    // Reads the file at `open_path`, which users know as `path`. Null if it is not readable or no program.
+    File* add_file(const std::string& open_path, const std::string& path);
+    void add_program(const std::string& path);
+    void add_process(uint64_t process);
+    bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
+    Fd make_table(File& file) const;
+    // To the kernel, all at once: it waits each time until no handler uses what was there before.
+    void give_tables();
+    uint64_t ask_inode(const void* page);
+
+    const KernelObject* kernel_ = nullptr;
+    uint8_t tables_ = 0;
+    std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read
+    std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last
+    std::vector<File*> without_table_;
+    std::set<std::string> programs_;
+    std::map<uint64_t, bool> read_;   // processes whose list of mappings was read
+    std::vector<uint64_t> processes_; // the one that was met last is the last
+};
+
+} // namespace sonde

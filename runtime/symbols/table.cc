@@ -1,0 +1,106 @@
+#include "runtime/symbols/table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+#include "runtime/symbols/file_table.h"
+
+namespace sonde {
+namespace {
+
+class Places {
+  public:
+    explicit Places(const ElfFile& file) : file_(file) {}
+    std::optional<uint32_t> of(uint64_t address) const {
+        std::optional<uint64_t> offset = file_.file_offset(address);
+        return offset && *offset <= UINT32_MAX ? std::optional(static_cast<uint32_t>(*offset)) : std::nullopt;
+    }
+
+  private:
+    const ElfFile& file_;
+};
+
+class Texts {
+  public:
+    // The element, counted from the first text.
+    uint32_t add(const std::string& text) {
+        auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(elements.size()));
+        if (fresh) {
+            elements.resize(elements.size() + text.size() / 8 + 1);
+            std::memcpy(&elements[entry->second], text.c_str(), text.size() + 1);
+        }
+        return entry->second;
+    }
+    std::vector<uint64_t> elements;
+
+  private:
+    std::unordered_map<std::string, uint32_t> known_;
+};
+
+void sort_rows(std::vector<sonde_table_row>& rows) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const sonde_table_row& a, const sonde_table_row& b) { return a.place < b.place; });
+}
+
+} // namespace
+
+std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path, const TableParts& parts) {
+    Places places(file);
+    Texts texts;
+    sonde_table_head head{};
+    head.path = texts.add(path);
+    head.name = texts.add(path.substr(path.rfind('/') + 1));
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (const ElfSegment& segment : file.segments()) {
+        lowest = std::min(lowest, segment.address);
+        highest = std::max(highest, segment.address + segment.memory_size);
+    }
+    head.size = static_cast<unsigned>(highest - std::min(lowest, highest));
+    for (const ElfSegment& segment : file.segments())
+        if (segment.executable)
+            head.shift = static_cast<unsigned>(segment.address - lowest - segment.offset);
+
+    // Rows of one kind, each with its element in the texts, which is shifted when all rows are counted.
+    std::vector<uint64_t> unwind;
+    for (const UnwindRow& row : parts.unwind)
+        if (std::optional<uint32_t> place = places.of(row.address))
+            unwind.push_back(*place | static_cast<uint64_t>(row.rule) << 32);
+    std::stable_sort(unwind.begin(), unwind.end(),
+                     [](uint64_t a, uint64_t b) { return static_cast<uint32_t>(a) < static_cast<uint32_t>(b); });
+    std::vector<sonde_table_row> symbols, lines;
+    for (const FunctionSymbol& function : parts.functions)
+        if (std::optional<uint32_t> place = places.of(function.address))
+            symbols.push_back({*place, static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
+                               texts.add(function.name), 0});
+    if (parts.lines)
+        for (const LineRow& row : parts.lines->rows)
+            if (std::optional<uint32_t> place = places.of(row.address))
+                lines.push_back({*place, row.line, row.line ? texts.add(parts.lines->files[row.file]) : 0, 0});
+    sort_rows(symbols);
+    sort_rows(lines);
+
+    head.unwind = static_cast<unsigned>(unwind.size());
+    head.symbols = static_cast<unsigned>(symbols.size());
+    head.lines = static_cast<unsigned>(lines.size());
+    auto first_text =
+        static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() + SONDE_TABLE_ROW * (symbols.size() + lines.size()));
+    head.path += first_text;
+    head.name += first_text;
+    for (std::vector<sonde_table_row>* rows : {&symbols, &lines})
+        for (sonde_table_row& row : *rows)
+            row.text += first_text;
+    std::vector<uint64_t> out(first_text);
+    std::memcpy(out.data(), &head, sizeof head);
+    std::copy(unwind.begin(), unwind.end(), out.begin() + SONDE_TABLE_HEAD);
+    auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.size());
+    for (const std::vector<sonde_table_row>* rows : {&symbols, &lines}) {
+        std::memcpy(at, rows->data(), rows->size() * sizeof(sonde_table_row));
+        at += rows->size() * sizeof(sonde_table_row);
+    }
+    out.insert(out.end(), texts.elements.begin(), texts.elements.end());
+    return out;
+}
+
+} // namespace sonde

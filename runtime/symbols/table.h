@@ -1,0 +1,25 @@
+// Compiles what handlers in the kernel know of one file (symbols/file_table.h has the layout).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/elf_file.h"
+#include "runtime/symbols/cfi.h"
+#include "runtime/symbols/functions.h"
+#include "runtime/symbols/lines.h"
+
+namespace sonde {
+
+struct TableParts {
+    std::span<const UnwindRow> unwind;
+    std::span<const FunctionSymbol> functions;
+    const LineTable* lines = nullptr;
+};
+
+// The table's elements. Rows for what has no place in the file, or one beyond 4 GB, are left out.
+std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path, const TableParts& parts);
+
+} // namespace sonde

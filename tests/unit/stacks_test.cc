@@ -1,0 +1,340 @@
+// runtime/symbols: call frame information compiled to rows, the tables of files, functions, libraries, and the text of
+// stacks.
+#include <gtest/gtest.h>
+
+#include <elfutils/libdw.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "runtime/format.h"
+#include "runtime/symbols/cfi.h"
+#include "runtime/symbols/file_table.h"
+#include "runtime/symbols/functions.h"
+#include "runtime/symbols/libraries.h"
+#include "runtime/symbols/lines.h"
+#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/table.h"
+
+namespace sonde {
+namespace {
+
+std::string trigger(const std::string& name) { return std::string(SONDE_TRIGGERS) + "/" + name; }
+
+ElfFile open_elf(const std::string& path) {
+    Result<ElfFile> file = ElfFile::open(path);
+    EXPECT_TRUE(file.ok()) << path;
+    return *std::move(file);
+}
+
+// ---- rules ----------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t section = 0x10000, code = 0x4000;
+
+std::string word(uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+std::string record(std::string body) {
+    body.resize((body.size() + 7) / 8 * 8 + 4); // padded with DW_CFA_nop
+    return word(static_cast<uint32_t>(body.size())) + body;
+}
+std::string bytes(std::initializer_list<int> list) {
+    std::string out;
+    for (int byte : list)
+        out += static_cast<char>(byte);
+    return out;
+}
+
+// One CIE as compilers for x86-64 write it (CFA = rsp + 8, return address at CFA - 8), and functions of 0x100 bytes.
+class Frames {
+  public:
+    explicit Frames(const std::string& letters = "zR") {
+        std::string cie = word(0) + bytes({1}) + letters + bytes({0, 1, 0x78, 16, 1, 0x1b});
+        text_ = record(cie + bytes({0x0c, 7, 8, 0x90, 1}));
+    }
+    Frames& function(uint64_t begin, const std::string& instructions, uint32_t size = 0x100) {
+        uint64_t field = section + text_.size() + 8;
+        std::string fde = word(static_cast<uint32_t>(text_.size() + 4)) + word(static_cast<uint32_t>(begin - field));
+        text_ += record(fde + word(size) + bytes({0}) + instructions);
+        return *this;
+    }
+    std::string text() const { return text_ + word(0); }
+    std::string rows() const;
+
+  private:
+    std::string text_;
+};
+
+std::string describe(const std::vector<UnwindRow>& rows) {
+    static const char* const kinds[] = {"none", "rsp", "rbp", "plt", "realign", "signal", "end", "unknown"};
+    std::string out;
+    for (const UnwindRow& row : rows) {
+        out += fmt::format("{}{:x}:{}", out.empty() ? "" : " ", row.address, kinds[SONDE_RULE_KIND(row.rule)]);
+        if (SONDE_RULE_CFA(row.rule))
+            out += fmt::format("+{}", SONDE_RULE_CFA(row.rule));
+        if (SONDE_RULE_SAVED_RBP(row.rule))
+            out += fmt::format("/{}", SONDE_RULE_SAVED_RBP(row.rule));
+    }
+    return out;
+}
+std::string Frames::rows() const { return describe(compile_cfi(text(), section)); }
+
+TEST(Cfi, FollowsAFramePointer) {
+    // push %rbp; mov %rsp,%rbp; ... leave
+    std::string instructions = bytes({0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 0x50, 0x0c, 7, 8});
+    EXPECT_EQ(Frames().function(code, instructions).rows(),
+              "4000:rsp+1 4001:rsp+2/2 4004:rbp+2/2 4054:rsp+1/2 4100:none");
+}
+
+TEST(Cfi, FollowsTheStackPointer) {
+    std::string instructions =
+        bytes({0x44, 0x0e, 0xb0, 0x02, 0x03, 0x10, 0x00, 0x0e, 8, 0x04, 0x10, 0, 0, 0, 0x0e, 16});
+    EXPECT_EQ(Frames().function(code, instructions).rows(), "4000:rsp+1 4004:rsp+38 4014:rsp+1 4024:rsp+2 4100:none");
+}
+
+TEST(Cfi, RemembersAndRestores) {
+    std::string instructions = bytes({0x41, 0x0e, 16, 0x86, 2, 0x44, 0x0a, 0x0e, 8, 0xc6, 0x41, 0x0b});
+    EXPECT_EQ(Frames().function(code, instructions).rows(),
+              "4000:rsp+1 4001:rsp+2/2 4005:rsp+1 4006:rsp+2/2 4100:none");
+    EXPECT_EQ(Frames().function(code, bytes({0x44, 0x0b})).rows(), "4000:rsp+1 4004:unknown 4100:none");
+}
+
+TEST(Cfi, KnowsTheOutermostFunction) {
+    EXPECT_EQ(Frames().function(code, bytes({0x07, 16})).rows(), "4000:end 4100:none");
+}
+
+TEST(Cfi, KnowsTheExpressionsThatAreWritten) {
+    std::string plt = bytes({0x41, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22});
+    EXPECT_EQ(Frames().function(code, plt).rows(), "4000:rsp+1 4001:plt+11 4100:none");
+    std::string realign = bytes({0x41, 0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
+    EXPECT_EQ(Frames().function(code, realign).rows(), "4000:rsp+1 4001:realign+1 4100:none");
+    // Without the place of the caller's rbp, and one that nothing is known of.
+    EXPECT_EQ(Frames().function(code, bytes({0x41, 0x0f, 3, 0x76, 0x78, 0x06})).rows(),
+              "4000:rsp+1 4001:unknown 4100:none");
+    EXPECT_EQ(Frames().function(code, bytes({0x41, 0x0f, 2, 0x73, 0x10})).rows(), "4000:rsp+1 4001:unknown 4100:none");
+}
+
+TEST(Cfi, KnowsSignalFrames) {
+    EXPECT_EQ(Frames("zRS").function(code, bytes({0x0f, 4, 0x77, 0xa0, 1, 6})).rows(), "4000:signal 4100:none");
+}
+
+TEST(Cfi, RefusesWhatARuleCannotHold) {
+    EXPECT_EQ(Frames().function(code, bytes({0x0c, 10, 0})).rows(), "4000:unknown 4100:none"); // from r10
+    EXPECT_EQ(Frames().function(code, bytes({0x0e, 12})).rows(), "4000:unknown 4100:none");    // no word
+    EXPECT_EQ(Frames().function(code, bytes({0x0e, 0})).rows(), "4000:unknown 4100:none");     // nothing
+    EXPECT_EQ(Frames().function(code, bytes({0x09, 6, 3})).rows(), "4000:unknown 4100:none");  // rbp is in rbx
+    EXPECT_EQ(Frames().function(code, bytes({0x90, 2})).rows(), "4000:unknown 4100:none");     // no usual call
+    EXPECT_EQ(Frames().function(code, bytes({0x41, 0x3f, 0x41})).rows(), "4000:rsp+1 4001:unknown 4100:none");
+    EXPECT_EQ(Frames().function(code, bytes({0x83, 6, 0x8c, 7})).rows(),
+              "4000:rsp+1 4100:none"); // others do not matter
+}
+
+TEST(Cfi, SortsFunctionsAndKeepsGaps) {
+    Frames frames;
+    frames.function(0x5000, "").function(0x4100, bytes({0x0e, 16})).function(0x4000, "").function(0x4180, "");
+    EXPECT_EQ(frames.rows(), "4000:rsp+1 4100:rsp+2 4200:none 5000:rsp+1 5100:none");
+    EXPECT_EQ(Frames().function(0x4000, "").function(0x4100, "").rows(), "4000:rsp+1 4200:none");
+    EXPECT_EQ(Frames().function(0x4000, "", 0).rows(), "");
+}
+
+TEST(Cfi, EndsWhereTheBytesEnd) {
+    std::string text = Frames().function(code, bytes({0x41, 0x0e, 16})).function(0x5000, "").text();
+    for (size_t size = 0; size < text.size(); size++)
+        EXPECT_LE(compile_cfi(std::string_view(text).substr(0, size), section).size(), 5u);
+    // Whatever one byte becomes, the rows are in order.
+    for (size_t at = 0; at < text.size(); at++)
+        for (int bit = 0; bit < 8; bit++) {
+            std::string mutant = text;
+            mutant[at] = static_cast<char>(mutant[at] ^ (1 << bit));
+            std::vector<UnwindRow> rows = compile_cfi(mutant, section);
+            EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end(),
+                                       [](const UnwindRow& a, const UnwindRow& b) { return a.address < b.address; }));
+        }
+}
+
+TEST(Cfi, ReadsPrologues) {
+    std::string standard = bytes({0x55, 0x48, 0x89, 0xe5, 0x90});
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, standard)), "10:rsp+1 11:rsp+2/2 14:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0xf3, 0x0f, 0x1e, 0xfa}) + standard)),
+              "10:rsp+1 15:rsp+2/2 18:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x53}))), "10:rsp+1 11:rsp+2/2 12:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x31, 0xc0}))), "10:rsp+1 11:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 1, bytes({0xc3, 0x55}))), "10:rsp+1");
+}
+
+// What libdw says of the same instructions.
+std::string describe_by_libdw(Dwarf_CFI* cfi, uint64_t address) {
+    Dwarf_Frame* frame = nullptr;
+    if (dwarf_cfi_addrframe(cfi, address, &frame) != 0)
+        return "none";
+    std::unique_ptr<Dwarf_Frame, decltype(&free)> owner(frame, free);
+    Dwarf_Op memory[3];
+    Dwarf_Op* ops = nullptr;
+    size_t count = 0;
+    if (dwarf_frame_register(frame, 16, memory, &ops, &count) != 0 || (count == 0 && ops))
+        return "end";
+    if (dwarf_frame_cfa(frame, &ops, &count) != 0 || count != 1)
+        return "other";
+    uint64_t number = ops[0].atom == 0x92 ? ops[0].number : ops[0].atom - 0x70u;
+    int64_t offset = static_cast<int64_t>(ops[0].atom == 0x92 ? ops[0].number2 : ops[0].number);
+    std::string out = fmt::format("{}+{}", number == 7 ? "rsp" : number == 6 ? "rbp" : "other", offset / 8);
+    if (dwarf_frame_register(frame, 6, memory, &ops, &count) == 0 && count == 2)
+        out += fmt::format("/{}", -static_cast<int64_t>(ops[1].number) / 8);
+    return out;
+}
+
+TEST(Cfi, AgreesWithLibdw) {
+    std::vector<std::string> paths = {trigger("stacks-O2"), trigger("stacks-fixed"), trigger("dwarf_cxx-gcc-O2-5")};
+    for (const std::string& library : find_libraries(trigger("stacks-O2")))
+        if (library.find("libc.so") != std::string::npos)
+            paths.push_back(library);
+    ASSERT_EQ(paths.size(), 4u);
+    for (const std::string& path : paths) {
+        ElfFile file = open_elf(path);
+        Dwarf_CFI* cfi = dwarf_getcfi_elf(file.elf());
+        ASSERT_TRUE(cfi) << path;
+        std::vector<UnwindRow> rows =
+            compile_cfi(file.section_data(".eh_frame"), file.find_section(".eh_frame")->address);
+        EXPECT_GT(rows.size(), 20u);
+        size_t compared = 0;
+        for (size_t i = 0; i < rows.size(); i++) {
+            uint64_t end = i + 1 < rows.size() ? rows[i + 1].address : rows[i].address + 1;
+            uint32_t kind = SONDE_RULE_KIND(rows[i].rule);
+            if (kind == SONDE_RULE_NONE || kind > SONDE_RULE_END || (kind > SONDE_RULE_RBP && kind < SONDE_RULE_END))
+                continue;
+            for (uint64_t address : {rows[i].address, end - 1}) {
+                std::string ours = describe({{0, rows[i].rule}}).substr(2);
+                ASSERT_EQ(ours, describe_by_libdw(cfi, address)) << path << fmt::format(" {:#x}", address);
+                compared++;
+            }
+        }
+        EXPECT_GT(compared, rows.size());
+        dwarf_cfi_end(cfi);
+    }
+}
+
+// ---- functions, lines, libraries
+// ----------------------------------------------------------------------------------------
+
+const FunctionSymbol* find_function(const std::vector<FunctionSymbol>& functions, const std::string& name) {
+    for (const FunctionSymbol& function : functions)
+        if (function.name == name)
+            return &function;
+    return nullptr;
+}
+
+TEST(Functions, AreSortedAndApart) {
+    for (const char* name : {"stacks-O2", "dwarf_cxx-gcc-O2-5", "dwarf_basic-id"}) {
+        std::vector<FunctionSymbol> functions = read_functions(open_elf(trigger(name)));
+        EXPECT_TRUE(find_function(functions, "main")) << name; // of a stripped program: from the file beside it
+        for (size_t i = 0; i + 1 < functions.size(); i++)
+            EXPECT_LE(functions[i].address + functions[i].size, functions[i + 1].address) << functions[i].name;
+    }
+}
+
+TEST(Lines, OfOneAddressAreTheTablesOnes) {
+    ElfFile file = open_elf(trigger("stacks-O2"));
+    LineTable all = read_lines(file);
+    LineFinder finder(file);
+    ASSERT_GT(all.rows.size(), 20u);
+    size_t known = 0;
+    for (const LineRow& row : all.rows) {
+        std::optional<LineFinder::Line> one = finder.find(row.address);
+        EXPECT_EQ(one ? one->line : 0, row.line) << fmt::format("{:#x}", row.address);
+        known += one && one->file == all.files[row.file];
+    }
+    EXPECT_GT(known, 20u);
+    EXPECT_TRUE(read_lines(open_elf(trigger("dwarf_basic-plain"))).rows.empty());
+    EXPECT_FALSE(LineFinder(open_elf(trigger("dwarf_basic-plain"))).find(0x1000));
+}
+
+TEST(Libraries, AreFoundAsTheLinkerDoes) {
+    std::string all;
+    for (const std::string& path : find_libraries(trigger("stacks-O2")))
+        all += path.substr(path.rfind('/') + 1) + "\n";
+    EXPECT_NE(all.find("libc.so.6\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("ld-linux-x86-64.so.2\n"), std::string::npos) << all;
+    EXPECT_TRUE(find_libraries("/nowhere").empty());
+}
+
+// ---- tables
+// -----------------------------------------------------------------------------------------------------------
+
+TEST(Table, HasEverythingAtItsPlace) {
+    ElfFile file = open_elf(trigger("stacks-O2"));
+    std::vector<FunctionSymbol> functions = read_functions(file);
+    std::vector<UnwindRow> unwind = read_unwind_rows(file, functions);
+    LineTable lines = read_lines(file);
+    std::vector<uint64_t> table = compile_table(file, "/bin/stacks", {unwind, functions, &lines});
+    sonde_table_head head;
+    std::memcpy(&head, table.data(), sizeof head);
+    auto text = [&](unsigned element) { return std::string(reinterpret_cast<const char*>(&table[element])); };
+    EXPECT_EQ(text(head.path), "/bin/stacks");
+    EXPECT_EQ(text(head.name), "stacks");
+    EXPECT_EQ(head.unwind, unwind.size());
+    EXPECT_EQ(head.symbols, functions.size());
+    std::vector<sonde_table_row> rows(head.symbols + head.lines);
+    std::memcpy(rows.data(), &table[SONDE_TABLE_HEAD + head.unwind], rows.size() * sizeof rows[0]);
+    const FunctionSymbol* hit = find_function(functions, "hit");
+    ASSERT_TRUE(hit);
+    bool named = false, on_line = false;
+    for (size_t i = 0; i < rows.size(); i++) {
+        if (rows[i].place != file.file_offset(hit->address))
+            continue;
+        if (i < head.symbols)
+            named = text(rows[i].text) == "hit" && rows[i].value == hit->size;
+        else
+            on_line = text(rows[i].text).ends_with("stacks.c") && rows[i].value == 10;
+    }
+    EXPECT_TRUE(named);
+    EXPECT_TRUE(on_line);
+    for (size_t i = 1; i < head.unwind; i++)
+        EXPECT_LE(static_cast<uint32_t>(table[SONDE_TABLE_HEAD + i - 1]),
+                  static_cast<uint32_t>(table[SONDE_TABLE_HEAD + i]));
+}
+
+TEST(Table, OfNothingHasItsName) {
+    std::vector<uint64_t> table = compile_table(open_elf(trigger("stacks-O2")), "x", {});
+    EXPECT_EQ(table.size(), SONDE_TABLE_HEAD + 1u);
+}
+
+// ---- the text of stacks
+// -------------------------------------------------------------------------------------------------
+
+std::string print_stack(plan::StackStyle style, sonde_stack_state state, const std::vector<uint64_t>& addresses) {
+    plan::Directive directive;
+    directive.kind = plan::Directive::Stack;
+    directive.width = 4;
+    directive.conversion = style;
+    std::vector<uint64_t> words = {static_cast<uint64_t>(getpid()), state, addresses.size()};
+    words.insert(words.end(), addresses.begin(), addresses.end());
+    words.resize(7);
+    Symbols symbols;
+    return render_print({{directive}}, {reinterpret_cast<const uint8_t*>(words.data()), words.size() * 8}, &symbols);
+}
+
+TEST(StackText, SaysWhatIsMissing) {
+    EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {16, 32}), " 0x10\n 0x20\n");
+    EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_CUT, {16}),
+              "0x10\n ... and further: -DMAXBACKTRACE=128 shows more\n");
+    EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_LOST, {16, 32}),
+              "0x10\n0x20\n ... and further: how to unwind 0x20 is not known\n");
+    EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {}), "");
+}
+
+TEST(StackText, IsSafeFromAnyRecord) {
+    plan::Directive directive;
+    directive.width = INT32_MAX;
+    Symbols symbols;
+    for (auto kind : {plan::Directive::Stack, plan::Directive::Addresses})
+        for (size_t size : {0u, 8u, 20u, 24u, 40u}) {
+            directive.kind = kind;
+            std::vector<uint8_t> record(size, 0xff);
+            EXPECT_NO_FATAL_FAILURE(render_print({{directive}}, record, &symbols));
+        }
+}
+
+} // namespace
+} // namespace sonde
