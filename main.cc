@@ -145,6 +145,17 @@ std::string command_program(const std::string& command) {
     return path.ok() ? *path : word;
 }
 
+KernelProbing find_kernel_probing(const std::string& forced) {
+    KernelFunctionProbing functions = probe_kernel_functions();
+    KernelProbing out;
+    out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
+    out.why_not_fentry = forced == "kprobe" ? "--attach=kprobe asks for the others" : functions.why_not_fentry;
+    out.why_not_kprobe = functions.why_not_kprobe;
+    out.fentry = out.why_not_fentry.empty();
+    out.kprobe = out.why_not_kprobe.empty();
+    return out;
+}
+
 // One translation: what all passes share.
 struct Translation {
     Sources sources;
@@ -154,6 +165,7 @@ struct Translation {
     std::optional<KernelConfig> kernel_config;
     ParseOptions parse_options;
     ProbeEnvironment env;
+    std::optional<KernelProbing> kernel_probing;
     std::optional<Library> library;
     std::vector<const ast::File*> files;
     size_t library_files = 0;
@@ -179,6 +191,12 @@ struct Translation {
         env.guru = options.guru;
         env.command_path = command_program(options.command);
         env.target_pid = options.target_pid;
+        env.listing = options.list;
+        env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
+            if (!kernel_probing)
+                kernel_probing = find_kernel_probing(forced);
+            return *kernel_probing;
+        };
     }
 
     // Prints what was reported; false if there were errors.
@@ -462,7 +480,8 @@ int parse_options_and_run(int argc, char** argv) {
         ->check(CLI::IsMember({"ast", "hir", "ir", "bpf", "plan"}));
     app.add_option("--host-probes", options.host_probes, "Where begin, end and timer handlers run")
         ->check(CLI::IsMember({"host", "kernel"}));
-    app.add_option("--attach", options.attach, "Force a mechanism: perf_event")->check(CLI::IsMember({"perf_event"}));
+    app.add_option("--attach", options.attach, "Force a mechanism: perf_event, kprobe")
+        ->check(CLI::IsMember({"perf_event", "kprobe"}));
     app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
 
     try {

@@ -27,8 +27,11 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
 
 bool Lowering::has_registers() const {
     using enum plan::ProbeKind;
-    return handler_ && (handler_->kind == Uprobe || handler_->kind == Uretprobe || handler_->kind == Syscall ||
-                        handler_->kind == SyscallReturn);
+    if (!handler_)
+        return false;
+    plan::ProbeKind kind = handler_->kind;
+    return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
+           kind == Profile;
 }
 
 // ---- control ----------------------------------------------------------------------------------------------------
@@ -88,7 +91,7 @@ llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
     uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2;
     if (handler_ && which == 3)
-        return t_.literal(probe_type(handler_->kind));
+        return t_.literal(plan::name_of(handler_->kind));
     if (handler_ && handler_->points.size() == 1) {
         const plan::Point& point = handler_->points[0];
         return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);
@@ -97,10 +100,13 @@ llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
 }
 
 llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
-    return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
+    if (!has_registers())
+        return t_.number(0);
+    llvm::Value* user = b_.CreateICmpNE(t_.user_mode(env_), t_.number(0));
+    return b_.CreateSelect(user, t_.user_register(env_, 16), t_.number(0));
 }
 
-llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.number(has_registers()); }
+llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
 
 llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     struct Row {
@@ -242,7 +248,12 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
     return b_.CreateSelect(inside, at, t_.literal(""));
 }
 
-// ---- user memory --------------------------------------------------------------------------------------------------
+// ---- user and kernel memory ---------------------------------------------------------------------------------------
+
+namespace {
+// Each primitive is there twice, for both halves of memory.
+bool reads_kernel(const hir::Intrinsic& expr) { return expr.name.starts_with("__kernel"); }
+} // namespace
 
 llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
@@ -253,7 +264,7 @@ llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
         llvm::Value* in_range = b_.CreateAnd(b_.CreateICmpSGT(limit, t_.number(0)), b_.CreateICmpSLT(limit, size));
         size = b_.CreateSelect(in_range, limit, size);
     }
-    llvm::Value* fault = t_.read_user_string(env_, slot, size, address);
+    llvm::Value* fault = t_.read_string(env_, slot, size, address, !reads_kernel(expr));
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
     return slot;
 }
@@ -264,9 +275,30 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : t_.number(-1);
-    llvm::Value* fault = t_.read_user_string(env_, slot, t_.number(static_cast<int64_t>(max())), address);
+    llvm::Value* fault =
+        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !reads_kernel(expr));
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
     t_.routine("sonde_rt_text", t_.i64(), {result, slot, lower(*expr.args[1]), most, t_.number(1)});
+    return result;
+}
+
+llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
+    llvm::Value* result = new_slot();
+    Mark mark(*this);
+    llvm::Value* slot = new_slot();
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* fault =
+        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !reads_kernel(expr));
+    llvm::BasicBlock *there = block("text"), *missing = block("address"), *end = block("endtext");
+    b_.CreateCondBr(b_.CreateICmpEQ(fault, t_.number(0)), there, missing);
+    b_.SetInsertPoint(there);
+    t_.routine("sonde_rt_text", t_.i64(), {result, slot, t_.number(-1), t_.number(-1), t_.number(1)});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(missing);
+    b_.CreateStore(b_.getInt8(0), result);
+    t_.routine("sonde_rt_append_long", t_.i64(), {result, t_.number(0), address, t_.number('x' | '#' << 8)});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
     return result;
 }
 
@@ -298,11 +330,12 @@ llvm::Value* Lowering::emit_user_buffer_quoted(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
     if (expr.args[1]->kind != hir::ExprKind::ConstLong || expr.args[2]->kind != hir::ExprKind::ConstLong) {
-        fail(expr.range, "`__user_load` needs literal sizes");
+        fail(expr.range, fmt::format("`{}` needs literal sizes", expr.name));
         return t_.number(0);
     }
     hir::Load load_expr(expr.range, expr.args[0], static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[1]).value),
                         hir::as<hir::ConstLong>(*expr.args[2]).value != 0);
+    load_expr.user = !reads_kernel(expr);
     return load(load_expr);
 }
 

@@ -15,7 +15,7 @@ constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
 void Lowering::begin_user_stack() {
     env_.user_stack = new_bytes(sizeof(sonde_stack));
     auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.user_stack, field)); };
-    bool there = has_registers();
+    bool there = handler_ && plan::is_uprobe(handler_->kind);
     set(offsetof(sonde_stack, rip), there ? t_.user_register(env_, rip) : t_.number(0));
     set(offsetof(sonde_stack, rsp), there ? t_.user_register(env_, rsp) : t_.number(0));
     set(offsetof(sonde_stack, rbp), there ? t_.user_register(env_, rbp) : t_.number(0));

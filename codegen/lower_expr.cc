@@ -154,6 +154,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         return print(as<Print>(expr));
     case ExprKind::Register:
         return t_.user_register(env_, as<Register>(expr).number);
+    case ExprKind::Argument:
+        return t_.argument(env_, as<Argument>(expr).number);
     case ExprKind::Load:
         return load(as<Load>(expr));
     case ExprKind::EntryRead:

@@ -62,8 +62,8 @@ bool uses_user_stack(const hir::Expr& expr) {
     return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
 }
 
-// Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach needs
-// room for what it walks.
+// Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
+// needs room for what it walks.
 class NeedsWalk {
   public:
     NeedsWalk(const plan::Plan& plan, bool in_kernel) : plan_(plan), in_kernel_(in_kernel) {}
@@ -173,6 +173,12 @@ Result<void> Lowering::run() {
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
+    // What a function may do depends on what it becomes part of.
+    if (in_kernel_ && handler_ && handler_->kind != handler.kind) {
+        functions_.clear();
+        frame_sizes_.clear();
+        scan_sizes_.clear();
+    }
     handler_ = &handler;
     function_ = nullptr;
     env_ = {};

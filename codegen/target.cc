@@ -168,11 +168,6 @@ llvm::Value* Target::site_message(llvm::Value* site) {
     return ir_.CreateGEP(ir_.getInt8Ty(), table, ir_.CreateMul(safe, number(site_text_bytes)));
 }
 
-const char* probe_type(plan::ProbeKind kind) {
-    static const char* const names[] = {"begin", "end", "error", "never", "timer", "uprobe", "uretprobe"};
-    return plan::is_task_event(kind) ? "utrace" : names[static_cast<size_t>(kind)];
-}
-
 llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_row_texts");
     llvm::Value* safe = ir_.CreateAnd(ir_.CreateZExt(row, i64()), number(0xfffff));
@@ -222,7 +217,7 @@ void Target::define_constants() {
         }
         for (const plan::Probe& probe : state_.plan.probes)
             for (const plan::Point& point : probe.points)
-                texts[4 * point.row + 3] = probe_type(probe.kind);
+                texts[4 * point.row + 3] = plan::name_of(probe.kind);
         define("sonde_row_texts", cells(texts, row_text_bytes));
     }
     define("sonde_rt_max", ir_.getInt32(static_cast<uint32_t>(max)));

@@ -50,9 +50,6 @@ struct Needs {
     bool user_stack = false; // ubacktrace() and its relatives, in the kernel
 };
 
-// What probe_type() gives.
-const char* probe_type(plan::ProbeKind kind);
-
 // The unit of plan-building that both targets share.
 struct PlanState {
     const hir::Program& program;
@@ -135,13 +132,17 @@ class Target {
     virtual llvm::Value* clock(Environment& env,
                                const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles
     virtual llvm::Value* user_register(Environment& env, int dwarf_number) = 0;
+    // 1 where the probe was hit in user space.
+    virtual llvm::Value* user_mode(Environment&) { return number(0); }
+    // hir::Argument
+    virtual llvm::Value* argument(Environment&, int) { return number(0); }
     // Reads into memory; the result is nonzero on a fault.
     virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                                      bool user) = 0;
     // At most max_string - 1 bytes into a slot; nonzero on a fault.
     virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
-    virtual llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
-                                          llvm::Value* address) = 0;
+    virtual llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                                     bool user) = 0;
     // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
     virtual llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*) {
         ir_.CreateStore(ir_.getInt8(0), slot);

@@ -30,6 +30,8 @@ enum Helper : uint64_t {
     ringbuf_submit = 132,
     ringbuf_query = 134,
     get_attach_cookie = 174,
+    get_func_arg = 183,
+    get_func_ret = 184,
 };
 enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
@@ -38,7 +40,7 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
-constexpr uint32_t syscall_number_offset = 120; // orig_ax
+constexpr int64_t regs_orig_ax = 120, regs_cs = 136, user_cs = 0x33;
 
 class BpfTarget final : public Target {
   public:
@@ -60,10 +62,9 @@ class BpfTarget final : public Target {
                                   Environment& env) override {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
-        bool uprobe = handler.kind == plan::ProbeKind::Uprobe || handler.kind == plan::ProbeKind::Uretprobe;
-        bool event = plan::is_task_event(handler.kind);
-        // Sections are unique so that each program keeps its name and its own attach type.
-        function->setSection(uprobe ? "uprobe" : "raw_tracepoint");
+        kind_ = handler.kind;
+        bool event = plan::is_task_event(kind_);
+        function->setSection(section(symbol != state_.plan.probes[probe].symbol));
         ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
         describe(function, handler.range);
         context_argument_ = function->getArg(0);
@@ -72,11 +73,11 @@ class BpfTarget final : public Target {
         out_ = llvm::BasicBlock::Create(*context_, "out", function);
         claimed_.clear();
         probe_ = probe;
-        timed_ = (uprobe || event) && state_.options.timing;
+        timed_ = plan::is_event(kind_) && state_.options.timing;
         registers_are_behind_ = event;
         env.task = number(0);
-        env.can_wait = number(uprobe);
-        if (uprobe || event) {
+        env.can_wait = number(plan::is_uprobe(kind_));
+        if (plan::is_event(kind_)) {
             llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
             go_if(running);
             llvm::Value* program = event ? begin_event(handler.kind, env) : nullptr;
@@ -90,11 +91,9 @@ class BpfTarget final : public Target {
             started_ = helper(ktime_get_ns, {});
         entry_element_ = nullptr;
         if (!handler.entry_values.empty() && symbol == state_.plan.probes[probe].symbol) {
-            // The return has popped the return address. A call that began before the session has nothing saved, and is
-            // none of its business.
-            llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
-            entry_element_ =
-                helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(place)});
+            // A call that began before the session has nothing saved, and is none of its business.
+            entry_element_ = helper_pointer(
+                map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(call_at_return(env))});
             go_if(ir_.CreateIsNotNull(entry_element_));
         }
         if (needs.scan) {
@@ -368,35 +367,67 @@ class BpfTarget final : public Target {
             unsupported_ = "thread-local variables are not supported yet";
             return number(0);
         }
-        uint32_t at = number_ == hir::Register::syscall_number ? syscall_number_offset : register_offsets[number_];
+        int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax : register_offsets[number_];
         if (registers_are_behind_) {
             llvm::Value* value = scratch("register", 8);
             helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
             return ir_.CreateLoad(i64(), value);
         }
-        return context_word(env, at);
+        return context_word(env, static_cast<uint64_t>(at));
+    }
+    llvm::Value* user_mode(Environment& env) override {
+        if (kind_ != plan::ProbeKind::Profile)
+            return number(plan::is_uprobe(kind_));
+        // What was interrupted: the lowest bits of its code segment are its privilege.
+        return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
+    }
+    llvm::Value* argument(Environment& env, int number_) override {
+        // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
+        static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
+        bool result = number_ == hir::Argument::result;
+        switch (kind_) {
+        case plan::ProbeKind::Tracepoint:
+            return context_word(env, 8ull * static_cast<unsigned>(number_));
+        case plan::ProbeKind::Fentry:
+        case plan::ProbeKind::Fexit: {
+            // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
+            // numbers are what a script computes with.
+            llvm::Value* value = scratch("argument", 8);
+            ir_.CreateStore(number(0), value);
+            if (result)
+                helper(get_func_ret, {env.context, value});
+            else
+                helper(get_func_arg, {env.context, ir_.getInt32(static_cast<uint32_t>(number_)), value});
+            return ir_.CreateLoad(i64(), value);
+        }
+        default:
+            break;
+        }
+        if (result)
+            return user_register(env, 0);
+        if (static_cast<size_t>(number_) < std::size(registers))
+            return user_register(env, registers[number_]);
+        llvm::Value* value = scratch("argument", 8);
+        auto above = 8 * (number_ - static_cast<int>(std::size(registers)) + 1);
+        helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(user_register(env, 7), number(above))});
+        return ir_.CreateLoad(i64(), value);
     }
     llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                              bool user) override {
-        if (address->getType()->isPointerTy())
+        if (address->getType()->isPointerTy() || !user)
             return helper(probe_read_kernel, {buffer, number(size), address});
-        if (!user)
-            return helper(probe_read_kernel, {buffer, number(size), address});
-        sleeps_ = true;
-        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, env.can_wait});
+        return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, may_wait(env)});
     }
     llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
-        sleeps_ = true;
-        return routine("sonde_rt_read_user_block", i64(), {slot, size, address, env.can_wait});
+        return routine("sonde_rt_read_user_block", i64(), {slot, size, address, may_wait(env)});
     }
     llvm::Value* read_user_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
-        sleeps_ = true;
-        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, env.can_wait});
+        return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, may_wait(env)});
     }
-    llvm::Value* read_user_string(Environment& env, llvm::Value* slot, llvm::Value* size,
-                                  llvm::Value* address) override {
-        sleeps_ = true;
-        llvm::Value* got = routine("sonde_rt_read_user_string", i64(), {slot, size, address, env.can_wait});
+    llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                             bool user) override {
+        llvm::Value* got = user ? routine("sonde_rt_read_user_string", i64(), {slot, size, address, may_wait(env)})
+                                : routine("sonde_rt_read_kernel_string", i64(), {slot, size, address});
         return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
     }
 
@@ -408,11 +439,8 @@ class BpfTarget final : public Target {
 
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
-        // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
-        // the frame pointer.
-        bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-        llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
-        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
+        helper(map_update_elem,
+               {map_reference(probe.entry_map), saved_key(call_at_entry(env, handler)), values, number(0)});
     }
 
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {
@@ -579,7 +607,9 @@ class BpfTarget final : public Target {
         const plan::Probe& probe = state_.plan.probes[index];
         bool event = plan::is_task_event(handler.kind), one = probe.points.size() == 1;
         env.row = first_row(index);
-        if (!one && !event)
+        if (!probe.points.empty() && probe.points[0].number >= 0)
+            env.row = find_syscall(env, probe.points);
+        else if (!one && !event)
             env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
         if (!probe.has_subjects())
             return;
@@ -779,6 +809,80 @@ class BpfTarget final : public Target {
         return ir_.CreateLoad(i64(), status);
     }
 
+    // Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have
+    // numbers of their own.
+    llvm::Value* find_syscall(Environment& env, const std::vector<plan::Point>& points) {
+        llvm::Value* regs = argument(env, 0);
+        auto field = [&](int64_t at) {
+            llvm::Value* value = scratch("load", 8);
+            ir_.CreateStore(number(0), value);
+            helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(regs, number(at))});
+            return ir_.CreateLoad(i64(), value);
+        };
+        llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(regs_orig_ax);
+        llvm::BasicBlock *candidate = block("candidate"), *known = block("syscall");
+        ir_.CreateBr(candidate);
+        ir_.SetInsertPoint(known);
+        llvm::PHINode* row = ir_.CreatePHI(ir_.getInt32Ty(), static_cast<unsigned>(points.size()));
+        ir_.SetInsertPoint(candidate);
+        llvm::SwitchInst* which = ir_.CreateSwitch(called, out_, static_cast<unsigned>(points.size()));
+        for (const plan::Point& point : points) {
+            llvm::BasicBlock* found = block("row");
+            which->addCase(ir_.getInt64(static_cast<uint64_t>(point.number)), found);
+            ir_.SetInsertPoint(found);
+            ir_.CreateBr(known);
+            row->addIncoming(ir_.getInt32(point.row), found);
+        }
+        ir_.SetInsertPoint(known);
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
+        return row;
+    }
+
+    // A sleepable program may wait for user memory.
+    // Whether a read may wait for its page; functions are told by their callers.
+    llvm::Value* may_wait(Environment& env) {
+        sleeps_ = sleeps_ || plan::is_uprobe(kind_);
+        return env.can_wait;
+    }
+
+    // Which kind of program libbpf makes of it; several may be in one section. `entry`: of a function's return, what
+    // saves values at its entry.
+    const char* section(bool entry) const {
+        switch (kind_) {
+        case plan::ProbeKind::Uprobe:
+        case plan::ProbeKind::Uretprobe:
+            return "uprobe";
+        case plan::ProbeKind::Kprobe:
+        case plan::ProbeKind::Kretprobe:
+            return "kprobe";
+        case plan::ProbeKind::Profile:
+            return "perf_event";
+        case plan::ProbeKind::Fentry:
+            return "fentry";
+        case plan::ProbeKind::Fexit:
+            return entry ? "fentry" : "fexit";
+        default:
+            return "raw_tracepoint";
+        }
+    }
+
+    // What tells a call from all others of its thread, the same at its entry and at its return.
+    llvm::Value* call_at_entry(Environment& env, const hir::Handler& handler) {
+        // The arguments' place on the stack.
+        if (kind_ == plan::ProbeKind::Fexit)
+            return ir_.CreatePtrToInt(env.context, i64());
+        // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
+        // the frame pointer.
+        bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
+        return at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
+    }
+    llvm::Value* call_at_return(Environment& env) {
+        if (kind_ == plan::ProbeKind::Fexit)
+            return ir_.CreatePtrToInt(env.context, i64());
+        // The return has popped the return address.
+        return ir_.CreateSub(user_register(env, 7), number(8));
+    }
+
     llvm::Value* saved_key(llvm::Value* place) {
         llvm::Value* key = scratch("saved", 16);
         ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
@@ -820,6 +924,7 @@ class BpfTarget final : public Target {
     bool registers_are_behind_ = false; // the context's first word points to them
     bool sleeps_ = false;               // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
+    plan::ProbeKind kind_ = plan::ProbeKind::Begin; // of the handler that is being lowered
     uint64_t frame_bytes_ = 0, scan_bytes_ = 0;
     std::string unsupported_;
 };

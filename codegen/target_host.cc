@@ -136,9 +136,8 @@ class HostTarget final : public Target {
     }
     llvm::Value* user_register(Environment&, int) override { return number(0); }
     // There is no traced task: every address is a bad one.
-    llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address,
-                             bool user) override {
-        if (user)
+    llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool) override {
+        if (!address->getType()->isPointerTy())
             return number(1);
         ir_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
         return number(0);
@@ -147,7 +146,7 @@ class HostTarget final : public Target {
         ir_.CreateStore(ir_.getInt8(0), slot);
         return number(1);
     }
-    llvm::Value* read_user_string(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*) override {
+    llvm::Value* read_string(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*, bool) override {
         ir_.CreateStore(ir_.getInt8(0), slot);
         return number(1);
     }

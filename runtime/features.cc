@@ -5,8 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 
+#include <fmt/format.h>
+
+#include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/session.h"
 
@@ -56,12 +60,49 @@ bool has_uprobe_multi() {
     return errno == EBADF;
 }
 
+bool has_tracepoint_cookie() {
+    // r0 = bpf_get_attach_cookie(r1); exit
+    const bpf_insn code[] = {{0x85, 0, 0, 0, BPF_FUNC_get_attach_cookie}, {0x95, 0, 0, 0, 0}};
+    return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
+}
+
 } // namespace
+
+KernelFunctionProbing probe_kernel_functions() {
+    KernelFunctionProbing out;
+    // "none [integrity] confidentiality": what is in brackets holds.
+    std::string locked;
+    if (Result<std::string> text = read_file("/sys/kernel/security/lockdown"); text.ok())
+        if (size_t open = text->find('['); open != std::string::npos && !text->starts_with("[none]"))
+            locked =
+                fmt::format(", and the kernel is locked down ({})", text->substr(open + 1, text->find(']') - open - 1));
+    if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
+        out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
+    // A function that nothing but the kernel's own tests call.
+    constexpr const char* function = "bpf_fentry_test1";
+    uint32_t id = 0;
+    if (Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux"); bytes.ok())
+        id = BtfFile(*bytes).find(function, BTF_KIND_FUNC);
+    if (id == 0) {
+        out.why_not_fentry = "the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)";
+        return out;
+    }
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = BPF_TRACE_FENTRY;
+    options.attach_btf_id = id;
+    Fd program(bpf_prog_load(BPF_PROG_TYPE_TRACING, "sonde_try", "GPL", code, std::size(code), &options));
+    if (!program)
+        out.why_not_fentry = fmt::format("the kernel refuses them: {}{}", std::strerror(errno), locked);
+    return out;
+}
 
 KernelFeatures probe_kernel_features() {
     KernelFeatures features;
     features.may_goto = has_may_goto();
     features.uprobe_multi = has_uprobe_multi();
+    features.tracepoint_cookie = has_tracepoint_cookie();
     return features;
 }
 

@@ -2,13 +2,14 @@
 
 #include <bpf/btf.h>
 #include <fcntl.h>
-#include <linux/btf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include "base/btf_file.h"
 
 namespace sonde {
 namespace {
@@ -19,109 +20,12 @@ struct FreeBtf {
     void operator()(btf* types) const { btf__free(types); }
 };
 
-// The types of a BTF file, found by number or, struct by struct, by name. Every offset is checked: the file is big and
-// not ours.
-class TypeFile {
-  public:
-    explicit TypeFile(std::string_view bytes) {
-        btf_header header;
-        if (bytes.size() < sizeof header)
-            return;
-        std::memcpy(&header, bytes.data(), sizeof header);
-        auto part = [&](uint64_t offset, uint64_t size) {
-            uint64_t begin = header.hdr_len + offset;
-            return begin + size <= bytes.size() ? bytes.substr(begin, size) : std::string_view();
-        };
-        if (header.magic != BTF_MAGIC || header.version != BTF_VERSION || (header.hdr_len + header.type_off) % 4 != 0)
-            return;
-        types_ = part(header.type_off, header.type_len);
-        names_ = part(header.str_off, header.str_len);
-        places_.push_back(0); // void
-        for (size_t place = 0; place + sizeof(btf_type) <= types_.size();) {
-            auto* type = reinterpret_cast<const btf_type*>(types_.data() + place);
-            size_t size = sizeof *type + behind(*type);
-            // A kind that this does not know may be longer than its head.
-            if (size > types_.size() - place || BTF_INFO_KIND(type->info) > BTF_KIND_ENUM64)
-                return;
-            places_.push_back(place);
-            place += size;
-        }
-        complete_ = !types_.empty() && !names_.empty() && names_.back() == '\0';
-    }
-
-    bool complete() const { return complete_; }
-
-    std::string_view name(uint32_t offset) const {
-        return offset < names_.size() ? std::string_view(names_.data() + offset) : std::string_view();
-    }
-
-    // A type without the typedefs and qualifiers around it; null for void.
-    const btf_type* resolve(uint32_t id) const {
-        for (int depth = 0; depth < most_nested; depth++) {
-            const btf_type* type = at(id);
-            if (!type || !(btf_is_mod(type) || btf_is_typedef(type)))
-                return type;
-            id = type->type;
-        }
-        return nullptr;
-    }
-
-    const btf_type* find_struct(const std::string& wanted) const {
-        // Each name is in the file once.
-        size_t offset = names_.find('\0' + wanted + '\0');
-        if (offset == std::string_view::npos)
-            return nullptr;
-        for (size_t id = 1; id < places_.size(); id++) {
-            const btf_type* type = at(static_cast<uint32_t>(id));
-            if (BTF_INFO_KIND(type->info) == BTF_KIND_STRUCT && type->name_off == offset + 1)
-                return type;
-        }
-        return nullptr;
-    }
-
-  private:
-    const btf_type* at(uint32_t id) const {
-        return id != 0 && id < places_.size() ? reinterpret_cast<const btf_type*>(types_.data() + places_[id])
-                                              : nullptr;
-    }
-
-    // How many bytes follow a type's head.
-    static size_t behind(const btf_type& type) {
-        size_t count = BTF_INFO_VLEN(type.info);
-        switch (BTF_INFO_KIND(type.info)) {
-        case BTF_KIND_INT:
-        case BTF_KIND_VAR:
-        case BTF_KIND_DECL_TAG:
-            return sizeof(uint32_t);
-        case BTF_KIND_ARRAY:
-            return sizeof(struct btf_array);
-        case BTF_KIND_STRUCT:
-        case BTF_KIND_UNION:
-            return count * sizeof(struct btf_member);
-        case BTF_KIND_ENUM:
-            return count * sizeof(struct btf_enum);
-        case BTF_KIND_FUNC_PROTO:
-            return count * sizeof(struct btf_param);
-        case BTF_KIND_DATASEC:
-            return count * sizeof(struct btf_var_secinfo);
-        case BTF_KIND_ENUM64:
-            return count * 3 * sizeof(uint32_t);
-        default:
-            return 0;
-        }
-    }
-
-    std::string_view types_, names_;
-    std::vector<size_t> places_; // by number
-    bool complete_ = false;
-};
-
 struct Member {
     uint32_t type = 0, bit_offset = 0;
 };
 
 // Looks into members without a name too.
-std::optional<Member> find_member(const TypeFile& file, const btf_type* in, std::string_view wanted, int depth = 0) {
+std::optional<Member> find_member(const BtfFile& file, const btf_type* in, std::string_view wanted, int depth = 0) {
     if (depth == most_nested)
         return std::nullopt;
     const btf_member* members = btf_members(in);
@@ -140,7 +44,7 @@ std::optional<Member> find_member(const TypeFile& file, const btf_type* in, std:
 
 class Copier {
   public:
-    Copier(const btf* local, const TypeFile& kernel, btf* out) : local_(local), kernel_(kernel), out_(out) {}
+    Copier(const btf* local, const BtfFile& kernel, btf* out) : local_(local), kernel_(kernel), out_(out) {}
 
     // Copies the members of the kernel's `theirs` that the local `ours` names. Gives the new type's number, or less
     // than 1.
@@ -198,14 +102,14 @@ class Copier {
     }
 
     const btf* local_;
-    const TypeFile& kernel_;
+    const BtfFile& kernel_;
     btf* out_;
 };
 
 } // namespace
 
 std::optional<std::string> needed_types(const btf* local, std::string_view kernel) {
-    TypeFile file(kernel);
+    BtfFile file(kernel);
     std::unique_ptr<btf, FreeBtf> out(btf__new_empty());
     if (!file.complete() || !out)
         return std::nullopt;
@@ -216,7 +120,7 @@ std::optional<std::string> needed_types(const btf* local, std::string_view kerne
         if (BTF_INFO_KIND(ours->info) != BTF_KIND_STRUCT || !*name)
             continue;
         // The handlers' own structs are not the kernel's; one that only looks so makes libbpf read everything.
-        if (const btf_type* theirs = file.find_struct(name))
+        if (const btf_type* theirs = file.at(file.find(name, BTF_KIND_STRUCT)))
             if (copier.copy_struct(ours, theirs, name) < 1)
                 return std::nullopt;
     }

@@ -46,6 +46,23 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 
+// Says which functions of the kernel the programs of trampolines are for: it checks them together.
+Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
+    for (const plan::Probe& probe : plan.probes) {
+        if (probe.kind != plan::ProbeKind::Fentry && probe.kind != plan::ProbeKind::Fexit)
+            continue;
+        for (const std::string& name : {probe.entry_program, probe.symbol}) {
+            bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
+            const plan::Point& point = probe.points[0];
+            if (!program)
+                continue;
+            if (int failed = bpf_program__set_attach_target(program, 0, point.symbol.c_str()))
+                return errno_error(fmt::format("cannot attach to {}", point.pp), -failed);
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 KernelObject::~KernelObject() {
@@ -103,11 +120,13 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, out->object_) {
-        if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE && multi)
+        if (multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
             bpf_program__set_expected_attach_type(program, uprobe_multi_type);
         if (log_file)
             bpf_program__set_log_level(program, 2 | 4 /* what it saw, and how many steps the check took */);
     }
+    if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
+        return std::move(aimed).error();
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables.
     bpf_object__for_each_map(map, out->object_) {

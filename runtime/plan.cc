@@ -35,9 +35,10 @@ uint64_t Probe::subject_group(ProbeKind kind, uint32_t probe, uint32_t row) {
 }
 
 const char* name_of(ProbeKind kind) {
-    static const char* const names[] = {"begin",      "end",       "error",         "never",       "timer",
-                                        "uprobe",     "uretprobe", "process.begin", "process.end", "thread.begin",
-                                        "thread.end", "syscall",   "syscall.return"};
+    static const char* const names[] = {"begin",      "end",       "error",          "never",       "timer",
+                                        "uprobe",     "uretprobe", "process.begin",  "process.end", "thread.begin",
+                                        "thread.end", "syscall",   "syscall.return", "tracepoint",  "kprobe",
+                                        "kretprobe",  "fentry",    "fexit",          "profile"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -58,7 +59,10 @@ std::string dump(const Plan& plan) {
         if (probe.lock)
             out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)
-            out += fmt::format("  row {}: {} {}+{:#x}\n", point.row, point.pp, point.path, point.offset);
+            out += point.symbol.empty()
+                       ? fmt::format("  row {}: {} {}+{:#x}\n", point.row, point.pp, point.path, point.offset)
+                       : fmt::format("  row {}: {} {}{}{}\n", point.row, point.pp, point.module,
+                                     point.module.empty() ? "" : ":", point.symbol);
     }
     for (size_t i = 0; i < plan.sites.size(); i++)
         out += fmt::format("site {}: {} near {}\n", i, plan.sites[i].message, plan.sites[i].near);

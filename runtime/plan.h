@@ -25,10 +25,22 @@ enum class ProbeKind : uint8_t {
     ThreadEnd,
     Syscall,
     SyscallReturn,
+    // The kernel.
+    Tracepoint, // raw
+    Kprobe,
+    Kretprobe,
+    Fentry,
+    Fexit,
+    Profile, // a processor's clock
 };
 // What the dumps call it.
 const char* name_of(ProbeKind kind);
-constexpr bool is_task_event(ProbeKind kind) { return kind >= ProbeKind::ProcessBegin; }
+// Hit by what is traced, instead of being run by the session.
+constexpr bool is_event(ProbeKind kind) { return kind >= ProbeKind::Uprobe; }
+constexpr bool is_uprobe(ProbeKind kind) { return kind == ProbeKind::Uprobe || kind == ProbeKind::Uretprobe; }
+constexpr bool is_task_event(ProbeKind kind) {
+    return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::SyscallReturn;
+}
 // A process or a thread begins or ends.
 constexpr bool follows_tasks(ProbeKind kind) { return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::ThreadEnd; }
 
@@ -174,6 +186,9 @@ struct Point {
     std::string pn;            // pn(): as the script has it
     std::string function;      // probefunc(), ppfunc()
     std::string path;          // uprobes: the file
+    std::string symbol;        // tracepoints and the kernel's functions: the name
+    std::string module;        // the module that has it; empty: the kernel itself
+    int64_t number = -1;       // of a system call, at the tracepoint of all; -1: none
     std::string build_id;      // hex; empty if the file has none
     uint64_t offset = 0;       // uprobes: file offset of the instruction
     uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)
@@ -186,8 +201,8 @@ struct Point {
 };
 
 struct TimerSpec {
-    uint64_t interval_ns = 0;
-    uint64_t random_ns = 0; // each interval is drawn from interval +- random
+    uint64_t interval_ns = 0; // Profile: 0 is the kernel's own tick
+    uint64_t random_ns = 0;   // each interval is drawn from interval +- random
 };
 
 struct Probe {

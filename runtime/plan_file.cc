@@ -115,8 +115,8 @@ template <typename A> void members(A& a, Global& v) {
         v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
 }
 template <typename A> void members(A& a, Point& v) {
-    all(a, v.pp, v.pn, v.function, v.path, v.build_id, v.offset, v.entry_offset, v.ref_ctr_offset, v.program, v.pid,
-        v.row);
+    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.number, v.build_id, v.offset, v.entry_offset,
+        v.ref_ctr_offset, v.program, v.pid, v.row);
 }
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {
@@ -174,7 +174,7 @@ bool consistent(const Plan& plan) {
             if (directive.kind > Directive::Addresses || !consistent(directive.stats))
                 return false;
     for (const Probe& probe : plan.probes)
-        if (probe.kind > ProbeKind::SyscallReturn || probe.frame_size > (4u << 20) ||
+        if (probe.kind > ProbeKind::Profile || probe.frame_size > (4u << 20) ||
             (probe.in_kernel && plan.bpf_object.empty()))
             return false;
     return true;

@@ -408,10 +408,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
-    if (!session.exiting && session.kernel) {
+    if (!session.exiting && session.kernel)
         if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
-    }
     // Beyond this point every probe is armed.
     bool command_bad = false;
     if (!interrupted_in_begin) {

@@ -33,7 +33,14 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
 struct KernelFeatures {
     bool uprobe_multi = false;
     bool may_goto = false;
+    bool tracepoint_cookie = false; // programs at raw tracepoints have one
 };
+// Whether functions of the kernel can be probed: by trampolines and by breakpoints. Empty, or in words why not.
+struct KernelFunctionProbing {
+    std::string why_not_fentry, why_not_kprobe;
+};
+KernelFunctionProbing probe_kernel_functions();
+
 KernelFeatures probe_kernel_features();
 
 } // namespace sonde

@@ -1,5 +1,7 @@
-/* Reading user memory: the fast read first, and where the page is not in memory and the program may sleep (can_wait, a
- * constant) the one that waits for it. */
+/* Reading user memory: the fast read first, and where the page is not in memory the one that can wait for it.
+ *
+ * Only a sleepable program may wait. `wait` is a constant where these are called, so that the verifier does not even see the
+ * waiting read in others. */
 #include "rt.h"
 
 enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
@@ -11,18 +13,20 @@ static long (*const bpf_copy_from_user)(void* dst, u32 size, const void* address
 extern int bpf_copy_from_user_str(void* dst, u32 dst__sz, const void* unsafe_ptr__ign, u64 flags) __attribute__((section(".ksyms"), weak));
 
 /* Nonzero on a fault. size is 1, 2, 4 or 8. */
-RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 can_wait)
+RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
 {
     size &= 15;
     if (size == 0 || size > 8)
         return 1;
     if (bpf_probe_read_user(dst, size, (const void*)address) == 0)
         return 0;
-    return !can_wait || bpf_copy_from_user(dst, size, (const void*)address) != 0;
+    if (!wait)
+        return 1;
+    return bpf_copy_from_user(dst, size, (const void*)address) != 0;
 }
 
 /* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL behind them; nonzero on a fault. */
-RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 can_wait)
+RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 {
     u32 bound = (u32)size & MASK;
     slot[bound] = 0;
@@ -30,18 +34,30 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 can_wait)
         return bpf_probe_read_kernel(slot, bound, (const void*)address) != 0;
     if (bpf_probe_read_user(slot, bound, (const void*)address) == 0)
         return 0;
-    return !can_wait || bpf_copy_from_user(slot, bound, (const void*)address) != 0;
+    if (!wait)
+        return 1;
+    return bpf_copy_from_user(slot, bound, (const void*)address) != 0;
 }
 
 /* At most size bytes with the NUL; negative on a fault, and the string is empty then. */
-RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 can_wait)
+RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
 {
     slot[0] = 0;
     u32 bound = ((u32)(size - 1) & MASK) + 1;
     long n = bpf_probe_read_user_str(slot, bound, (const void*)address);
-    if (n < 0 && can_wait && bpf_copy_from_user_str)
+    if (n < 0 && wait && bpf_copy_from_user_str)
         n = bpf_copy_from_user_str(slot, bound, (const void*)address, 0);
     return n;
+}
+
+/* The same of the kernel's memory. What lies in the user's half is the user's: the kernel's structures point there too. */
+RT s64 sonde_rt_read_kernel_string(u8* slot, u64 size, u64 address)
+{
+    slot[0] = 0;
+    u32 bound = ((u32)(size - 1) & MASK) + 1;
+    if ((s64)address < 0)
+        return bpf_probe_read_kernel_str(slot, bound, (const void*)address);
+    return bpf_probe_read_user_str(slot, bound, (const void*)address);
 }
 
 struct wide {
@@ -49,15 +65,14 @@ struct wide {
     u64 address, len, width;
     u64 high; /* the first half of a pair, or 0 */
     u64 status;
-    u64 can_wait;
 };
-static long wide_step(u64 i, struct wide* w)
+static inline long wide_unit(u64 i, struct wide* w, int wait)
 {
     u64 unit = 0;
     u64 address = w->address + i * w->width;
     u32 size = (u32)w->width & 7;
     if (bpf_probe_read_user(&unit, size, (const void*)address) != 0 &&
-        (!w->can_wait || bpf_copy_from_user(&unit, size, (const void*)address) != 0)) {
+        (!wait || bpf_copy_from_user(&unit, size, (const void*)address) != 0)) {
         w->status = SONDE_WIDE_FAULT;
         return 1;
     }
@@ -100,11 +115,16 @@ static long wide_step(u64 i, struct wide* w)
     w->len = len + size8;
     return 0;
 }
+static long wide_step(u64 i, struct wide* w) { return wide_unit(i, w, 0); }
+static long wide_step_wait(u64 i, struct wide* w) { return wide_unit(i, w, 1); }
 /* A string of units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, cut to what fits; a SONDE_WIDE value. */
-RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 can_wait)
+RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
 {
-    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK, can_wait};
-    LOOP(sonde_rt_max, wide_step, &w);
+    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
+    if (wait)
+        LOOP(sonde_rt_max, wide_step_wait, &w);
+    else
+        LOOP(sonde_rt_max, wide_step, &w);
     slot[w.len & MASK] = 0;
     return (s64)w.status;
 }

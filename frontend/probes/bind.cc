@@ -61,7 +61,11 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return point_.mark ? mark_summary() : point_.plt ? plt_summary() : all_variables();
+        return point_.syscall  ? syscall_summary()
+               : point_.kernel ? kernel_summary()
+               : point_.mark   ? mark_summary()
+               : point_.plt    ? plt_summary()
+                               : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
@@ -163,6 +167,10 @@ std::optional<Place> TargetBinder::base() {
         return pointer();
     if (expr_.base == ast::TargetExpr::Var)
         return global();
+    if (point_.syscall)
+        return syscall_variable();
+    if (point_.kernel)
+        return kernel_variable();
     if (point_.mark)
         return mark_variable();
     if (point_.plt) {
@@ -171,7 +179,7 @@ std::optional<Place> TargetBinder::base() {
         return std::nullopt;
     }
     if (point_.kind == plan::ProbeKind::Syscall || point_.kind == plan::ProbeKind::SyscallReturn)
-        return syscall_variable();
+        return process_syscall_variable();
     if (!has_variables())
         return std::nullopt;
     if (expr_.name == "$return")

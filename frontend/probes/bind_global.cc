@@ -31,7 +31,7 @@ std::vector<DwarfModule*> TargetBinder::modules() {
         if (name.find('<') != std::string::npos) {
             why = fmt::format("a header such as `{}` takes a C compiler, which sonde does not run", name);
         } else if (name == "kernel") {
-            why = "types of the kernel are not available yet";
+            why = "the kernel can only be named alone";
         } else if (Result<std::string> path = find_in_path(name); !path) {
             why = path.error().message;
         } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
@@ -50,26 +50,49 @@ std::vector<DwarfModule*> TargetBinder::modules() {
     return found;
 }
 
-std::optional<Place> TargetBinder::cast() {
+// True for what is the kernel's: it is named as the module, as in "kernel<linux/sched.h>", or none is and the point is
+// there.
+bool TargetBinder::is_kernels() const {
+    const std::string& module = expr_.module;
+    return module.empty() ? point_.kernel != nullptr : module == "kernel" || module.starts_with("kernel<");
+}
+
+std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
+    if (is_kernels()) {
+        Result<KernelTypes*> kernel = binder_.env.kernel();
+        if (!kernel) {
+            fail(DiagId::NoDebugInfo, base_range(), kernel.error().message);
+            return std::nullopt;
+        }
+        return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
+                         [types = *kernel] { return types->type_names(); }, "the kernel"};
+    }
     std::vector<DwarfModule*> candidates = modules();
     if (candidates.empty())
         return std::nullopt;
-    std::string name = expr_.name;
-    auto find = [&](const std::string& wanted) -> const Type* {
+    auto find = [this, candidates](const std::string& wanted) -> const Type* {
         for (DwarfModule* module : candidates)
             if (const Type* type = module->find_type(wanted, module == point_.module ? point_.function.die : 0))
                 return type;
         return nullptr;
     };
-    const Type* type = find(name);
+    return TypeScope{find, [first = candidates[0]] { return first->type_names(); },
+                     fmt::format("`{}`", candidates[0]->path())};
+}
+
+std::optional<Place> TargetBinder::cast() {
+    std::optional<TypeScope> scope = type_scope();
+    if (!scope)
+        return std::nullopt;
+    std::string name = expr_.name;
+    const Type* type = scope->find(name);
     if (!type) {
-        std::vector<std::string> names = candidates[0]->type_names();
+        std::vector<std::string> names = scope->names();
         // `struct` in front of a typedef's name is the likeliest slip.
         size_t space = name.find(' ');
         std::string bare = name.substr(space == std::string::npos ? 0 : space + 1);
-        std::string near = space != std::string::npos && find(bare) ? bare : nearest_name(name, names);
-        binder_.diags
-            .report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in `{}`", name, candidates[0]->path()))
+        std::string near = space != std::string::npos && scope->find(bare) ? bare : nearest_name(name, names);
+        binder_.diags.report(DiagId::UnknownType, base_range(), fmt::format("no type `{}` in {}", name, scope->where))
             .suggest(near);
         return std::nullopt;
     }
@@ -86,12 +109,12 @@ std::optional<Place> TargetBinder::cast() {
     bool indexed = !expr_.components.empty() && expr_.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
-        type = find(name + "*");
+        type = scope->find(name + "*");
     // "T" is what lies at the address; "T*" is the type of the address itself.
-    return place_of_value(at, type);
+    return place_of_value(at, type, is_kernels());
 }
 
-std::optional<Place> TargetBinder::place_of_value(hir::Expr* address, const Type* type) {
+std::optional<Place> TargetBinder::place_of_value(hir::Expr* address, const Type* type, bool kernel) {
     // A value printed with all its members is read many times, but evaluated once.
     if (pretty_depth() > 0 && binder_.hold)
         if (hir::Local* local = binder_.hold(address)) {
@@ -100,6 +123,7 @@ std::optional<Place> TargetBinder::place_of_value(hir::Expr* address, const Type
         }
     Place place;
     place.type = type;
+    place.kernel = kernel;
     const Type* plain = strip(type);
     if (plain && plain->kind == Type::Pointer)
         place.parts.push_back({0, 8, PlacePart::Value, address, ""});
@@ -114,7 +138,7 @@ std::optional<Place> TargetBinder::pointer() {
     if (!value)
         return std::nullopt;
     if (const Type* type = binder_.c_type_of ? binder_.c_type_of(*value) : nullptr)
-        return place_of_value(value, type);
+        return place_of_value(value, type, type->of_kernel && !point_.syscall);
     std::string source = ast::to_source(*expr_.operand);
     fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
          fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
@@ -124,6 +148,11 @@ std::optional<Place> TargetBinder::pointer() {
 
 // @var("name") and @var("name@file.c").
 std::optional<Place> TargetBinder::global() {
+    if (is_kernels()) {
+        fail(DiagId::Unsupported, base_range(),
+             fmt::format("`{}`: the places of the kernel's variables are not available", text(0)));
+        return std::nullopt;
+    }
     std::vector<DwarfModule*> candidates = modules();
     if (candidates.empty())
         return std::nullopt;

@@ -23,7 +23,24 @@ struct Place {
     uint32_t bit_offset = 0;      // a bitfield's lowest bit in the unit of the type's size
     uint32_t bit_size = 0;        // 0: no bitfield
     bool at_entry = false;        // expressions hold at the function's entry: what is loaded must be saved there
+    bool kernel = false;          // what it is in or points to is the kernel's memory
 };
+
+// What a kernel function or tracepoint gets.
+struct KernelVariable {
+    std::string name; // without `$`; "arg1" if the kernel does not say
+    const Type* type;
+    int number; // hir::Argument
+};
+std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point);
+
+// What a system call gets.
+struct SyscallVariable {
+    std::string name;
+    const Type* type;
+    bool is_text; // a string, as far as its declaration says
+};
+std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point);
 
 // Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
 class TargetBinder {
@@ -53,11 +70,19 @@ class TargetBinder {
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
 
     // bind_global.cc
+    // Where `@cast` looks for types.
+    struct TypeScope {
+        std::function<const Type*(const std::string&)> find;
+        std::function<std::vector<std::string>()> names;
+        std::string where; // for messages
+    };
+    std::optional<TypeScope> type_scope(); // reports
+    bool is_kernels() const;
     std::vector<DwarfModule*> modules();
     std::optional<Place> cast();
     std::optional<Place> pointer(); // a script's value
     // A place of that type at `address`, or with the value `address` if that is a pointer.
-    std::optional<Place> place_of_value(hir::Expr* address, const Type* type);
+    std::optional<Place> place_of_value(hir::Expr* address, const Type* type, bool kernel);
     std::optional<Place> global();
 
     // bind_mark.cc
@@ -65,8 +90,19 @@ class TargetBinder {
     std::optional<Place> mark_argument(size_t index);
     hir::Expr* mark_summary();
 
+    // bind_process_syscall.cc
+    std::optional<Place> process_syscall_variable();
+
+    // bind_kernel.cc
+    std::optional<Place> kernel_variable();
+    std::optional<Place> kernel_place(const KernelVariable& variable);
+    hir::Expr* kernel_summary();
+
     // bind_syscall.cc
     std::optional<Place> syscall_variable();
+    std::optional<Place> syscall_argument(const SyscallVariable& variable, size_t index);
+    std::optional<Place> syscall_result();
+    hir::Expr* syscall_summary();
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
@@ -74,6 +110,7 @@ class TargetBinder {
     std::optional<Place> place_at(const Location& location, const Type* type, std::string& why);
     void add_parts(const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts);
     hir::Expr* read_parts(const Place& place, uint64_t size, Range range);
+    hir::Load* read(const Place& place, Range range, hir::Expr* address, uint64_t size, bool is_signed);
     // A scalar's value.
     hir::Expr* load(const Place& place, Range range);
     hir::Expr* saved(hir::Expr* expr, bool at_entry);
@@ -109,7 +146,8 @@ class TargetBinder {
     void add_pretty(Text& text, const Place& place, bool deep, int depth);
     void add_record(Text& text, const Place& place, bool deep, int depth);
     void add_array(Text& text, const Place& place, bool deep, int depth);
-    void add_string(Text& text, hir::Expr* address, int64_t limit);
+    void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
+    void add_user_text(Text& text, hir::Expr* address);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
     // 0: no trailing `$`; 1: `$`; 2: `$$`
     int pretty_depth() const;

@@ -282,8 +282,7 @@ hir::Expr* TargetBinder::read_parts(const Place& place, uint64_t size, Range ran
         if (part->kind == PlacePart::Memory) {
             while ((count & (count - 1)) != 0) // a load takes 1, 2, 4 or 8 bytes
                 count &= count - 1;
-            some =
-                make<hir::Load>(range, plus(some, static_cast<int64_t>(inside)), static_cast<uint32_t>(count), false);
+            some = read(place, range, plus(some, static_cast<int64_t>(inside)), count, false);
         } else {
             if (inside != 0)
                 some = binary(BinaryOp::ShrLogical, some, number(static_cast<int64_t>(inside * 8)));
@@ -298,6 +297,12 @@ hir::Expr* TargetBinder::read_parts(const Place& place, uint64_t size, Range ran
     return whole;
 }
 
+hir::Load* TargetBinder::read(const Place& place, Range range, hir::Expr* address, uint64_t size, bool is_signed) {
+    auto* load = make<hir::Load>(range, address, static_cast<uint32_t>(size), is_signed);
+    load->user = !place.kernel;
+    return load;
+}
+
 hir::Expr* TargetBinder::load(const Place& place, Range range) {
     const Type* type = strip(place.type);
     uint64_t size = size_of(type);
@@ -308,7 +313,7 @@ hir::Expr* TargetBinder::load(const Place& place, Range range) {
                     fmt::format("`{}` has the type `{}` of {} bytes, which does not fit a number", text(),
                                 type_name(place.type), size));
     if (place.address) {
-        auto* value = make<hir::Load>(range, place.address, static_cast<uint32_t>(size), is_signed);
+        hir::Load* value = read(place, range, place.address, size, is_signed);
         value->bit_offset = place.bit_size ? place.bit_offset : 0;
         value->bit_size = place.bit_size;
         return saved(value, place.at_entry);

@@ -42,7 +42,9 @@ std::optional<Place> TargetBinder::without_references(Place place, Range range) 
         hir::Expr* address = load(place, range);
         if (!address)
             return std::nullopt;
+        bool kernel = place.kernel;
         place = Place();
+        place.kernel = kernel;
         place.type = type->target;
         place.address = address;
     }
@@ -56,6 +58,7 @@ std::optional<Place> TargetBinder::pointed_to(const Place& place, Range range) {
     if (!target.address)
         return std::nullopt;
     target.type = pointer->target;
+    target.kernel = place.kernel;
     return target;
 }
 

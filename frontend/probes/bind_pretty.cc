@@ -39,13 +39,14 @@ hir::Expr* TargetBinder::pretty() {
     return make<hir::Ternary>(expr_.range, first, result, make<hir::ConstString>(expr_.range, ""));
 }
 
-void TargetBinder::add_string(Text& text, hir::Expr* address, int64_t limit) {
+void TargetBinder::add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit) {
     plan::Directive directive;
     directive.kind = plan::Directive::String;
     directive.conversion = 's';
     text.format.directives.push_back(directive);
-    text.args.push_back(make<hir::Intrinsic>(expr_.range, "__user_string_quoted", hir::ValueType::String,
-                                             std::vector<hir::Expr*>{address, number(limit)}));
+    text.args.push_back(make<hir::Intrinsic>(expr_.range,
+                                             place.kernel ? "__kernel_string_quoted" : "__user_string_quoted",
+                                             hir::ValueType::String, std::vector<hir::Expr*>{address, number(limit)}));
 }
 
 void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int depth) {
@@ -64,7 +65,8 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
         return open ? add_record(text, *place, deep, depth) : text.literal("{...}");
     case Type::Array:
         if (is_char(type->target) && place->address)
-            return add_string(text, address_of(*place), type->count ? static_cast<int64_t>(*type->count) : max_string);
+            return add_string(text, *place, address_of(*place),
+                              type->count ? static_cast<int64_t>(*type->count) : max_string);
         return open ? add_array(text, *place, deep, depth) : text.literal("[...]");
     case Type::Function:
         if (hir::Expr* address = address_of(*place))
@@ -85,11 +87,12 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
     if (type->kind != Type::Pointer)
         return add_integer(text, value, type->is_signed ? 'd' : 'u', 0);
     if (is_char(type->target))
-        return add_string(text, value, max_string);
+        return add_string(text, *place, value, max_string);
     if (depth == 0 && is_record(type->target)) {
         Place target;
         target.type = type->target;
         target.address = value;
+        target.kernel = place->kernel;
         if (!complete(strip(target.type))->members.empty())
             return add_record(text, target, deep, depth);
     }

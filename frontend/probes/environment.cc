@@ -1,4 +1,4 @@
-// The modules that a translation has opened.
+// The modules that a translation has opened, and the kernel's types.
 #include "frontend/probes/probe.h"
 
 namespace sonde {
@@ -11,6 +11,14 @@ Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
     if (!opened)
         return std::move(opened).error();
     return modules_.emplace(path, *std::move(opened)).first->second.get();
+}
+
+Result<KernelTypes*> ProbeEnvironment::kernel() {
+    if (!kernel_)
+        kernel_.emplace(KernelTypes::open());
+    if (!*kernel_)
+        return Error(kernel_->error());
+    return (**kernel_).get();
 }
 
 } // namespace sonde

@@ -24,6 +24,40 @@ void report_number(Resolving& resolving, const ast::PointComponent& component, c
     resolving.diags.report(DiagId::BadNumber, component.arg_range, message);
 }
 
+// timer.profile, timer.profile.tick and timer.profile.freq.hz(N): on each processor, in the middle of what it does.
+std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Profile;
+    resolved.in_kernel = true;
+    resolved.point.pp = point_text(resolving.point);
+    if (!expect_argument(resolving, *resolving.at(1), ast::PointComponent::None))
+        return {};
+    const ast::PointComponent* rate = resolving.at(2);
+    size_t end = 3;
+    if (rate && rate->name == "freq") {
+        const ast::PointComponent* hz = resolving.at(3);
+        if (!hz || hz->name != "hz") {
+            report_component(resolving, 3, {"hz"});
+            return {};
+        }
+        if (!expect_argument(resolving, *hz, ast::PointComponent::Number))
+            return {};
+        constexpr int64_t most = 100'000;
+        if (hz->number <= 0 || hz->number > most) {
+            report_number(resolving, *hz, fmt::format("`timer.profile.freq.hz` goes from 1 to {}", most));
+            return {};
+        }
+        resolved.timer.interval_ns = static_cast<uint64_t>(second_ns / hz->number);
+        end = 4;
+    } else if (rate && rate->name != "tick") {
+        report_component(resolving, 2, {"tick", "freq"});
+        return {};
+    }
+    if (rate && !expect_end(resolving, end))
+        return {};
+    return {resolved};
+}
+
 } // namespace
 
 std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
@@ -31,16 +65,19 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
     for (const Unit& unit : units)
         names.push_back(unit.name);
     names.push_back("hz");
+    names.push_back("profile");
     if (!expect_argument(resolving, resolving.components()[0], ast::PointComponent::None))
         return {};
     const ast::PointComponent* rate = resolving.at(1);
+    if (rate && rate->name == "profile")
+        return resolve_profile(resolving);
     const Unit* unit = nullptr;
     for (const Unit& candidate : units)
         if (rate && rate->name == candidate.name)
             unit = &candidate;
     bool hz = rate && rate->name == "hz";
     if (!unit && !hz) {
-        report_component(resolving, 1, names, {"profile"});
+        report_component(resolving, 1, names);
         return {};
     }
     if (!expect_argument(resolving, *rate, ast::PointComponent::Number))

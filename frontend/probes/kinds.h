@@ -23,7 +23,7 @@ struct Resolving {
 #undef PROBE_KIND
 
 // `$variables` of a system call's probe.
-std::vector<std::string> syscall_variables(plan::ProbeKind kind);
+std::vector<std::string> process_syscall_variables(plan::ProbeKind kind);
 
 // The components before `end` as they would be written; pp() of points that need nothing more.
 std::string point_text(const ast::ProbePoint& point, size_t end = SIZE_MAX);

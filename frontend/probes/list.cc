@@ -3,9 +3,29 @@
 
 #include <fmt/format.h>
 
+#include "frontend/probes/bind_impl.h"
 #include "frontend/probes/kinds.h"
 
 namespace sonde {
+namespace {
+
+std::string syscall_variables_text(const ResolvedPoint& point) {
+    std::string out = point.is_exit ? " $return:long int" : "";
+    for (const SyscallVariable& variable : syscall_variables(point))
+        out += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return out;
+}
+
+std::string kernel_variables_text(const ResolvedPoint& point) {
+    std::string out;
+    if (point.is_return && point.prototype->target)
+        out += fmt::format(" $return:{}", type_name(point.prototype->target));
+    for (const KernelVariable& variable : kernel_variables(point))
+        out += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return out;
+}
+
+} // namespace
 
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {
     std::set<std::string> lines;
@@ -13,11 +33,15 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
         std::string line = point.point.pp;
         bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
         if (with_variables && syscall)
-            for (const std::string& name : syscall_variables(point.kind))
+            for (const std::string& name : process_syscall_variables(point.kind))
                 line += fmt::format(" {}:long", name);
         else if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);
+        else if (with_variables && point.syscall)
+            line += syscall_variables_text(point);
+        else if (with_variables && point.prototype)
+            line += kernel_variables_text(point);
         else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
             Address address = point.is_return ? point.entry_address : point.address;
             if (point.is_return)

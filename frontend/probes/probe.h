@@ -15,21 +15,42 @@
 #include "frontend/ast/ast.h"
 #include "frontend/sema/hir.h"
 #include "frontend/types/dwarf_module.h"
+#include "frontend/types/kernel_types.h"
 #include "runtime/plan.h"
 
 namespace sonde {
+
+// How the kernel's functions and tracepoints can be probed.
+struct KernelProbing {
+    bool fentry = false;            // trampolines at a function's entry and return
+    bool kprobe = false;            // breakpoints
+    bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
+    std::string why_not_fentry, why_not_kprobe; // in words
+};
 
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
     std::string command_path; // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;   // -x
+    bool listing = false;     // -l, -L: what cannot be probed on this machine is listed too
+    // What this machine's kernel can do, found out when it matters.
+    std::function<const KernelProbing&()> kernel_probing;
 
     // Opens each file once. Errors as DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
+    // The running kernel's types. Errors as KernelTypes::open.
+    Result<KernelTypes*> kernel();
 
   private:
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
+    std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
+};
+
+struct Syscall {
+    int number;
+    const char* name;
+    const char* parameters; // "int fd, char *buf"
 };
 
 // One place where a handler runs.
@@ -43,11 +64,17 @@ struct ResolvedPoint {
     // Where variables are evaluated; null module: the kind has no `$variables`.
     DwarfModule* module = nullptr;
     FunctionInstance function;
-    Address address = 0;            // the probed instruction, in the module
-    Address entry_address = 0;      // .return: the function's entry (behind the prologue where needed)
-    const PltEntry* plt = nullptr;  // an entry of the table of calls, without variables; owned by the module
-    const UsdtMark* mark = nullptr; // a static mark, with arguments instead of variables; owned by the module
-    bool is_function = false;       // a function's probe, which may sit at any of its first instructions
+    Address address = 0;              // the probed instruction, in the module
+    Address entry_address = 0;        // .return: the function's entry (behind the prologue where needed)
+    const PltEntry* plt = nullptr;    // an entry of the table of calls, without variables; owned by the module
+    const UsdtMark* mark = nullptr;   // a static mark, with arguments instead of variables; owned by the module
+    KernelTypes* kernel = nullptr;    // a point in the kernel: its types
+    const Type* prototype = nullptr;  // a kernel function's or tracepoint's parameters and result; null: not known
+    const Syscall* syscall = nullptr; // a system call, by the raw tracepoint of all
+    bool is_exit = false;             // of a system call
+    std::string system;               // a tracepoint's subsystem; empty: not known
+    bool alone = false;               // its program can serve no other point
+    bool is_function = false;         // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
     std::vector<Address> callers; // not empty: only calls that return to one of these count
     bool at_call =
@@ -75,6 +102,7 @@ std::vector<std::string> probe_kind_names();
 struct Binder {
     Arena& arena;
     Diagnostics& diags;
+    ProbeEnvironment& env;
     // Lowers an ordinary expression (an index, a cast's operand).
     std::function<hir::Expr*(const ast::Expr&)> lower;
     // Registers an expression to be evaluated at the function's entry; gives the EntryRead. Null outside .return

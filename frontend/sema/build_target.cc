@@ -81,7 +81,7 @@ hir::Local* BodyBuilder::hidden(const char* what, Range range) {
 }
 
 Binder BodyBuilder::binder() {
-    Binder binder{a_.arena_, a_.diags_, [this](const ast::Expr& expr) { return build(expr); },
+    Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
                   nullptr,   nullptr,   inside_entry_};
     // What @entry evaluates runs in a program of its own, without the handler's locals.
     if (!inside_entry_ || function_)

@@ -70,6 +70,7 @@ enum class ExprKind {
     Intrinsic,
     Print,
     Register,
+    Argument,
     Load,
     EntryRead,
     Retype,
@@ -248,6 +249,14 @@ struct Register : Expr { // Long
     static constexpr int syscall_number = -2; // at a system call
     int number;
     Register(Range r, int n) : Expr(ExprKind::Register, ValueType::Long, r), number(n) {}
+};
+
+// What a kernel function or tracepoint was called with, by position, as 64 bits; or what the function returned.
+// Handlers at such points only.
+struct Argument : Expr { // Long
+    static constexpr int result = -1;
+    int number;
+    Argument(Range r, int n) : Expr(ExprKind::Argument, ValueType::Long, r), number(n) {}
 };
 
 // A fault-safe read of `size` (1, 2, 4, 8) bytes of user or kernel memory, sign- or zero-extended; raises "read fault".

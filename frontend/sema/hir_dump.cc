@@ -100,6 +100,9 @@ std::string text(const Expr& expr) {
                            format_text(as<Print>(expr).format), list(as<Print>(expr).args));
     case ExprKind::Register:
         return fmt::format("reg{}", as<Register>(expr).number);
+    case ExprKind::Argument:
+        return as<Argument>(expr).number == Argument::result ? "result"
+                                                             : fmt::format("arg{}", as<Argument>(expr).number);
     case ExprKind::Load: {
         const auto& e = as<Load>(expr);
         std::string bits = e.bit_size ? fmt::format(":{}+{}", e.bit_offset, e.bit_size) : "";

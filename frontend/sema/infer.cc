@@ -245,6 +245,7 @@ class Inference {
         switch (expr.kind) {
         case ExprKind::ConstLong:
         case ExprKind::Register:
+        case ExprKind::Argument:
             return ValueType::Long;
         case ExprKind::ConstString:
             return ValueType::String;

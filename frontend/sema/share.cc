@@ -3,11 +3,50 @@
 // A body that mentions nothing of the probe point is built once for all points of a probe. Any other is built for each
 // point, and points whose bodies come out the same (by their dump) share a handler: a variable that lives in the same
 // place at a thousand points needs one program, not a thousand.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
+
+namespace {
+
+// The name that `name = expression` sets; else null.
+const std::string* only_sets(const ast::Stmt& stmt) {
+    if (stmt.kind != ast::StmtKind::Expression)
+        return nullptr;
+    const ast::Expr& expr = *ast::as<ast::ExprStmt>(stmt).expr;
+    if (expr.kind != ast::ExprKind::Assign)
+        return nullptr;
+    const auto& assign = ast::as<ast::AssignExpr>(expr);
+    if (assign.op || assign.aggregate || assign.target->kind != ast::ExprKind::Name)
+        return nullptr;
+    return &ast::as<ast::NameExpr>(*assign.target).name;
+}
+
+// All names in a handler's body, and in what aliases add to it but for the targets of such assignments.
+std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Probe& probe) {
+    std::set<std::string> names;
+    auto visit = [&](const ast::Expr& expr) {
+        if (expr.kind == ast::ExprKind::Name)
+            names.insert(ast::as<ast::NameExpr>(expr).name);
+    };
+    for_each_expr(*probe.body, visit);
+    for (const Expansion::Piece& piece : expansion.epilogues)
+        for_each_expr(*piece.block, visit);
+    for (const Expansion::Piece& piece : expansion.prologues)
+        for (const ast::Stmt* stmt : piece.block->body) {
+            if (only_sets(*stmt))
+                for_each_expr(*ast::as<ast::AssignExpr>(*ast::as<ast::ExprStmt>(*stmt).expr).value, visit);
+            else
+                for_each_expr(*stmt, visit);
+        }
+    return names;
+}
+
+} // namespace
 
 hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
     auto* handler = arena_.make<hir::Handler>();
@@ -28,8 +67,17 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         handler->condition =
             handler->condition ? arena_.make<hir::Logical>(value->range, true, handler->condition, value) : value;
     }
-    for (const Expansion::Piece& piece : expansion.prologues)
-        builder.build_block(*piece.block, piece.file, *handler->body);
+    // What an alias of the library computes and nobody asks for costs nothing.
+    std::set<std::string> mentioned = mentioned_names(expansion, probe);
+    for (const Expansion::Piece& piece : expansion.prologues) {
+        ast::BlockStmt wanted = *piece.block;
+        if (!options_.unoptimized && diags_.sources().is_tapset(piece.file))
+            std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
+                const std::string* name = only_sets(*stmt);
+                return name && !mentioned.contains(*name) && !find_global(*name, piece.file);
+            });
+        builder.build_block(wanted, piece.file, *handler->body);
+    }
     builder.build_block(*probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         builder.build_block(*piece.block, piece.file, *handler->body);
@@ -84,8 +132,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         const Reach& reach = entry->second;
         place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
-        std::string key = fmt::format("{} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.order,
-                                      point.timer.interval_ns, point.timer.random_ns, key_of(*resolved.expansion));
+        std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
+                                      point.order, point.timer.interval_ns, point.timer.random_ns,
+                                      key_of(*resolved.expansion), point.alone ? point.point.pp : "");
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());

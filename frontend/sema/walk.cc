@@ -192,6 +192,7 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
     case ExprKind::LocalRef:
     case ExprKind::GlobalRef:
     case ExprKind::Register:
+    case ExprKind::Argument:
     case ExprKind::EntryRead:
         break;
     case ExprKind::Element:

@@ -67,6 +67,7 @@ struct Type {
     std::optional<uint64_t> count;       // Array: number of elements of this dimension, if known
     std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
     std::vector<Enumerator> enumerators; // Enum
+    bool of_kernel = false;              // from the kernel's own types
     bool incomplete = false;             // a declaration whose definition was not found
     TypeSource* source = nullptr;        // Struct, Union: members not filled in yet; complete() does it
 };

@@ -2,7 +2,9 @@
 // each.
 #include "runtime/attach/attach.h"
 
+#include <cstdio>
 #include <map>
+#include <utility>
 
 namespace sonde {
 namespace {
@@ -28,6 +30,59 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
     return out;
 }
 
+// Attaches what one point of a probe needs: first what saves values at a function's entry.
+Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point, const KernelObject& kernel,
+                              Attachments& out) {
+    using plan::ProbeKind;
+    auto attach = [&](const std::string& program, bool at_return) -> Result<std::unique_ptr<Attachment>> {
+        switch (probe.kind) {
+        case ProbeKind::Kprobe:
+        case ProbeKind::Kretprobe:
+            return attach_kprobe(kernel.object(), program, point, at_return);
+        case ProbeKind::Profile:
+            return attach_profile(kernel.object(), program, point, probe.timer.interval_ns);
+        case ProbeKind::Fentry:
+        case ProbeKind::Fexit:
+            return attach_trampoline(kernel.program_fd(program), point);
+        default:
+            return attach_tracepoint(kernel.program_fd(program), point, probe.points.size() > 1);
+        }
+    };
+    for (const std::string& program : {probe.entry_program, probe.symbol}) {
+        if (program.empty())
+            continue;
+        bool at_return = program == probe.symbol && probe.kind == ProbeKind::Kretprobe;
+        Result<std::unique_ptr<Attachment>> attached = attach(program, at_return);
+        if (!attached)
+            return std::move(attached).error();
+        out.push_back(*std::move(attached));
+    }
+    return {};
+}
+
+// Of many functions that a pattern has found, some cannot be probed, which shows only now.
+Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, Attachments& out) {
+    size_t refused = 0;
+    std::string why;
+    bool syscalls = false;
+    for (const plan::Point& point : probe.points) {
+        // One tracepoint is that of all system calls.
+        if (point.number >= 0 && std::exchange(syscalls, true))
+            continue;
+        Result<void> attached = attach_in_kernel(probe, point, kernel, out);
+        if (attached)
+            continue;
+        if (refused++ == 0)
+            why = attached.error().message;
+        if (refused == probe.points.size())
+            return Error(why);
+    }
+    if (refused > 0)
+        std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", refused, probe.points.size(),
+                     why.c_str());
+    return {};
+}
+
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi) {
@@ -36,7 +91,7 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     // the script has them.
     for (auto at = plan.probes.rbegin(); at != plan.probes.rend(); ++at) {
         const plan::Probe& probe = *at;
-        if (probe.kind != plan::ProbeKind::Uprobe && probe.kind != plan::ProbeKind::Uretprobe)
+        if (!plan::is_uprobe(probe.kind))
             continue;
         // A function's entry is saved from before its return is watched.
         if (!probe.entry_program.empty())
@@ -46,6 +101,15 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             all.push_back(std::move(targets));
     }
     Attachments out;
+    // Those at a tracepoint run in the order in which they came.
+    for (const plan::Probe& probe : plan.probes)
+        if (probe.kind == plan::ProbeKind::Tracepoint)
+            if (Result<void> attached = attach_points(probe, kernel, out); !attached)
+                return std::move(attached).error();
+    for (auto probe = plan.probes.rbegin(); probe != plan.probes.rend(); ++probe)
+        if (probe->kind > plan::ProbeKind::Tracepoint)
+            if (Result<void> attached = attach_points(*probe, kernel, out); !attached)
+                return std::move(attached).error();
     for (const UprobeTargets& targets : all) {
         Result<std::unique_ptr<Attachment>> attached =
             multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)

@@ -1,5 +1,4 @@
-// Attaching programs to user-space code. One mechanism a file; uprobe_multi where the kernel has it, perf_event where
-// not.
+// Attaching programs to code. One mechanism a file; uprobe_multi where the kernel has it, perf_event where not.
 #pragma once
 
 #include <memory>
@@ -18,6 +17,14 @@ class Attachment {
   public:
     virtual ~Attachment() = default;
 };
+// A link is a descriptor.
+class LinkAttachment final : public Attachment {
+  public:
+    explicit LinkAttachment(int fd) : fd_(fd) {}
+
+  private:
+    Fd fd_;
+};
 using Attachments = std::vector<std::unique_ptr<Attachment>>;
 
 // Where one program goes in one file.
@@ -33,7 +40,21 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
 // One perf event for each.
 Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const UprobeTargets& targets);
 
-// All user-space probes of the plan. Errors name the probe point and the reason; then nothing stays attached.
+// A program at a tracepoint of the kernel, by name. `with_cookie`: it serves several and gets its row as the cookie
+// (6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs").
+Result<std::unique_ptr<Attachment>> attach_tracepoint(int program_fd, const plan::Point& point, bool with_cookie);
+
+// A program at the entry or return of a function of the kernel: by a breakpoint, with its row as the cookie...
+Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std::string& program,
+                                                  const plan::Point& point, bool at_return);
+// ... or by the trampoline that it was loaded for.
+Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point);
+
+// A program at the clock of every processor.
+Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& program,
+                                                   const plan::Point& point, uint64_t interval_ns);
+
+// All probes of the plan that something hits. Errors name the probe point and the reason; then nothing stays attached.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi);
 
 // A program that is not bound to one tracepoint.

@@ -34,14 +34,6 @@ struct LinkCreate {
     uint32_t padding;
 };
 
-class Link final : public Attachment {
-  public:
-    explicit Link(int fd) : fd_(fd) {}
-
-  private:
-    Fd fd_;
-};
-
 } // namespace
 
 Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const UprobeTargets& targets) {
@@ -65,7 +57,7 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
             what += fmt::format(" and {} more", targets.names.size() - 1);
         return errno_error(fmt::format("cannot attach to {}", what), errno);
     }
-    return std::unique_ptr<Attachment>(std::make_unique<Link>(static_cast<int>(fd)));
+    return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(static_cast<int>(fd)));
 }
 
 } // namespace sonde

@@ -48,7 +48,7 @@ struct Session {
         hir::Local local;
         local.name = "i";
         local.type = hir::ValueType::Long;
-        Binder binder{arena, diags, nullptr, nullptr};
+        Binder binder{arena, diags, env, nullptr, nullptr};
         binder.lower = [&](const ast::Expr& lowered) { return arena.make<hir::LocalRef>(lowered.range, &local); };
         if (points[0].is_return)
             binder.at_entry = [&](hir::Expr* value) -> hir::Expr* {
@@ -263,7 +263,7 @@ TEST(Variables, Messages) {
     EXPECT_TRUE(contains(hir_of(point, "$return"), "error[wrong-context]"));
     EXPECT_TRUE(contains(hir_of(point, "$$var"), "`$$vars`"));
     EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"intt\")"), "error[unknown-type]"));
-    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\", \"kernel\")"), "error[bad-target]"));
+    EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\", \"/no/such\")"), "error[bad-target]"));
     EXPECT_TRUE(contains(hir_of(point, "@cast(i, \"int\")->x"), "error[type-mismatch]"));
     EXPECT_TRUE(contains(hir_of("begin", "$x"), "needs a probe point in a program"));
     EXPECT_TRUE(contains(hir_of(in("values-O0", "function(\"nothing\").return"), "$return"), "returns nothing"));

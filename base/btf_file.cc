@@ -1,0 +1,125 @@
+#include "base/btf_file.h"
+
+#include <cstring>
+
+namespace sonde {
+namespace {
+
+constexpr int most_nested = 16;
+
+// How many bytes follow a type's head.
+size_t bytes_behind(const btf_type& type) {
+    size_t count = BTF_INFO_VLEN(type.info);
+    switch (BTF_INFO_KIND(type.info)) {
+    case BTF_KIND_INT:
+    case BTF_KIND_VAR:
+    case BTF_KIND_DECL_TAG:
+        return sizeof(uint32_t);
+    case BTF_KIND_ARRAY:
+        return sizeof(struct btf_array);
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
+        return count * sizeof(struct btf_member);
+    case BTF_KIND_ENUM:
+        return count * sizeof(struct btf_enum);
+    case BTF_KIND_FUNC_PROTO:
+        return count * sizeof(struct btf_param);
+    case BTF_KIND_DATASEC:
+        return count * sizeof(struct btf_var_secinfo);
+    case BTF_KIND_ENUM64:
+        return count * sizeof(struct btf_enum64);
+    default:
+        return 0;
+    }
+}
+
+bool is_wrapper(const btf_type& type) {
+    switch (BTF_INFO_KIND(type.info)) {
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_CONST:
+    case BTF_KIND_VOLATILE:
+    case BTF_KIND_RESTRICT:
+    case BTF_KIND_TYPE_TAG:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+BtfFile::BtfFile(std::string_view bytes, const BtfFile* base) : base_(base) {
+    btf_header header;
+    if (bytes.size() < sizeof header || (base && !base->complete()))
+        return;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    auto part = [&](uint64_t offset, uint64_t size) {
+        uint64_t begin = header.hdr_len + offset;
+        return begin + size <= bytes.size() ? bytes.substr(begin, size) : std::string_view();
+    };
+    if (header.magic != BTF_MAGIC || header.version != BTF_VERSION || (header.hdr_len + header.type_off) % 4 != 0)
+        return;
+    types_ = part(header.type_off, header.type_len);
+    names_ = part(header.str_off, header.str_len);
+    if (base_) {
+        first_ = base_->count();
+        first_name_ = base_->first_name_ + static_cast<uint32_t>(base_->names_.size());
+    }
+    for (size_t place = 0; place + sizeof(btf_type) <= types_.size();) {
+        auto* type = reinterpret_cast<const btf_type*>(types_.data() + place);
+        size_t size = sizeof *type + bytes_behind(*type);
+        // A kind that this does not know may be longer than its head.
+        if (size > types_.size() - place || kind(*type) > BTF_KIND_ENUM64)
+            return;
+        places_.push_back(static_cast<uint32_t>(place));
+        place += size;
+    }
+    complete_ = !types_.empty() && !names_.empty() && names_.back() == '\0';
+}
+
+const btf_type* BtfFile::at(uint32_t id) const {
+    if (id < first_)
+        return base_ ? base_->at(id) : nullptr;
+    uint32_t index = id - first_;
+    return complete_ && index < places_.size() ? reinterpret_cast<const btf_type*>(types_.data() + places_[index])
+                                               : nullptr;
+}
+
+const btf_type* BtfFile::resolve(uint32_t id) const {
+    for (int depth = 0; depth < most_nested; depth++) {
+        const btf_type* type = at(id);
+        if (!type || !is_wrapper(*type))
+            return type;
+        id = type->type;
+    }
+    return nullptr;
+}
+
+std::string_view BtfFile::name(uint32_t offset) const {
+    if (offset < first_name_)
+        return base_->name(offset);
+    offset -= first_name_;
+    return complete_ && offset < names_.size() ? std::string_view(names_.data() + offset) : std::string_view();
+}
+
+uint32_t BtfFile::find(std::string_view wanted, uint32_t wanted_kind) const {
+    // Each name is there once, in this file or in the one that it builds on.
+    auto place = [&](const BtfFile& file) -> uint32_t {
+        std::string whole = '\0' + std::string(wanted) + '\0';
+        const void* at = memmem(file.names_.data(), file.names_.size(), whole.data(), whole.size());
+        return at ? static_cast<uint32_t>(static_cast<const char*>(at) - file.names_.data()) + 1 + file.first_name_ : 0;
+    };
+    uint32_t name_offset = place(*this);
+    if (name_offset == 0 && base_)
+        name_offset = place(*base_);
+    if (name_offset == 0 || !complete_)
+        return 0;
+    for (size_t i = 0; i < places_.size(); i++) {
+        auto* type = reinterpret_cast<const btf_type*>(types_.data() + places_[i]);
+        if (type->name_off == name_offset && kind(*type) == wanted_kind)
+            return first_ + static_cast<uint32_t>(i);
+    }
+    return 0;
+}
+
+} // namespace sonde

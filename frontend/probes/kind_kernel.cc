@@ -1,0 +1,132 @@
+// kernel.trace("sched:sched_switch") and kernel.tracepoint("sched_switch"): what the kernel's sources have marked.
+//
+// Attached as raw tracepoints, which hand over the very arguments of TP_PROTO; their names and types are in the
+// kernel's BTF. One program can serve many points, and the typed form of these programs would not be safer here: what
+// a pointer leads to is read with a check either way, because a script wants to know when it cannot be.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_kernel.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs is not mounted.
+std::multimap<std::string, std::string> event_systems() {
+    std::multimap<std::string, std::string> out;
+    for (const char* folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
+        Result<std::string> text = read_file(std::string(folder) + "/available_events");
+        if (!text)
+            continue;
+        for (size_t at = 0; at < text->size();) {
+            size_t end = std::min(text->find('\n', at), text->size());
+            std::string line = text->substr(at, end - at);
+            if (size_t colon = line.find(':'); colon != std::string::npos)
+                out.emplace(line.substr(colon + 1), line.substr(0, colon));
+            at = end + 1;
+        }
+        break;
+    }
+    return out;
+}
+
+} // namespace
+
+KernelTypes* open_kernel(Resolving& resolving) {
+    Result<KernelTypes*> kernel = resolving.env.kernel();
+    if (kernel)
+        return *kernel;
+    resolving.diags.report(DiagId::NoDebugInfo, resolving.components()[0].range, kernel.error().message);
+    return nullptr;
+}
+
+namespace {
+
+std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
+    const PointComponent& component = *resolving.at(1);
+    if (!expect_argument(resolving, component, PointComponent::String) || !expect_end(resolving, 2))
+        return {};
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    size_t colon = component.text.find(':');
+    std::string system = colon == std::string::npos ? "" : component.text.substr(0, colon);
+    std::string name = colon == std::string::npos ? component.text : component.text.substr(colon + 1);
+    std::multimap<std::string, std::string> systems = event_systems();
+    if (!system.empty() && systems.empty()) {
+        resolving.diags
+            .report(DiagId::NoMatch, component.arg_range,
+                    fmt::format("which tracepoints `{}` has is not known: tracefs is not mounted", system))
+            .help(fmt::format("write `kernel.trace({})`", quoted(name)));
+        return {};
+    }
+    bool several = has_wildcard(name);
+    std::vector<ResolvedPoint> points;
+    for (const KernelFunction& found : kernel->tracepoints(name)) {
+        auto [first, last] = systems.equal_range(found.name);
+        auto fits = [&](const auto& entry) { return system.empty() || glob_match(system, entry.second); };
+        auto of = std::find_if(first, last, fits);
+        if (of == last && !system.empty())
+            continue;
+        ResolvedPoint resolved;
+        resolved.kind = plan::ProbeKind::Tracepoint;
+        resolved.in_kernel = true;
+        resolved.kernel = kernel;
+        resolved.prototype = found.type;
+        resolved.system = of == last ? "" : of->second;
+        resolved.point.symbol = found.name;
+        resolved.point.module = found.module;
+        resolved.point.function = found.name;
+        std::string title = resolved.system.empty() ? found.name : fmt::format("{}:{}", resolved.system, found.name);
+        resolved.point.pp = fmt::format("kernel.{}({})", component.name, quoted(title));
+        points.push_back(std::move(resolved));
+    }
+    if (points.empty()) {
+        std::string of = system.empty() ? "" : fmt::format(" in `{}`", system);
+        DiagBuilder report =
+            resolving.diags.report(DiagId::NoMatch, component.arg_range, fmt::format("no tracepoint `{}`{}", name, of));
+        std::string near = several ? "" : nearest_name(name, kernel->tracepoint_names());
+        auto owner = systems.find(near.empty() ? name : near);
+        if (!near.empty() && owner != systems.end() && !system.empty())
+            near = fmt::format("{}:{}", owner->second, near);
+        if (!near.empty())
+            report.suggest(near);
+        else if (!system.empty() && owner != systems.end())
+            report.help(fmt::format("it is in `{}`", owner->second));
+    }
+    // Without a cookie a program does not know which point it is at.
+    if (points.size() > 1 && !resolving.env.kernel_probing().tracepoint_cookie)
+        for (ResolvedPoint& point : points)
+            point.alone = true;
+    return points;
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
+    if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
+        return {};
+    const PointComponent* second = resolving.at(1);
+    if (second && (second->name == "trace" || second->name == "tracepoint"))
+        return resolve_tracepoints(resolving);
+    if (second && second->name == "function")
+        return resolve_kernel_functions(resolving);
+    if (second && second->name == "statement") {
+        resolving.diags
+            .report(DiagId::Unsupported, second->range,
+                    "statements of the kernel are known only to its debug information, which is not read")
+            .help("`kernel.function(\"NAME\")` and `kernel.trace(\"NAME\")` need nothing but the kernel itself");
+        return {};
+    }
+    report_component(resolving, 1, {"function", "trace", "tracepoint"}, {"data", "lsm", "mark"});
+    return {};
+}
+
+} // namespace sonde

@@ -1,0 +1,14 @@
+// What the kinds of probe points in the kernel share. Private to frontend/probes.
+#pragma once
+
+#include "frontend/probes/kinds.h"
+
+namespace sonde {
+
+// The running kernel's types; null after a report.
+KernelTypes* open_kernel(Resolving& resolving);
+
+// kind_kernel_function.cc: kernel.function(...)
+std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving);
+
+} // namespace sonde

@@ -1,0 +1,270 @@
+// kernel.function("vfs_read"), module("xfs").function("*"), kprobe.function("f"), each with .call, .return or
+// .exported.
+//
+// Names and prototypes come from the kernel's BTF; functions that it leaves out, from /proc/kallsyms, without
+// variables. One function is probed by a trampoline (fentry, fexit) where the kernel has these, which is the fastest
+// way and keeps the arguments until the return; others and modules' by breakpoints (kprobes). Source files, lines and
+// inlined copies are not in BTF.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_kernel.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+// The point as written, taken apart.
+struct FunctionPoint {
+    std::string head;   // "kernel", `module("xfs")`, "kprobe", as in pp()
+    std::string module; // a glob; empty: the kernel itself
+    const PointComponent* component = nullptr;
+    std::string suffix;     // "", "call", "return", "exported"
+    bool by_symbol = false; // kprobe.*: what is a symbol can be probed, with or without a prototype
+};
+
+struct Symbol {
+    std::string name, module;
+    bool global = false;
+};
+
+// The functions in /proc/kallsyms whose names match: "ffffffff81000000 T name", and behind it "[module]".
+std::vector<Symbol> find_symbols(const std::string& pattern, const std::string& module) {
+    std::vector<Symbol> out;
+    Result<std::string> text = read_file("/proc/kallsyms");
+    if (!text)
+        return out;
+    bool plain = !has_wildcard(pattern);
+    std::string_view rest = *text;
+    for (size_t at = 0; at < rest.size();) {
+        size_t end = std::min(rest.find('\n', at), rest.size());
+        std::string_view line = rest.substr(at, end - at);
+        at = end + 1;
+        size_t space = line.find(' ');
+        if (space == std::string_view::npos || space + 3 > line.size())
+            continue;
+        char letter = line[space + 1];
+        if (letter != 't' && letter != 'T' && letter != 'w' && letter != 'W')
+            continue;
+        std::string_view name = line.substr(space + 3), owner;
+        if (size_t tab = name.find('\t'); tab != std::string_view::npos) {
+            owner = name.substr(tab + 2);
+            owner.remove_suffix(1);
+            name = name.substr(0, tab);
+        }
+        if (plain ? name != pattern : !glob_match(pattern, name))
+            continue;
+        if (glob_match(module, owner))
+            out.push_back({std::string(name), std::string(owner), letter == 'T' || letter == 'W'});
+    }
+    return out;
+}
+
+// What the kernel says can be traced ("name" or "name [module]" a line); empty where it does not say.
+std::set<std::string, std::less<>> traceable_functions() {
+    std::set<std::string, std::less<>> out;
+    Result<std::string> text = read_file("/sys/kernel/tracing/available_filter_functions");
+    if (!text)
+        return out;
+    for (size_t at = 0; at < text->size();) {
+        size_t end = std::min(text->find('\n', at), text->size());
+        std::string line = text->substr(at, end - at);
+        out.insert(line.substr(0, line.find_first_of(" \t")));
+        at = end + 1;
+    }
+    return out;
+}
+
+// Reads the components from `at` on, where "function" has to be; nullopt after a report.
+std::optional<FunctionPoint> read_point(Resolving& resolving, size_t at, FunctionPoint out) {
+    out.component = resolving.at(at);
+    if (!expect_argument(resolving, *out.component, PointComponent::String))
+        return std::nullopt;
+    if (size_t file = out.component->text.find('@'); file != std::string::npos) {
+        resolving.diags
+            .report(DiagId::Unsupported, out.component->arg_range,
+                    fmt::format("source files and lines of the kernel are not in its types, so `{}` cannot be found",
+                                out.component->text.substr(file)))
+            .help(fmt::format("write `{}.function({})`", out.head, quoted(out.component->text.substr(0, file))));
+        return std::nullopt;
+    }
+    const PointComponent* suffix = resolving.at(at + 1);
+    if (!suffix)
+        return out;
+    const std::vector<std::string> allowed = {"call", "return", "exported"};
+    if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
+        report_component(resolving, at + 1, allowed, {"inline", "label", "callee", "callees"});
+        return std::nullopt;
+    }
+    if (!expect_argument(resolving, *suffix, PointComponent::None))
+        return std::nullopt;
+    out.suffix = suffix->name;
+    // How many calls can be under way is not limited here.
+    if (const PointComponent* active = resolving.at(at + 2);
+        active && out.suffix == "return" && active->name == "maxactive")
+        return expect_argument(resolving, *active, PointComponent::Number) && expect_end(resolving, at + 3)
+                   ? std::optional(out)
+                   : std::nullopt;
+    if (!expect_end(resolving, at + 2))
+        return std::nullopt;
+    return out;
+}
+
+void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPoint& wanted) {
+    const std::string& name = wanted.component->text;
+    std::string where = wanted.module.empty() ? "in the kernel" : fmt::format("in the module `{}`", wanted.module);
+    std::vector<std::string> modules = kernel.modules();
+    if (!wanted.module.empty() && !has_wildcard(wanted.module) &&
+        std::find(modules.begin(), modules.end(), wanted.module) == modules.end() &&
+        find_symbols("*", wanted.module).empty()) {
+        resolving.diags
+            .report(DiagId::BadTarget, resolving.components()[0].range,
+                    fmt::format("there is no module `{}` in the kernel", wanted.module))
+            .suggest(nearest_name(wanted.module, modules));
+        return;
+    }
+    DiagBuilder report = resolving.diags.report(DiagId::NoMatch, wanted.component->arg_range,
+                                                fmt::format("no function `{}` {}", name, where));
+    if (!has_wildcard(name))
+        report.suggest(nearest_name(name, kernel.function_names(wanted.module)));
+}
+
+// False after a report if functions of this kernel cannot be probed.
+bool can_probe(Resolving& resolving, const KernelProbing& probing) {
+    if (probing.fentry || probing.kprobe || resolving.env.listing)
+        return true;
+    resolving.diags
+        .report(DiagId::Unsupported, resolving.components()[0].range,
+                "functions of this kernel cannot be probed: it has neither of the two ways")
+        .help(fmt::format("trampolines (fentry): {}", probing.why_not_fentry))
+        .help(fmt::format("breakpoints (kprobes): {}", probing.why_not_kprobe))
+        .help("tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them");
+    return false;
+}
+
+std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoint& wanted) {
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    const std::string& pattern = wanted.component->text;
+    bool several = has_wildcard(pattern) || has_wildcard(wanted.module);
+    std::vector<KernelFunction> found = kernel->functions(pattern, &wanted.module);
+    if (wanted.by_symbol || wanted.suffix == "exported" || found.empty()) {
+        std::vector<KernelFunction> named;
+        std::set<std::string> seen;
+        for (const Symbol& symbol : find_symbols(pattern, wanted.module)) {
+            if ((wanted.suffix == "exported" && !symbol.global) || !seen.insert(symbol.name).second)
+                continue;
+            auto typed = std::find_if(found.begin(), found.end(), [&](const KernelFunction& one) {
+                return one.name == symbol.name && one.module == symbol.module;
+            });
+            named.push_back(typed != found.end() ? *typed : KernelFunction{symbol.name, symbol.module, nullptr});
+        }
+        found = std::move(named);
+    }
+    // What a pattern finds and cannot be probed is not meant.
+    if (several) {
+        std::set<std::string, std::less<>> traceable = traceable_functions();
+        std::erase_if(found, [&](const KernelFunction& one) {
+            return one.name.starts_with("__pfx_") || (!traceable.empty() && !traceable.contains(one.name));
+        });
+    }
+    if (found.empty()) {
+        explain_nothing(resolving, *kernel, wanted);
+        return {};
+    }
+    const KernelProbing& probing = resolving.env.kernel_probing();
+    if (!can_probe(resolving, probing))
+        return {};
+    bool is_return = wanted.suffix == "return";
+    std::vector<ResolvedPoint> points;
+    for (const KernelFunction& function : found) {
+        ResolvedPoint resolved;
+        // Six arguments in registers are what every kernel's trampolines can pass on.
+        bool simple = function.type && function.type->members.size() <= 6 &&
+                      std::all_of(function.type->members.begin(), function.type->members.end(),
+                                  [](const TypeMember& one) { return one.type && is_scalar(one.type); });
+        bool trampoline = probing.fentry && simple && function.module.empty() && (!several || !probing.kprobe);
+        using plan::ProbeKind;
+        if (trampoline)
+            resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
+        else
+            resolved.kind = is_return ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
+        resolved.alone = trampoline;
+        resolved.in_kernel = true;
+        resolved.kernel = kernel;
+        resolved.prototype = function.type;
+        resolved.is_return = is_return;
+        resolved.point.symbol = function.name;
+        resolved.point.module = function.module;
+        resolved.point.function = function.name;
+        std::string head = wanted.module.empty() || wanted.by_symbol
+                               ? wanted.head
+                               : fmt::format("module({})", quoted(function.module));
+        resolved.point.pp = fmt::format("{}.function({}){}{}", head, quoted(function.name),
+                                        wanted.suffix.empty() ? "" : ".", wanted.suffix);
+        points.push_back(std::move(resolved));
+    }
+    return points;
+}
+
+std::vector<ResolvedPoint> resolve_from(Resolving& resolving, size_t at, FunctionPoint start) {
+    std::optional<FunctionPoint> wanted = read_point(resolving, at, std::move(start));
+    return wanted ? functions_of(resolving, *wanted) : std::vector<ResolvedPoint>();
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving) {
+    FunctionPoint start;
+    start.head = "kernel";
+    return resolve_from(resolving, 1, start);
+}
+
+std::vector<ResolvedPoint> resolve_module(Resolving& resolving) {
+    const PointComponent& first = resolving.components()[0];
+    if (!expect_argument(resolving, first, PointComponent::String))
+        return {};
+    const PointComponent* second = resolving.at(1);
+    if (!second || second->name != "function") {
+        report_component(resolving, 1, {"function"}, {"statement", "trace", "tracepoint"});
+        return {};
+    }
+    FunctionPoint start;
+    start.module = first.text;
+    start.head = fmt::format("module({})", quoted(first.text));
+    return resolve_from(resolving, 1, start);
+}
+
+std::vector<ResolvedPoint> resolve_kprobe(Resolving& resolving) {
+    if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
+        return {};
+    FunctionPoint start;
+    start.head = "kprobe";
+    start.by_symbol = true;
+    size_t at = 1;
+    if (const PointComponent* module = resolving.at(at); module && module->name == "module") {
+        if (!expect_argument(resolving, *module, PointComponent::String))
+            return {};
+        start.module = module->text;
+        start.head = fmt::format("kprobe.module({})", quoted(module->text));
+        at++;
+    }
+    const PointComponent* function = resolving.at(at);
+    if (!function || function->name != "function") {
+        report_component(resolving, at,
+                         at == 1 ? std::vector<std::string>{"function", "module"}
+                                 : std::vector<std::string>{"function"},
+                         {"statement"});
+        return {};
+    }
+    return resolve_from(resolving, at, start);
+}
+
+} // namespace sonde

@@ -1,0 +1,396 @@
+#include "frontend/types/kernel_types.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/glob.h"
+
+namespace sonde {
+namespace {
+
+using std::string_view;
+
+constexpr string_view tracepoint_prefix = "btf_trace_", iterator_prefix = "__traceiter_";
+
+// Where a bitfield is: in the unit of its type's size that has its lowest bit, or in one of its own.
+void place_bits(TypeMember& member, uint64_t position, uint64_t unit) {
+    if (unit == 0 || unit > 8)
+        unit = 8;
+    member.byte_offset = position / (unit * 8) * unit;
+    member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
+    if (member.bit_offset + member.bit_size > unit * 8) { // packed, across two units
+        member.byte_offset = position / 8;
+        member.bit_offset = static_cast<uint32_t>(position % 8);
+    }
+}
+
+} // namespace
+
+Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder) {
+    std::unique_ptr<KernelTypes> out(new KernelTypes());
+    out->folder_ = folder;
+    std::string path = folder + "/vmlinux";
+    Result<std::string> bytes = read_file(path);
+    if (!bytes && bytes.error().os_error == ENOENT)
+        return Error(
+            fmt::format("this kernel does not tell its types: there is no `{}` (CONFIG_DEBUG_INFO_BTF)", path));
+    if (!bytes)
+        return std::move(bytes).error();
+    out->files_.push_back({"", *std::move(bytes), BtfFile({})});
+    File& kernel = out->files_.back();
+    kernel.types = BtfFile(kernel.bytes);
+    if (!kernel.types.complete())
+        return Error(fmt::format("`{}` has types that are not understood", path));
+    return out;
+}
+
+std::vector<std::string> KernelTypes::modules() const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error))
+        if (at->path().filename() != "vmlinux")
+            names.push_back(at->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+KernelTypes::File* KernelTypes::file(const std::string& module) {
+    for (File& candidate : files_)
+        if (candidate.module == module)
+            return &candidate;
+    Result<std::string> bytes = read_file(folder_ + "/" + module);
+    if (!bytes)
+        return nullptr;
+    files_.push_back({module, *std::move(bytes), BtfFile({})});
+    File& added = files_.back();
+    added.types = BtfFile(added.bytes, &files_[0].types);
+    return &added;
+}
+
+template <typename Visit> void KernelTypes::each(const File& file, uint32_t kind, Visit visit) {
+    for (uint32_t id = file.types.first(); id < file.types.count(); id++) {
+        const btf_type* type = file.types.at(id);
+        if (type && BtfFile::kind(*type) == kind)
+            visit(id, *type, file.types.name(*type));
+    }
+}
+
+// ---- functions and tracepoints --------------------------------------------------------------------------------------
+
+std::vector<KernelFunction> KernelTypes::functions(const std::string& pattern, const std::string* module) {
+    std::vector<std::string> names;
+    if (!module || glob_match(*module, ""))
+        names.emplace_back();
+    for (const std::string& name : modules())
+        if (!module || glob_match(*module, name))
+            names.push_back(name);
+    std::vector<KernelFunction> out;
+    for (const std::string& name : names) {
+        const File* in = file(name);
+        if (!in)
+            continue;
+        if (!has_wildcard(pattern)) {
+            if (uint32_t id = in->types.find(pattern, BTF_KIND_FUNC))
+                out.push_back({pattern, name, type(*in, in->types.at(id)->type)});
+            continue;
+        }
+        each(*in, BTF_KIND_FUNC, [&](uint32_t, const btf_type& found, string_view title) {
+            if (glob_match(pattern, title))
+                out.push_back({std::string(title), name, type(*in, found.type)});
+        });
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return out;
+}
+
+// `typedef void (*btf_trace_NAME)(void *__data, TP_PROTO)` is in BTF for each tracepoint, without the parameters' names
+// (6.x: include/trace/bpf_probe.h); those are in `__traceiter_NAME`, which calls the handlers.
+std::vector<KernelFunction> KernelTypes::tracepoints(const std::string& pattern) {
+    std::vector<KernelFunction> out;
+    std::vector<std::string> names = modules();
+    names.insert(names.begin(), "");
+    for (const std::string& module : names) {
+        const File* in = file(module);
+        if (!in)
+            continue;
+        auto add = [&](string_view title) {
+            KernelFunction found{std::string(title), module, nullptr};
+            uint32_t id = in->types.find(std::string(iterator_prefix) + found.name, BTF_KIND_FUNC);
+            if (id != 0) {
+                found.type = type(*in, in->types.at(id)->type);
+            } else {
+                id = in->types.find(std::string(tracepoint_prefix) + found.name, BTF_KIND_TYPEDEF);
+                const Type* pointer = strip(type(*in, id));
+                found.type = pointer ? strip(pointer->target) : nullptr;
+            }
+            out.push_back(std::move(found));
+        };
+        if (!has_wildcard(pattern)) {
+            if (in->types.find(std::string(tracepoint_prefix) + pattern, BTF_KIND_TYPEDEF))
+                add(pattern);
+            continue;
+        }
+        each(*in, BTF_KIND_TYPEDEF, [&](uint32_t, const btf_type&, string_view title) {
+            if (title.starts_with(tracepoint_prefix) && glob_match(pattern, title.substr(tracepoint_prefix.size())))
+                add(title.substr(tracepoint_prefix.size()));
+        });
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return out;
+}
+
+std::vector<std::string> KernelTypes::tracepoint_names() {
+    std::vector<std::string> names;
+    each(files_[0], BTF_KIND_TYPEDEF, [&](uint32_t, const btf_type&, string_view title) {
+        if (title.starts_with(tracepoint_prefix))
+            names.emplace_back(title.substr(tracepoint_prefix.size()));
+    });
+    return names;
+}
+
+std::vector<std::string> KernelTypes::function_names(const std::string& module) {
+    std::vector<std::string> names;
+    if (const File* in = file(module))
+        each(*in, BTF_KIND_FUNC, [&](uint32_t, const btf_type&, string_view title) { names.emplace_back(title); });
+    return names;
+}
+
+// ---- types ----------------------------------------------------------------------------------------------------------
+
+const Type* KernelTypes::pointer_to(const Type* target) {
+    Type& pointer = made_.emplace_back();
+    pointer.kind = Type::Pointer;
+    pointer.size = 8;
+    pointer.target = target;
+    pointer.of_kernel = true;
+    return &pointer;
+}
+
+const Type* KernelTypes::find_type(std::string_view name) {
+    size_t stars = 0;
+    while (!name.empty() && (name.back() == '*' || name.back() == ' ')) {
+        stars += name.back() == '*';
+        name.remove_suffix(1);
+    }
+    struct Keyword {
+        string_view word;
+        std::vector<uint32_t> kinds;
+    };
+    static const Keyword keywords[] = {
+        {"struct ", {BTF_KIND_STRUCT}},
+        {"union ", {BTF_KIND_UNION}},
+        {"enum ", {BTF_KIND_ENUM, BTF_KIND_ENUM64}},
+        {"",
+         {BTF_KIND_STRUCT, BTF_KIND_TYPEDEF, BTF_KIND_INT, BTF_KIND_UNION, BTF_KIND_ENUM, BTF_KIND_ENUM64,
+          BTF_KIND_FLOAT}},
+    };
+    // As the compiler calls what C lets one write in several ways.
+    static const std::pair<string_view, string_view> spellings[] = {
+        {"unsigned", "unsigned int"},
+        {"short", "short int"},
+        {"unsigned short", "short unsigned int"},
+        {"long", "long int"},
+        {"unsigned long", "long unsigned int"},
+        {"long long", "long long int"},
+        {"unsigned long long", "long long unsigned int"},
+    };
+    for (const auto& [written, called] : spellings)
+        if (name == written && files_[0].types.find(called, BTF_KIND_INT) != 0) {
+            name = called;
+            break;
+        }
+    const Type* found = nullptr;
+    for (const Keyword& keyword : keywords) {
+        if (!name.starts_with(keyword.word))
+            continue;
+        name.remove_prefix(keyword.word.size());
+        for (size_t i = 0; i < files_.size() && !found; i++)
+            for (uint32_t kind : keyword.kinds)
+                if (uint32_t id = files_[i].types.find(name, kind); id != 0 && !found)
+                    found = type(files_[i], id);
+        break;
+    }
+    if (!found && name != "void")
+        return nullptr;
+    for (; stars > 0; stars--)
+        found = pointer_to(found);
+    return found;
+}
+
+std::vector<std::string> KernelTypes::type_names() {
+    std::vector<std::string> names;
+    const File& kernel = files_[0];
+    each(kernel, BTF_KIND_STRUCT, [&](uint32_t, const btf_type&, string_view title) {
+        if (!title.empty()) {
+            names.emplace_back(title);
+            names.push_back(fmt::format("struct {}", title));
+        }
+    });
+    each(kernel, BTF_KIND_TYPEDEF, [&](uint32_t, const btf_type&, string_view title) { names.emplace_back(title); });
+    return names;
+}
+
+const Type* KernelTypes::type(const File& in, uint32_t id) {
+    // A module's types go on behind the kernel's numbers.
+    const File& owner = id < in.types.first() ? files_[0] : in;
+    const btf_type* from = owner.types.at(id);
+    if (!from)
+        return nullptr;
+    auto index = static_cast<uint64_t>(
+        std::find_if(files_.begin(), files_.end(), [&](const File& one) { return &one == &owner; }) - files_.begin());
+    auto [entry, fresh] = by_number_.try_emplace(index << 32 | id, nullptr);
+    if (!fresh)
+        return entry->second;
+    // Known before its parts are, so that a type that leads to itself ends.
+    Type& made = made_.emplace_back();
+    entry->second = &made;
+    made.of_kernel = true;
+    bool is_record = BtfFile::kind(*from) == BTF_KIND_STRUCT || BtfFile::kind(*from) == BTF_KIND_UNION ||
+                     BtfFile::kind(*from) == BTF_KIND_FWD;
+    if (is_record) {
+        made.source = this;
+        records_[&made] = {&owner, id};
+    }
+    fill(owner, *from, made);
+    return &made;
+}
+
+void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
+    uint32_t kind = BtfFile::kind(from);
+    to.name = in.types.name(from);
+    auto wraps = [&](Type::Kind what) {
+        to.kind = what;
+        to.target = type(in, from.type);
+        to.size = to.target ? to.target->size : 0;
+    };
+    switch (kind) {
+    case BTF_KIND_INT: {
+        uint32_t encoding = BTF_INT_ENCODING(*BtfFile::entries<uint32_t>(from));
+        bool is_char = to.name == "char" || to.name == "signed char" || to.name == "unsigned char";
+        to.kind = encoding & BTF_INT_BOOL ? Type::Boolean : is_char ? Type::Character : Type::Integer;
+        to.is_signed = encoding & BTF_INT_SIGNED;
+        to.size = from.size;
+        break;
+    }
+    case BTF_KIND_FLOAT:
+        to.kind = Type::Float;
+        to.size = from.size;
+        break;
+    case BTF_KIND_PTR:
+        to.kind = Type::Pointer;
+        to.size = 8;
+        to.target = type(in, from.type);
+        break;
+    case BTF_KIND_ARRAY: {
+        const auto* array = BtfFile::entries<struct btf_array>(from);
+        to.kind = Type::Array;
+        to.target = type(in, array->type);
+        if (array->nelems != 0) // 0: as long as there is room
+            to.count = array->nelems;
+        to.size = to.target ? array->nelems * to.target->size : 0;
+        break;
+    }
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
+        to.kind = kind == BTF_KIND_STRUCT ? Type::Struct : Type::Union;
+        to.size = from.size;
+        break;
+    case BTF_KIND_FWD:
+        to.kind = BTF_INFO_KFLAG(from.info) ? Type::Union : Type::Struct;
+        to.incomplete = true;
+        break;
+    case BTF_KIND_ENUM: {
+        to.kind = Type::Enum;
+        to.size = from.size;
+        const auto* entries = BtfFile::entries<struct btf_enum>(from);
+        for (uint32_t i = 0; i < BtfFile::entry_count(from); i++) {
+            to.enumerators.push_back({std::string(in.types.name(entries[i].name_off)), entries[i].val});
+            to.is_signed = to.is_signed || entries[i].val < 0;
+        }
+        break;
+    }
+    case BTF_KIND_ENUM64: {
+        to.kind = Type::Enum;
+        to.size = from.size;
+        to.is_signed = BTF_INFO_KFLAG(from.info);
+        const auto* entries = BtfFile::entries<struct btf_enum64>(from);
+        for (uint32_t i = 0; i < BtfFile::entry_count(from); i++)
+            to.enumerators.push_back({std::string(in.types.name(entries[i].name_off)),
+                                      static_cast<int64_t>(uint64_t{entries[i].val_hi32} << 32 | entries[i].val_lo32)});
+        break;
+    }
+    case BTF_KIND_TYPEDEF:
+        wraps(Type::Typedef);
+        break;
+    case BTF_KIND_CONST:
+        wraps(Type::Const);
+        break;
+    case BTF_KIND_VOLATILE:
+        wraps(Type::Volatile);
+        break;
+    case BTF_KIND_RESTRICT:
+        wraps(Type::Restrict);
+        break;
+    case BTF_KIND_TYPE_TAG: // as `__user`: the type that it stands at
+        wraps(Type::Typedef);
+        to.name = to.target ? type_name(to.target) : "void";
+        break;
+    case BTF_KIND_FUNC_PROTO: {
+        to.kind = Type::Function;
+        to.target = type(in, from.type);
+        const auto* parameters = BtfFile::entries<struct btf_param>(from);
+        for (uint32_t i = 0; i < BtfFile::entry_count(from); i++) {
+            TypeMember parameter;
+            parameter.name = in.types.name(parameters[i].name_off);
+            parameter.type = type(in, parameters[i].type);
+            if (parameters[i].type == 0)
+                parameter.name = "...";
+            to.members.push_back(std::move(parameter));
+        }
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+void KernelTypes::complete(Type& record) {
+    auto found = records_.find(&record);
+    if (found == records_.end())
+        return;
+    auto [in, id] = found->second;
+    records_.erase(found);
+    const btf_type* from = in->types.at(id);
+    if (BtfFile::kind(*from) == BTF_KIND_FWD) {
+        // A declaration; another file may have the definition.
+        uint32_t kind = record.kind == Type::Union ? BTF_KIND_UNION : BTF_KIND_STRUCT;
+        for (const File& other : files_)
+            if (uint32_t defined = other.types.find(record.name, kind)) {
+                const Type* whole = sonde::complete(type(other, defined));
+                record.members = whole->members;
+                record.size = whole->size;
+                record.incomplete = false;
+                return;
+            }
+        return;
+    }
+    bool has_flag = BTF_INFO_KFLAG(from->info);
+    const auto* members = BtfFile::entries<struct btf_member>(*from);
+    for (uint32_t i = 0; i < BtfFile::entry_count(*from); i++) {
+        TypeMember member;
+        member.name = in->types.name(members[i].name_off);
+        member.type = type(*in, members[i].type);
+        uint64_t position = has_flag ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset;
+        member.bit_size = has_flag ? BTF_MEMBER_BITFIELD_SIZE(members[i].offset) : 0;
+        member.byte_offset = position / 8;
+        if (member.bit_size != 0 && strip(member.type))
+            place_bits(member, position, strip(member.type)->size);
+        record.members.push_back(std::move(member));
+    }
+}
+
+} // namespace sonde

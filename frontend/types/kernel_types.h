@@ -1,0 +1,81 @@
+// What the running kernel says about itself: its types, functions and tracepoints, from BTF.
+//
+// Read lazily, like a program's debug information: a module's file is opened when it is named, a type is made when it
+// is asked for, a record's members when they are looked at. BTF has no variables but per-CPU ones, no places in the
+// source, and no inlined functions; those need the kernel's DWARF.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/btf_file.h"
+#include "base/result.h"
+#include "frontend/types/type.h"
+
+namespace sonde {
+
+// A function of the kernel or of a module, or a tracepoint.
+struct KernelFunction {
+    std::string name;
+    std::string module;         // "" for the kernel itself
+    const Type* type = nullptr; // Type::Function: parameters with their names, and the result; null: not known
+};
+
+class KernelTypes final : public TypeSource {
+  public:
+    // `folder` has a file for the kernel ("vmlinux") and one for each module. Errors: the kernel has no BTF, or BTF of
+    // a kind that is not known here.
+    static Result<std::unique_ptr<KernelTypes>> open(const std::string& folder = "/sys/kernel/btf");
+
+    // Modules that have types; sorted.
+    std::vector<std::string> modules() const;
+
+    // Those whose name matches a glob, in the order of their names. `module`: a glob too, of which "" is the kernel
+    // itself; a null pointer is the kernel and all modules.
+    std::vector<KernelFunction> functions(const std::string& pattern, const std::string* module);
+    // A tracepoint's parameters are those of its TP_PROTO.
+    std::vector<KernelFunction> tracepoints(const std::string& pattern);
+    // For "did you mean"; unsorted.
+    std::vector<std::string> tracepoint_names();
+    std::vector<std::string> function_names(const std::string& module);
+
+    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, each with any number of `*` behind it; the
+    // keyword may be missing. Null if there is none.
+    const Type* find_type(std::string_view name);
+    // What find_type() finds, for "did you mean".
+    std::vector<std::string> type_names();
+
+    void complete(Type& record) override;
+
+  private:
+    struct File {
+        std::string module; // "" for the kernel
+        std::string bytes;
+        BtfFile types;
+    };
+    KernelTypes() = default;
+    // A module's file; null if it has none. "" is the kernel.
+    File* file(const std::string& module);
+    const Type* type(const File& file, uint32_t id);
+    void fill(const File& file, const btf_type& from, Type& to);
+    const Type* pointer_to(const Type* target);
+    // `visit` gets every type of the file's own that is of that kind, with its number and name.
+    template <typename Visit> static void each(const File& file, uint32_t kind, Visit visit);
+
+    std::string folder_;
+    std::deque<File> files_; // [0] is the kernel
+    std::deque<Type> made_;
+    std::unordered_map<uint64_t, Type*> by_number_; // file << 32 | number
+    struct Origin {
+        const File* file;
+        uint32_t id;
+    };
+    std::unordered_map<const Type*, Origin> records_; // whose members are not there yet
+};
+
+} // namespace sonde
