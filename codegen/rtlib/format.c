@@ -35,7 +35,7 @@ static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64
     return len;
 }
 
-#define DIGITS 22 /* of 64 bits in octal */
+#define DIGITS 23 /* of 64 bits in octal, and a sign */
 
 struct digits {
     u8* text; /* they end at DIGITS */
@@ -56,11 +56,22 @@ RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
     u8* text = SCRATCH(slot);
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
     u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
-    u64 magnitude = conversion == 'd' && value < 0 ? 0 - (u64)value : (u64)value;
+    u64 sign = conversion == 'd' ? (u64)(value >> 63) : 0;
+    __asm__ volatile("" : "+r"(sign)); /* or the compiler makes it a branch */
+    u64 magnitude = ((u64)value ^ sign) - sign;
     u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
     struct digits d = {text, opaque(text + 32, magnitude), base, conversion == 'X' ? 'A' : 'a', opaque(text + 32, 0)};
     text[DIGITS] = 0;
     LOOP(DIGITS, digits_step, &d);
+    if (SPEC_WIDTH(spec) == 0 && precision == 0 && (flag == 0 || (flag == '#' && base == 16))) {
+        /* As most directives are: the digits, and before them what nothing covers if it is not wanted. */
+        u64 first = DIGITS - d.used, prefix = flag ? 2 : sign & 1;
+        text[(first - 2) & 31] = '0';
+        text[(first - 1) & 31] = flag ? conversion : '-';
+        u64 start = first - prefix;
+        __asm__ volatile("" : "+r"(start)); /* nothing may be subtracted from a pointer */
+        return sonde_rt_append(slot, len, text + (start & 31));
+    }
     u64 used = opaque(text + 32, d.used) & 31; /* else all below is checked once for every number of digits */
     u8* head = text + 40;
     *(u32*)head = 0;
