@@ -252,9 +252,9 @@ class Preprocessor {
         if (stopped_)
             return close;
         if (evaluate(condition, in[at].range))
-            expand(in, marks[0] + 1, has_else ? marks[1] : close, out, depth + 1, bindings);
+            expand(in, marks[0] + 1, marks.size() > 1 ? marks[1] : close, out, depth + 1, bindings);
         else if (has_else)
-            expand(in, marks[1] + 1, close, out, depth + 1, bindings);
+            expand(in, marks[1] + 1, marks.size() > 2 ? marks[2] : close, out, depth + 1, bindings);
         return close;
     }
 

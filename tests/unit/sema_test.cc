@@ -141,7 +141,7 @@ constexpr Refusal types[] = {
     {"function f() { if (1) return 1; return \"a\" }  probe begin { println(f()) }", "type-mismatch t:1:40 (t:1:30)"},
     {"probe begin { println(strlen(5)) }", "type-mismatch t:1:30"},
     {"probe begin { try { error(\"a\") } catch (m) { println(m + 1) } }", "type-mismatch t:1:54 (t:1:41)"},
-    {"probe begin { m = 1 try { error(\"a\") } catch (m) { println(m) } }", "type-mismatch t:1:15 (t:1:48)"},
+    {"probe begin { m = 1 try { error(\"a\") } catch (m) { println(m) } }", "type-mismatch t:1:19 (t:1:47)"},
     {"probe begin { printf(\"%p\", \"a\") }", "type-mismatch t:1:28"},
     {"probe begin { printf(\"%d\", \"a\") }", "type-mismatch t:1:28"},
     {"probe begin { printf(\"%s\", 1 + 2) }", "type-mismatch t:1:28"},
