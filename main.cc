@@ -4,6 +4,7 @@
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
 //   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
 //   5 run      the Plan: load, attach, pump events, detach, report
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
@@ -48,29 +49,30 @@ struct Options {
     std::vector<std::string> extras; // -E
     std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
-    std::vector<std::string> positional; // FILE and script arguments
-    std::string command;                 // -c
-    int64_t target_pid = 0;              // -x
-    std::string output;                  // -o
-    double time_limit_s = 0;             // -T
-    std::vector<std::string> defines;    // -D
-    std::vector<std::string> globals;    // -G
-    std::vector<std::string> folders;    // -I
-    std::vector<std::string> files;      // -d
-    std::string module = "sonde";        // -m: name of the plan that -p4 writes
-    std::string dump;                    // --dump
-    std::string host_probes = "host";    // --host-probes
-    std::string attach;                  // --attach
-    int last_pass = 5;                   // -p
+    std::vector<std::string> positional;       // FILE and script arguments
+    std::string command;                       // -c
+    int64_t target_pid = 0;                    // -x
+    std::string output;                        // -o
+    double time_limit_s = 0;                   // -T
+    std::vector<std::string> defines;          // -D
+    std::vector<std::string> globals;          // -G
+    std::vector<std::string> folders;          // -I
+    std::vector<std::string> files;            // -d
+    std::string module = "sonde";              // -m: name of the plan that -p4 writes
+    std::string compatible{systemtap_version}; // --compatible
+    std::string dump;                          // --dump
+    std::string host_probes = "host";          // --host-probes
+    std::string attach;                        // --attach
+    int last_pass = 5;                         // -p
     int verbose = 0;
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
-    bool no_global_display = false, ldd = false;
+    bool no_global_display = false, ldd = false, skip_bad_variables = false;
 };
 
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
     uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
-             max_nesting = 16, max_backtrace = 20;
+             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50;
 };
 
 void say_error(const std::string& message) { fmt::print(stderr, "ERROR: {}\n", message); }
@@ -79,13 +81,14 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
     struct Row {
         const char* name;
         uint64_t Limits::* field;
-        uint64_t least, most;
+        int64_t least, most;
     };
     constexpr Row rows[] = {
         {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},         {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
         {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
         {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24}, {"MAXNESTING", &Limits::max_nesting, 1, 256},
         {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
+        {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},  {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
     };
     Limits limits;
     for (const std::string& define : defines) {
@@ -97,10 +100,10 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
             std::string text = equals == std::string::npos ? "1" : define.substr(equals + 1);
             char* end = nullptr;
             errno = 0;
-            uint64_t value = std::strtoull(text.c_str(), &end, 0);
-            if (text.empty() || text[0] == '-' || *end || errno || value < row.least || value > row.most)
+            int64_t value = std::strtoll(text.c_str(), &end, 0);
+            if (text.empty() || *end || errno || value < row.least || value > row.most)
                 return Error(fmt::format("-D {}: `{}` is not a number from {} to {}", name, text, row.least, row.most));
-            limits.*row.field = value;
+            limits.*row.field = static_cast<uint64_t>(value);
         }
     }
     return limits;
@@ -175,6 +178,7 @@ struct Translation {
         uname(&system);
         parse_options.kernel_release = system.release;
         parse_options.arch = system.machine;
+        parse_options.compatible = options.compatible;
         parse_options.guru = options.guru;
         parse_options.privileged = options.guru;
         parse_options.macros = &macros;
@@ -221,6 +225,7 @@ Result<void> open_library(Translation& t, const Options& options) {
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
         parse_options.args.clear();
+        parse_options.compatible = systemtap_version;
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
     for (const StdlibFile& file : stdlib_files())
@@ -373,8 +378,11 @@ int run(const Options& options) {
     SemaOptions sema;
     sema.guru = options.guru;
     sema.unoptimized = options.unoptimized;
+    sema.skip_bad_variables = options.skip_bad_variables;
     sema.kernel_host_probes = options.host_probes == "kernel";
     sema.max_map_entries = limits->max_map_entries;
+    sema.hist_elision = static_cast<int64_t>(limits->hist_elision);
+    sema.hist_width = limits->hist_width;
     for (const std::string& assignment : options.globals) {
         size_t equals = assignment.find('=');
         if (equals == std::string::npos || equals == 0) {
@@ -476,6 +484,14 @@ int parse_options_and_run(int argc, char** argv) {
     app.add_flag("-u", options.unoptimized, "Keep unused variables and functions");
     app.add_flag("-t", options.timing, "Report how often each probe was hit and what that cost");
     app.add_flag("--no-global-var-display", options.no_global_display, "Do not print globals that are never read");
+    app.add_flag("--skip-badvars", options.skip_bad_variables, "Take 0 for a `$variable` that is not there");
+    app.add_option("--compatible", options.compatible, "Read the script as that version of SystemTap did")
+        ->check([](const std::string& text) {
+            bool version = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+            if (version && strverscmp(text.c_str(), std::string(systemtap_version).c_str()) <= 0)
+                return std::string();
+            return fmt::format("`{}` is no version up to {}", text, systemtap_version);
+        });
     app.add_option("--dump", options.dump, "Print an intermediate form and stop")
         ->check(CLI::IsMember({"ast", "hir", "ir", "bpf", "plan"}));
     app.add_option("--host-probes", options.host_probes, "Where begin, end and timer handlers run")

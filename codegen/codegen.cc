@@ -237,6 +237,10 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         return Error("internal: bad IR: " + broken_stream.str());
 
     optimise(module, *machine, bpf);
+    // The last passes take most of the time, and a script that long wants to start.
+    constexpr unsigned many_instructions = 20'000;
+    if (!bpf && module.getInstructionCount() > many_instructions)
+        machine->setOptLevel(llvm::CodeGenOptLevel::None);
     if (dumps && dumps->want_ir) {
         llvm::raw_string_ostream stream(dumps->ir);
         module.print(stream, nullptr);

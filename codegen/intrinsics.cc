@@ -44,6 +44,9 @@ llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
 llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
     emit(plan::Abort, 0, {}, {});
     b_.CreateStore(t_.number(plan::Stopping), t_.offset(env_.data, offsetof(plan::SessionWords, state)));
+    b_.CreateStore(t_.number(abort_site), env_.error);
+    b_.CreateBr(catch_);
+    b_.SetInsertPoint(block("after_abort"));
     return t_.number(0);
 }
 

@@ -125,6 +125,11 @@ class Lowering {
     };
     void emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs, const std::vector<Piece>& rest);
     Piece read_dump(const plan::Directive& directive, llvm::Value* precision, const hir::Expr& address);
+    // abort() leaves the handler as errors do, and nothing catches it: it stands where the site of an error would.
+    static constexpr int64_t abort_site = -1;
+    // Goes with the site of an error whose message has an address behind it.
+    static constexpr int64_t with_argument = int64_t{1} << 32;
+    llvm::Value* is_aborted();
     void emit_error();
 
     // ---- primitives (intrinsics.cc)

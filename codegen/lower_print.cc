@@ -45,6 +45,9 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
 }
 
 void Lowering::emit_error() {
+    llvm::BasicBlock *report = block("report"), *done = block("reported");
+    b_.CreateCondBr(is_aborted(), done, report);
+    b_.SetInsertPoint(report);
     // Site, argument and text are only known now.
     bool text = env_.error_text != nullptr;
     uint64_t fixed = sizeof(plan::RecordHeader) + 8;
@@ -66,6 +69,8 @@ void Lowering::emit_error() {
     b_.CreateStore(b_.CreateTrunc(b_.CreateSub(size, t_.number(sizeof(plan::RecordHeader))), b_.getInt32Ty()),
                    t_.offset(buffer, 12));
     t_.emit_record(env_, plan::RaiseError, buffer, size, !text);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
 }
 
 llvm::Value* Lowering::print(const hir::Print& expr) {

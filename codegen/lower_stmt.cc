@@ -12,8 +12,8 @@ using hir::ValueType;
 // ---- errors -----------------------------------------------------------------------------------------------------
 
 void Lowering::raise(const std::string& message, Range range, llvm::Value* argument) {
-    uint32_t site = t_.state().add_site(message, range);
-    b_.CreateStore(t_.number(site), env_.error);
+    int64_t site = t_.state().add_site(message, range);
+    b_.CreateStore(t_.number(argument ? site | with_argument : site), env_.error);
     b_.CreateStore(argument ? argument : t_.number(0), t_.offset(env_.error, 8));
     if (env_.error_text && message != "%s") {
         // Functions get null where the handler has no frame.
@@ -37,6 +37,10 @@ void Lowering::raise_if(llvm::Value* condition, const std::string& message, Rang
     b_.SetInsertPoint(bad);
     raise(message, range, argument);
     b_.SetInsertPoint(good);
+}
+
+llvm::Value* Lowering::is_aborted() {
+    return b_.CreateICmpEQ(b_.CreateLoad(t_.i64(), env_.error), t_.number(abort_site));
 }
 
 // Counts statements against MAXACTION: once an iteration or call, for all that it contains.
@@ -287,6 +291,9 @@ void Lowering::lower_try(const hir::Try& stmt) {
     catch_ = outer;
     branch_to(end);
     b_.SetInsertPoint(caught);
+    llvm::BasicBlock* handle = block("handle");
+    b_.CreateCondBr(is_aborted(), outer, handle);
+    b_.SetInsertPoint(handle);
     if (stmt.message) {
         // error("text") left its text; other errors have their site's message, some with an address.
         llvm::Value* slot = locals_[stmt.message];
@@ -298,10 +305,10 @@ void Lowering::lower_try(const hir::Try& stmt) {
         b_.CreateStore(b_.getInt8(0), env_.error_text);
         b_.CreateBr(done);
         b_.SetInsertPoint(standard);
-        llvm::Value* length =
-            t_.routine("sonde_rt_copy", t_.i64(), {slot, t_.site_message(b_.CreateLoad(t_.i64(), env_.error))});
+        llvm::Value* error = b_.CreateLoad(t_.i64(), env_.error);
+        llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, t_.site_message(error)});
         llvm::Value* argument = b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8));
-        b_.CreateCondBr(b_.CreateICmpNE(argument, t_.number(0)), with, done);
+        b_.CreateCondBr(b_.CreateICmpNE(b_.CreateAnd(error, t_.number(with_argument)), t_.number(0)), with, done);
         b_.SetInsertPoint(with);
         t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, argument, t_.number('x' | '#' << 8)});
         b_.CreateBr(done);

@@ -20,9 +20,7 @@ int64_t StatsView::variance() const {
 
 namespace {
 
-constexpr int bar_width = 50;   // HIST_WIDTH
 constexpr size_t log_zero = 64; // the bucket of 0
-constexpr size_t elision = 2;   // HIST_ELISION: empty rows kept at each side of what is not
 
 std::string label(const plan::StatsNeeds& needs, size_t bucket) {
     if (needs.histogram == plan::StatsNeeds::Log) {
@@ -44,7 +42,8 @@ std::string label(const plan::StatsNeeds& needs, size_t bucket) {
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* counts) {
     size_t total = needs.buckets();
     bool linear = needs.histogram == plan::StatsNeeds::Linear;
-    uint64_t most = *std::max_element(counts, counts + total);
+    uint64_t most = *std::max_element(counts, counts + total), bar_width = needs.bar_width;
+    size_t elision = needs.elision < 0 ? total : static_cast<size_t>(needs.elision);
     // The rows between the first and the last that count, with some empty ones around; under- and overflow only if they
     // count.
     size_t first = total, last = 0;
@@ -53,13 +52,13 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* coun
             first = std::min(first, i);
             last = i;
         }
-    uint64_t scale = std::max<uint64_t>(1, (most + bar_width - 1) / bar_width);
+    uint64_t scale = std::max<uint64_t>(1, most / bar_width + (most % bar_width != 0));
     if (first == total)
         return fmt::format("value |{:-<{}} count\n\n", "", bar_width);
     // Without negative values the empty rows in front end at 0.
     size_t least = linear ? 1 : first >= log_zero ? log_zero : 0, end = linear ? total - 1 : total;
     size_t from = first > least ? std::max(least, first - std::min(first, elision)) : first;
-    size_t to = last + 1 < end ? std::min(end - 1, last + elision) : last;
+    size_t to = last + 1 < end ? std::min(end - 1, last + std::min(elision, total)) : last;
     size_t label_width = 5, count_width = std::to_string(most).size();
     for (size_t i = from; i <= to; i++)
         label_width = std::max(label_width, label(needs, i).size());
@@ -70,7 +69,7 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* coun
         while (run <= to && counts[run] == 0)
             run++;
         size_t empty = run - i;
-        if (empty > 2 * elision && i > from && i >= first && run <= last) {
+        if (empty > 2 * std::min(elision, total) && i > from && i >= first && run <= last) {
             for (size_t k = 0; k < elision; k++)
                 out += fmt::format("{:>{}} |{:<{}} {:>{}}\n", label(needs, i + k), label_width, "", bar_width, 0,
                                    count_width);

@@ -76,6 +76,9 @@ struct StatsNeeds {
     enum Histogram : uint8_t { None, Log, Linear } histogram = None;
     int64_t low = 0, high = 0, width = 0; // Linear
     int64_t variance_shift = 0;
+    // How a histogram is drawn: empty rows kept at each side of what is not (-1: all rows are), the longest bar.
+    int64_t elision = 2;
+    uint64_t bar_width = 50;
 
     // Log: 128, bucket 64 counts zeros. Linear: (high - low) / width + 3 with the underflow first and the overflow
     // last.

@@ -100,7 +100,7 @@ template <typename A, typename T> void field(A& a, T& value) {
 template <typename A, typename... T> void all(A& a, T&... values) { (field(a, values), ...); }
 
 template <typename A> void members(A& a, StatsNeeds& v) {
-    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift);
+    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift, v.elision, v.bar_width);
 }
 template <typename A> void members(A& a, Directive& v) {
     all(a, v.kind, v.conversion, v.flag, v.width_is_arg, v.precision_is_arg, v.width, v.precision, v.text, v.stats);

@@ -5,11 +5,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/source.h"
 
 namespace sonde::ast {
+
+// The operators whose names begin with `@`, which is left out here.
+constexpr std::string_view at_operators[] = {
+    "defined",    "entry",     "cast",      "var",      "count",       "sum",   "min",
+    "max",        "avg",       "variance",  "hist_log", "hist_linear", "enum",  "enumname",
+    "probewrite", "uregister", "kregister", "uderef",   "kderef",      "const", "perf",
+};
 
 // ---- expressions ------------------------------------------------------------------------------------------------
 

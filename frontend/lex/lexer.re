@@ -37,7 +37,7 @@ namespace {
 // clang-format on
 
 // Reads behind a backslash; `at` is in front of the character after it, and not at the end.
-char read_escape(const unsigned char*& at, const unsigned char* end) {
+char read_escape(const unsigned char*& at, const unsigned char* end, bool hex_escapes = true) {
     unsigned char c = *at++;
     switch (c) {
     case 'a':
@@ -57,7 +57,7 @@ char read_escape(const unsigned char*& at, const unsigned char* end) {
     default:
         break;
     }
-    if (c == 'x' && at < end && std::isxdigit(*at)) {
+    if (c == 'x' && hex_escapes && at < end && std::isxdigit(*at)) {
         int value = 0;
         for (int i = 0; i < 2 && at < end && std::isxdigit(*at); i++, at++)
             value = value * 16 + (std::isdigit(*at) ? *at - '0' : (*at | 32) - 'a' + 10);
@@ -84,8 +84,9 @@ size_t utf8_length(const unsigned char* at, const unsigned char* end) {
 
 class Lexer {
   public:
-    Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags)
-        : file_(file), args_(args), diags_(diags), text_(text),
+    Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags,
+          bool hex_escapes)
+        : file_(file), args_(args), diags_(diags), hex_escapes_(hex_escapes), text_(text),
           begin_(reinterpret_cast<const unsigned char*>(text.data())), end_(begin_ + text.size()), cursor_(begin_) {}
 
     std::vector<Token> run() {
@@ -98,9 +99,8 @@ class Lexer {
 
   private:
     // For the text of argument `number`, which stands at `place`.
-    Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags, Range place,
-          uint16_t number)
-        : Lexer(file, text, args, diags) {
+    Lexer(const Lexer& script, std::string_view text, Range place, uint16_t number)
+        : Lexer(script.file_, text, script.args_, script.diags_, script.hex_escapes_) {
         place_ = place;
         argument_ = number;
     }
@@ -199,8 +199,10 @@ class Lexer {
         std::string text(body, cursor_);
         if (text.ends_with("%}"))
             text.resize(text.size() - 2);
-        else
-            diags_.report(DiagId::UnclosedString, range(start, body), "`%{` has no `%}`");
+        else if (DiagBuilder report =
+                     diags_.report(DiagId::UnclosedString, range(start, body), "`%{` has no `%}`");
+                 text.find("}%") != std::string::npos)
+            report.help("there is a `}%`: turn it round");
         add(TokenKind::Embedded, start, std::move(text));
         return true;
     }
@@ -240,7 +242,7 @@ class Lexer {
         while (std::isalnum(*cursor_) || *cursor_ == '_')
             cursor_++;
         std::string pasted = text + std::string(behind, cursor_);
-        Lexer inner(file_, pasted, args_, diags_, range(start, behind), static_cast<uint16_t>(which));
+        Lexer inner(*this, pasted, range(start, behind), static_cast<uint16_t>(which));
         std::vector<Token> tokens = inner.run();
         for (size_t i = 0; i < tokens.size(); i++) {
             Token& token = tokens[i];
@@ -285,7 +287,7 @@ class Lexer {
             unsigned char c = *cursor_++;
             if (c == '"')
                 break;
-            value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_) : static_cast<char>(c);
+            value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_, hex_escapes_) : static_cast<char>(c);
         }
         // A NUL ends a string: nothing behind it could be seen.
         add_string(start, value.substr(0, value.find('\0')));
@@ -295,6 +297,7 @@ class Lexer {
     FileId file_;
     const std::vector<std::string>& args_;
     Diagnostics& diags_;
+    bool hex_escapes_;
     std::string_view text_;
     const unsigned char *begin_, *end_, *cursor_;
     const unsigned char* last_end_ = nullptr; // of the last token
@@ -306,8 +309,9 @@ class Lexer {
 
 } // namespace
 
-std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags) {
-    Lexer lexer(file, sources.text(file), args, diags);
+std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags,
+                       bool hex_escapes) {
+    Lexer lexer(file, sources.text(file), args, diags, hex_escapes);
     Token end;
     end.range = lexer.end_range();
     end.on_line = true;

@@ -35,8 +35,9 @@ struct Token {
 };
 
 // All tokens of a text, an End last. `args` are the script's arguments, pasted for $1, @1, $# and @#. Adjacent string
-// literals are joined.
-std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags);
+// literals are joined. Without `hex_escapes`, `\x` in a string is an `x`.
+std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags,
+                       bool hex_escapes = true);
 
 // The place of bytes [begin, end) of a decoded string in the literals at `literal`; `literal` itself where these bytes
 // were not written in it (a script argument, a macro).

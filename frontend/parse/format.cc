@@ -108,6 +108,9 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             d.kind = Directive::Memory;
             break;
         default:
+            if (!isgraph(static_cast<unsigned char>(d.conversion)))
+                return Error(fmt::format("`{}` has no conversion letter; those are d i u x X o p c s b m M %",
+                                         format.substr(percent, at - 1 - percent)));
             return Error(fmt::format("`{}` is no directive; conversions are d i u x X o p c s b m M %",
                                      format.substr(percent, at - percent)));
         }

@@ -124,7 +124,8 @@ Expr* Parser::parse_assignment() {
     return grow(assign, {left, value});
 }
 
-// Between `?` and `:` anything can stand, as between parentheses; behind the `:` an assignment is part of the value.
+// Between `?` and `:` anything can stand, as between parentheses. Behind the `:` an assignment was part of the value in
+// SystemTap before 4.0.
 Expr* Parser::parse_ternary() {
     Expr* condition = parse_binary(OrLevel);
     if (!condition || !accept("?"))
@@ -133,7 +134,7 @@ Expr* Parser::parse_ternary() {
     if (!then_value || !expect(":", "between the two values of `?`"))
         return nullptr;
     DepthGuard guard(*this);
-    Expr* else_value = too_deep() ? nullptr : parse_assignment();
+    Expr* else_value = too_deep() ? nullptr : options_.older_than("4.0") ? parse_assignment() : parse_ternary();
     if (!else_value)
         return nullptr;
     return grow(

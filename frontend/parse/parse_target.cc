@@ -16,6 +16,12 @@ constexpr std::pair<std::string_view, Extractor> extractors[] = {
     {"@hist_log", Extractor::HistLog}, {"@hist_linear", Extractor::HistLinear},
 };
 
+// The version of SystemTap that an operator came with.
+constexpr std::pair<std::string_view, const char*> ages[] = {
+    {"@const", "3.1"},  {"@variance", "3.1"}, {"@kregister", "4.0"}, {"@uregister", "4.0"},
+    {"@kderef", "4.0"}, {"@uderef", "4.0"},   {"@enum", "5.5"},      {"@enumname", "5.6"},
+};
+
 // Buckets of a linear histogram at most, without the two for what is below and above.
 constexpr int max_buckets = 126;
 
@@ -88,6 +94,8 @@ Expr* Parser::with_components(Expr* base) {
     }
     Expr* expr = base;
     if (!components) {
+        if (!check_age(peek().range, fmt::format("`{}` behind a value", peek().text), "2.6"))
+            return nullptr;
         auto* member = arena_.make<MemberExpr>(base->range, base);
         components = &member->components;
         member->height = base->height + 1;
@@ -218,7 +226,19 @@ void Parser::check_statistic(StatisticExpr& statistic, const Token& name) {
         params = {0, 1, 1};
 }
 
+// Reports and returns false where --compatible asks for a language without that.
+bool Parser::check_age(Range range, std::string_view what, const char* since) {
+    if (!options_.older_than(since))
+        return true;
+    fail(range, fmt::format("{} is not in SystemTap {}", what, options_.compatible))
+        .help(fmt::format("it came with {}", since));
+    return false;
+}
+
 Expr* Parser::parse_at(const Token& name) {
+    for (const auto& [text, since] : ages)
+        if (name.text == text && !check_age(name.range, fmt::format("`{}`", name.text), since))
+            return nullptr;
     for (const auto& [text, extractor] : extractors)
         if (name.text == text)
             return parse_statistic(name, extractor);

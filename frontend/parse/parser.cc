@@ -1,6 +1,8 @@
 // The parser's tools and entry points.
 #include "frontend/parse/parser.h"
 
+#include <string.h>
+
 #include <fmt/format.h>
 
 #include "frontend/parse/parser_impl.h"
@@ -179,9 +181,16 @@ bool Parser::too_high(const Expr& expr) {
 
 // ---- entry points -----------------------------------------------------------------------------------------------
 
+bool ParseOptions::older_than(const char* version) const { return strverscmp(compatible.c_str(), version) < 0; }
+
 namespace {
 std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseOptions& options, Diagnostics& diags) {
-    return preprocess(lex(file, sources, options.args, diags), options, diags);
+    std::vector<Token> tokens = lex(file, sources, options.args, diags, !options.older_than("2.3"));
+    if (options.older_than("3.0"))
+        for (Token& token : tokens)
+            if (token.is_keyword("private"))
+                token.kind = TokenKind::Identifier;
+    return preprocess(std::move(tokens), options, diags);
 }
 } // namespace
 

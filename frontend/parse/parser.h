@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
@@ -22,6 +23,9 @@ namespace sonde {
 constexpr int max_nesting = 256;
 constexpr int max_expr_height = 512;
 
+// Whose language this is.
+constexpr std::string_view systemtap_version = "5.6";
+
 struct MacroTable; // parse/preprocess.h
 
 struct ParseOptions {
@@ -30,6 +34,9 @@ struct ParseOptions {
     bool guru = false;
     std::string kernel_release; // for %( kernel_v ... %)
     std::string arch;
+    // --compatible: the version of SystemTap that the script was written for.
+    std::string compatible{systemtap_version};
+    bool older_than(const char* version) const;
     // Asked for when a conditional needs it; what is not there is "undefined". May be empty.
     std::function<const KernelConfig&()> kernel_config;
     // The library's macros, if any; a file's own ones go first.

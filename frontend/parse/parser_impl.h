@@ -19,8 +19,8 @@ namespace sonde {
 class Parser {
   public:
     Parser(std::vector<Token> tokens, FileId file, const ParseOptions& options, Arena& arena, Diagnostics& diags)
-        : tokens_(std::move(tokens)), file_(file), privileged_(options.privileged || diags.sources().is_tapset(file)),
-          arena_(arena), diags_(diags) {}
+        : tokens_(std::move(tokens)), file_(file), options_(options),
+          privileged_(options.privileged || diags.sources().is_tapset(file)), arena_(arena), diags_(diags) {}
 
     ast::File* parse_file();
     std::vector<ast::ProbePoint*> parse_points_only();
@@ -88,6 +88,7 @@ class Parser {
     // ---- target variables and @operators
     ast::Expr* parse_target(const Token& name);
     ast::Expr* parse_at(const Token& name);
+    bool check_age(Range range, std::string_view what, const char* since);
     ast::Expr* parse_var_or_cast(const Token& name);
     ast::Expr* parse_statistic(const Token& name, ast::Extractor extractor);
     void check_statistic(ast::StatisticExpr& statistic, const Token& name);
@@ -136,6 +137,7 @@ class Parser {
 
     std::vector<Token> tokens_;
     FileId file_;
+    const ParseOptions& options_;
     bool privileged_;
     Arena& arena_;
     Diagnostics& diags_;

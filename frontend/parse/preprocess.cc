@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
@@ -15,8 +16,6 @@
 
 namespace sonde {
 namespace {
-
-constexpr std::string_view systemtap_version = "5.6"; // whose language this is
 
 class Preprocessor {
   public:
@@ -44,7 +43,7 @@ class Preprocessor {
             else if (token.kind != TokenKind::Identifier || token.text[0] != '@')
                 out.push_back(token);
             else if (token.text == "@define")
-                i = define(in, i, to, bindings != nullptr);
+                i = define(in, i, to);
             else
                 i = macro_use(in, i, to, out, depth, bindings);
         }
@@ -73,28 +72,22 @@ class Preprocessor {
 
     // ---- macros
 
-    // Index of the `%)` that closes the `%(` at `open`, or `to`. Fills in where the `%?` and the `%:` of this level
-    // are.
-    static size_t matching(const std::vector<Token>& in, size_t open, size_t to,
-                           std::optional<size_t>* then_at = nullptr, std::optional<size_t>* else_at = nullptr) {
+    // Index of the `%)` that closes the `%(` at `open`, or `to`. Adds where each `%?` and `%:` of this level is.
+    static size_t matching(const std::vector<Token>& in, size_t open, size_t to, std::vector<size_t>* marks = nullptr) {
         int depth = 0;
         for (size_t i = open; i < to; i++) {
             if (in[i].is("%("))
                 depth++;
             else if (in[i].is("%)") && --depth == 0)
                 return i;
-            else if (depth == 1 && in[i].is("%?") && then_at && !*then_at)
-                *then_at = i;
-            else if (depth == 1 && in[i].is("%:") && else_at && !*else_at)
-                *else_at = i;
+            else if (depth == 1 && marks && (in[i].is("%?") || in[i].is("%:")))
+                marks->push_back(i);
         }
         return to;
     }
 
     // Index of the last token of the definition.
-    size_t define(const std::vector<Token>& in, size_t at, size_t to, bool in_macro) {
-        if (in_macro)
-            diags_.report(DiagId::Syntax, in[at].range, "a macro cannot define a macro");
+    size_t define(const std::vector<Token>& in, size_t at, size_t to) {
         size_t i = at + 1;
         auto got = [&](std::string_view what) {
             if (i < to)
@@ -120,6 +113,9 @@ class Preprocessor {
                     break;
                 if (!is_name())
                     return got("a macro parameter's name");
+                if (std::find(macro.params.begin(), macro.params.end(), in[i].text) != macro.params.end())
+                    diags_.report(DiagId::BadDeclaration, in[i].range,
+                                  fmt::format("parameter `{}` is there twice", in[i].text));
                 macro.params.push_back(in[i++].text);
             } while (i < to && in[i].is(","));
             if (i >= to || !in[i].is(")"))
@@ -133,7 +129,16 @@ class Preprocessor {
             diags_.report(DiagId::Syntax, in[i].range, "`%(` has no `%)`");
             return to - 1;
         }
-        macro.body.assign(in.begin() + static_cast<ptrdiff_t>(i) + 1, in.begin() + static_cast<ptrdiff_t>(close));
+        for (size_t k = i + 1; k < close; k++)
+            if (in[k].kind == TokenKind::Identifier && in[k].text == "@define")
+                diags_.report(DiagId::Syntax, in[k].range, "a macro cannot define a macro");
+            else
+                macro.body.push_back(in[k]);
+        if (std::find(std::begin(ast::at_operators), std::end(ast::at_operators), name) != std::end(ast::at_operators))
+            diags_
+                .report(DiagId::ShadowedOperator, macro.range,
+                        fmt::format("macro `@{}` hides the operator of that name", name))
+                .help("give the macro another name");
         if (auto [old, fresh] = own_.macros.try_emplace(name, macro); !fresh)
             diags_.report(DiagId::Redefinition, macro.range, fmt::format("macro `@{}` is defined twice", name))
                 .note(old->second.range, "first here");
@@ -230,20 +235,26 @@ class Preprocessor {
                        const Bindings* bindings) {
         if (too_deep(depth + 1, in[at].range))
             return at;
-        std::optional<size_t> then_at, else_at;
-        size_t close = matching(in, at, to, &then_at, &else_at);
-        if (close == to || !then_at || (else_at && *else_at < *then_at)) {
+        std::vector<size_t> marks; // of `%?`, and of `%:` if there is one
+        size_t close = matching(in, at, to, &marks);
+        if (close == to || marks.empty() || !in[marks[0]].is("%?")) {
             diags_.report(DiagId::Syntax, in[at].range, close == to ? "`%(` has no `%)`" : "`%(` has no `%?`");
             return close == to ? to - 1 : close;
         }
+        bool has_else = marks.size() > 1 && in[marks[1]].is("%:");
+        if (size_t taken = has_else ? 2 : 1; marks.size() > taken) {
+            const Token& extra = in[marks[taken]];
+            diags_.report(DiagId::Syntax, extra.range, fmt::format("`%(` has a second `{}`", extra.text))
+                .note(in[at].range, "opened here");
+        }
         std::vector<Token> condition;
-        expand(in, at + 1, *then_at, condition, depth + 1, bindings);
+        expand(in, at + 1, marks[0], condition, depth + 1, bindings);
         if (stopped_)
             return close;
         if (evaluate(condition, in[at].range))
-            expand(in, *then_at + 1, else_at.value_or(close), out, depth + 1, bindings);
-        else if (else_at)
-            expand(in, *else_at + 1, close, out, depth + 1, bindings);
+            expand(in, marks[0] + 1, marks.size() > 1 ? marks[1] : close, out, depth + 1, bindings);
+        else if (has_else)
+            expand(in, marks[1] + 1, marks.size() > 2 ? marks[2] : close, out, depth + 1, bindings);
         return close;
     }
 
@@ -361,7 +372,7 @@ class Preprocessor {
         if (name == "kernel_vr")
             return options_.kernel_release;
         if (name == "systemtap_v")
-            return std::string(systemtap_version);
+            return options_.compatible;
         if (name == "arch")
             return options_.arch;
         if (name == "runtime")

@@ -48,10 +48,9 @@ hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
         a_.report_once(DiagId::Unsupported, expr.range, "`@perf` is not supported yet");
         return zero(expr.range);
     }
-    std::vector<std::string> names = {"@defined", "@entry", "@cast", "@var",      "@count",    "@sum",
-                                      "@min",     "@max",   "@avg",  "@variance", "@hist_log", "@hist_linear"};
-    for (const Operator& one : operators())
-        names.emplace_back(one.name);
+    std::vector<std::string> names;
+    for (std::string_view name : ast::at_operators)
+        names.push_back(fmt::format("@{}", name));
     a_.report_once(DiagId::UnknownOperator, expr.range, fmt::format("unknown operator `{}`", expr.name))
         .suggest(nearest_name(expr.name, names));
     return zero(expr.range);

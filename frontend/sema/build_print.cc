@@ -113,6 +113,8 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
     hir::Global& global = *global_of(source);
     plan::StatsNeeds wanted;
     wanted.histogram = expr.extractor == ast::Extractor::HistLog ? plan::StatsNeeds::Log : plan::StatsNeeds::Linear;
+    wanted.elision = a_.options_.hist_elision;
+    wanted.bar_width = a_.options_.hist_width;
     if (expr.params.size() == 3) {
         wanted.low = expr.params[0];
         wanted.high = expr.params[1];
@@ -142,6 +144,8 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
         have.low = wanted.low;
         have.high = wanted.high;
         have.width = wanted.width;
+        have.elision = wanted.elision;
+        have.bar_width = wanted.bar_width;
         a_.fixed_at_[&have.histogram] = expr.range;
     } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
                have.width != wanted.width) {

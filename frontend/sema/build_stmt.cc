@@ -212,6 +212,10 @@ hir::Stmt* BodyBuilder::build_try(const ast::TryStmt& s) {
     std::vector<hir::Stmt*> copies;
     if (!s.variable.empty())
         message = bind(s.variable, s.variable_range, copies);
+    if (message && message->type == hir::ValueType::Unknown) {
+        message->type = hir::ValueType::String;
+        a_.fixed_at_[message] = s.variable_range;
+    }
     return make<hir::Try>(s.range, body, message, prepend(copies, build_body(*s.handler)));
 }
 

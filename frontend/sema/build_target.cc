@@ -109,6 +109,9 @@ hir::Expr* BodyBuilder::build_callers(Range range) {
 
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
     Binder with = binder();
+    std::optional<Diagnostics::Suppress> quiet;
+    if (a_.options_.skip_bad_variables)
+        quiet.emplace(a_.diags_);
     hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);
     if (bound)
         return bound;

@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
 
 namespace sonde {
@@ -17,9 +18,15 @@ struct Analyzer::AliasUse {
     FileId file = 0; // where the point stands
     Expansion expansion;
     std::vector<std::string> chain; // the aliases on the way, outermost first
+    Range written;                  // of the probe's own point
+    size_t first = 0;               // of expansions_, for that point
+    bool* stopped = nullptr;        // set when a limit was reached: nothing more is expanded
 };
 
 namespace {
+
+// Aliases that double each other end there.
+constexpr size_t max_alias_points = 10'000;
 
 bool is_pattern(const ast::PointComponent& component) { return component.name.find('*') != std::string::npos; }
 
@@ -143,6 +150,16 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
 }
 
 void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
+    bool too_many = expansions_.size() - outer.first >= max_alias_points;
+    if (*outer.stopped)
+        return;
+    if (too_many || outer.chain.size() > max_nesting) {
+        report_once(DiagId::UnknownProbePoint, outer.written,
+                    too_many ? fmt::format("the aliases here give more than {} probe points", max_alias_points)
+                             : fmt::format("the aliases here stand for each other more than {} deep", max_nesting));
+        *outer.stopped = true;
+        return;
+    }
     AliasUse use = outer;
     if (point.condition) {
         check_condition(*point.condition, use.file);
@@ -175,8 +192,12 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
 std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
+        bool stopped = false;
         AliasUse use;
+        use.stopped = &stopped;
         use.file = file;
+        use.written = written->range;
+        use.first = expansions_.size();
         use.expansion.pn = ast::to_source(without_marks(*written));
         ast::ProbePoint point = *written;
         // `!` is optional too.

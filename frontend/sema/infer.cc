@@ -2,6 +2,8 @@
 //
 // Every declaration has one slot (long, string, statistic); expressions push what they know into slots and pull from
 // them, until nothing changes. The place that fixed a slot is kept, so that a contradiction can show both sides.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "frontend/sema/analyzer.h"
@@ -53,7 +55,11 @@ class Inference {
 
   private:
     void pass() {
-        for (hir::Function* function : a_.program_->functions) {
+        // Types go to callees with arguments and come back with results: there and back in turns.
+        std::vector<hir::Function*> functions = a_.program_->functions;
+        if (forth_ = !forth_; forth_)
+            std::reverse(functions.begin(), functions.end());
+        for (hir::Function* function : functions) {
             function_ = function;
             statement(*function->body);
         }
@@ -472,9 +478,11 @@ class Inference {
         if (have == type || have == ValueType::Unknown)
             return;
         std::string written(a_.diags_.sources().text(place(arg)));
-        DiagBuilder report = a_.report_once(
-            DiagId::TypeMismatch, place(arg),
-            fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
+        bool prefixed = d.conversion == 'x' && d.flag == '#'; // `%p` became that
+        DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(arg),
+                                            fmt::format("`{}` takes {}, and `{}` is {}",
+                                                        prefixed ? "%p` or `%#x" : fmt::format("%{}", d.conversion),
+                                                        type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
             note_fixed(report, owner, name_of(arg), have);
         report.help(have == ValueType::String ? "`%s` prints a string" : "`%d` prints a number");
@@ -598,6 +606,7 @@ class Inference {
     hir::Function* function_ = nullptr;
     hir::Handler* handler_ = nullptr;
     bool changed_ = false;
+    bool forth_ = false;
     std::set<const hir::Global*> used_; // whose type matters
 };
 

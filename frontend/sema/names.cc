@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
 
 namespace sonde {
@@ -56,8 +57,14 @@ void Analyzer::add_file(const ast::File& file) {
     for (const ast::Global* global : file.globals)
         add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
+        std::vector<FunctionEntry*>& same = functions_[function->name];
+        if (same.size() == max_nesting) { // `next` can go through all of them
+            report_once(DiagId::BadDeclaration, function->name_range,
+                        fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
+            break;
+        }
         function_entries_.push_back({function, file.id, nullptr});
-        functions_[function->name].push_back(&function_entries_.back());
+        same.push_back(&function_entries_.back());
     }
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);

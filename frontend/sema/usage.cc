@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
 
 namespace sonde {
@@ -174,14 +175,24 @@ void Analyzer::order_functions() {
     std::map<hir::Function*, std::set<hir::Function*>> callees;
     for (hir::Function* function : program_->functions)
         callees[function] = touches_of(*function->body).callees;
+    std::map<hir::Function*, size_t> position;
+    for (hir::Function* function : program_->functions)
+        position.emplace(function, position.size());
     std::vector<hir::Function*> ordered;
     std::set<hir::Function*> done;
-    std::function<void(hir::Function*)> visit = [&](hir::Function* function) {
+    std::function<void(hir::Function*, int)> visit = [&](hir::Function* function, int depth) {
         if (!done.insert(function).second)
             return;
-        for (hir::Function* next : program_->functions) // not by address: the order is the same in every run
-            if (callees[function].count(next))
-                visit(next);
+        if (depth > max_nesting) { // later passes recurse along the calls
+            report_once(DiagId::Unsupported, function->range,
+                        fmt::format("functions call each other more than {} deep", max_nesting));
+            return;
+        }
+        std::vector<hir::Function*> next(callees[function].begin(), callees[function].end());
+        // Not by address: the order is the same in every run.
+        std::sort(next.begin(), next.end(), [&](auto* a, auto* b) { return position[a] < position[b]; });
+        for (hir::Function* callee : next)
+            visit(callee, depth + 1);
         ordered.push_back(function);
     };
     std::set<hir::Function*> roots;
@@ -192,7 +203,9 @@ void Analyzer::order_functions() {
         });
     for (hir::Function* function : program_->functions)
         if (roots.count(function))
-            visit(function);
+            visit(function, 1);
+    if (diags_.has_errors())
+        return;
     for (hir::Function* function : ordered) {
         std::set<hir::Function*> reached;
         std::vector<hir::Function*> todo(callees[function].begin(), callees[function].end());

@@ -206,7 +206,15 @@ TEST(Lex, Arguments) {
 
 // ---- preprocessor -----------------------------------------------------------------------------------------------
 
-std::string chosen(const std::string& condition) { return expr("%( " + condition + " %? yes %: no %)"); }
+std::string chosen(const std::string& condition, const ParseOptions& options = usual_options()) {
+    return expr("%( " + condition + " %? yes %: no %)", options);
+}
+
+ParseOptions older(const std::string& version) {
+    ParseOptions options = usual_options();
+    options.compatible = version;
+    return options;
+}
 
 TEST(Preprocess, Conditions) {
     EXPECT_EQ(chosen("kernel_v >= \"6.1\""), "yes");
@@ -254,6 +262,9 @@ TEST(Preprocess, BadConditions) {
     EXPECT_EQ(errors("%( 1 == 1 2 %? %)"), "1:11-12 syntax: expected `&&`, `||` or `%?`, got `2`\n");
     EXPECT_EQ(errors("%( 1 == 1 %? probe"), "1:1-3 syntax: `%(` has no `%)`\n");
     EXPECT_EQ(errors("%( 1 == 1 %)"), "1:1-3 syntax: `%(` has no `%?`\n");
+    EXPECT_EQ(errors("%( 1 == 1 %: %? %)"), "1:1-3 syntax: `%(` has no `%?`\n");
+    EXPECT_EQ(errors("%( 1 == 1 %? %: %: %)"), "1:17-19 syntax: `%(` has a second `%:`\n");
+    EXPECT_EQ(errors("%( 1 == 1 %? %? %)"), "1:14-16 syntax: `%(` has a second `%?`\n");
 }
 
 TEST(Preprocess, Macros) {
@@ -283,7 +294,10 @@ TEST(Preprocess, BadMacros) {
               "1:43-44 syntax: `(` has no `)` in the use of macro `@a`\n"
               "1:47-47 syntax: expected a statement or `}`, got the end of the script\n");
     EXPECT_EQ(errors("@define 1 %( %)").substr(0, 55), "1:9-10 syntax: expected a macro's name after `@define`,");
-    EXPECT_EQ(errors("@define a %( @define b %( 1 %) %) @a"), "1:35-37 syntax: a macro cannot define a macro\n");
+    EXPECT_EQ(errors("@define a %( @define b %( 1 %) %)"), "1:14-21 syntax: a macro cannot define a macro\n");
+    EXPECT_EQ(errors("@define a(x, y, x) %( @x %)"), "1:17-18 bad-declaration: parameter `x` is there twice\n");
+    EXPECT_EQ(errors("@define sum(x) %( @x %)"),
+              "1:9-12 shadowed-operator: macro `@sum` hides the operator of that name\n");
 }
 
 TEST(Preprocess, Bombs) {
@@ -341,6 +355,25 @@ TEST(Parse, Precedence) {
     EXPECT_EQ(group("-a * !b"), "([-a] * [!b])");
     EXPECT_EQ(group("a - b - c"), "((a - b) - c)");
     EXPECT_EQ(group("a % b / c"), "((a % b) / c)");
+}
+
+// Behind the `:` an assignment is not part of the value.
+TEST(Parse, TernaryTargets) {
+    EXPECT_EQ(expr("c ? a : b = 3 ? 4 : 5", older("3.3")), "c ? a : b = 3 ? 4 : 5");
+    EXPECT_EQ(errors("probe begin { c ? a : b = 3 }"),
+              "1:15-24 not-assignable: `c ? a : b` cannot be changed by `=`\n");
+}
+
+TEST(Parse, OlderLanguages) {
+    EXPECT_EQ(dumped("global private probe begin { private = 1 }", older("2.9")),
+              "global private\nprobe begin\n{\n  private = 1;\n}\n");
+    EXPECT_EQ(expr("\"\\x41\"", older("2.2")), "\"x41\"");
+    EXPECT_EQ(chosen("systemtap_v < \"3.0\"", older("2.10")), "yes");
+    EXPECT_EQ(errors("probe begin { @enumname(1, \"enum e\") }", older("5.5")),
+              "1:15-24 syntax: `@enumname` is not in SystemTap 5.5\n");
+    EXPECT_EQ(errors("probe begin { x->y }", older("2.5")),
+              "1:16-18 syntax: `->` behind a value is not in SystemTap 2.5\n");
+    EXPECT_EQ(errors("probe begin { $x->y; @enum(\"E\") }", older("5.5")), "");
 }
 
 TEST(Parse, Parentheses) {
@@ -541,6 +574,8 @@ TEST(Parse, Privileged) {
     EXPECT_EQ(tapset.file->functions.at(1)->embedded, " /* pure */ x = 1; ");
     EXPECT_EQ(errors("%{ a %} function g() %{ b %}"), "1:1-8 embedded-code: embedded C code cannot run in BPF\n"
                                                       "1:22-29 embedded-code: embedded C code cannot run in BPF\n");
+    Parsed turned("%{ a }%");
+    EXPECT_EQ(turned.diags.all()[0].helps[0], "there is a `}%`: turn it round");
     EXPECT_EQ(errors("%{ a"),
               "1:1-3 unclosed-string: `%{` has no `%}`\n1:1-5 embedded-code: embedded C code cannot run in BPF\n");
 }

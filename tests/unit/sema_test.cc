@@ -141,6 +141,8 @@ constexpr Refusal types[] = {
     {"function f() { if (1) return 1; return \"a\" }  probe begin { println(f()) }", "type-mismatch t:1:40 (t:1:30)"},
     {"probe begin { println(strlen(5)) }", "type-mismatch t:1:30"},
     {"probe begin { try { error(\"a\") } catch (m) { println(m + 1) } }", "type-mismatch t:1:54 (t:1:41)"},
+    {"probe begin { m = 1 try { error(\"a\") } catch (m) { println(m) } }", "type-mismatch t:1:19 (t:1:47)"},
+    {"probe begin { printf(\"%p\", \"a\") }", "type-mismatch t:1:28"},
     {"probe begin { printf(\"%d\", \"a\") }", "type-mismatch t:1:28"},
     {"probe begin { printf(\"%s\", 1 + 2) }", "type-mismatch t:1:28"},
     {"probe begin { printf(\"%*d\", \"a\", 1) }", "type-mismatch t:1:29"},
@@ -198,6 +200,26 @@ constexpr Refusal points[] = {
     {"probe never { println(1 + \"a\") }", "type-mismatch t:1:27"},
 };
 INSTANTIATE_TEST_SUITE_P(Points, Refused, testing::ValuesIn(points));
+
+// What doubles itself, and what goes deeper than later passes may recurse.
+TEST(SemaMessages, Bombs) {
+    std::string aliases, calls, overloads;
+    for (int i = 0; i < 300; i++) {
+        aliases += fmt::format("probe a{} = a{}, a{} {{ }}\n", i, i + 1, i + 1);
+        calls += fmt::format("function f{}(x) {{ return f{}(x) + 1 }}\n", i, i + 1);
+        overloads += "function f(x) { if (x) next; return 1 }\n";
+    }
+    EXPECT_NE(Analysis(aliases + "probe a300 = begin { }  probe a280 { exit() }").rendered().find("more than 10000"),
+              std::string::npos);
+    EXPECT_NE(Analysis(aliases + "probe a300 = begin { }  probe a0 { exit() }").rendered().find("more than 256 deep"),
+              std::string::npos);
+    EXPECT_NE(Analysis(calls + "function f300(x) { return x }  probe begin { println(f0(1)) }")
+                  .rendered()
+                  .find("functions call each other more than 256 deep"),
+              std::string::npos);
+    EXPECT_NE(Analysis(overloads + "probe begin { println(f(1)) }").rendered().find("more than 256 functions"),
+              std::string::npos);
+}
 
 TEST(SemaMessages, NameWhatIsNear) {
     EXPECT_NE(Analysis("function print_it(x) { println(x) } probe begin { printd_it(1) }")
