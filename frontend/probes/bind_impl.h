@@ -60,7 +60,7 @@ class TargetBinder {
     std::optional<Place> mark_argument(size_t index);
     hir::Expr* mark_summary();
 
-    // bind_syscall.cc
+    // bind_process_syscall.cc
     std::optional<Place> syscall_variable();
 
     // bind_location.cc: reading
