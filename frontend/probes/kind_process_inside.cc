@@ -22,20 +22,35 @@ void add_labels(const ProcessTarget& target, const ProcessPattern& pattern, cons
     }
 }
 
-// The callees of `function` down to `depth`.
+// A call of a function at `returns`, by a function that `callers` call.
+void add_caller(DwarfModule& module, Address returns, const std::vector<Caller>& callers, std::vector<Caller>& out) {
+    // The call itself belongs to the function for sure; it may be its last instruction.
+    std::optional<FrameRule> frame = module.frame_rule(returns - 1);
+    for (Caller& same : out)
+        if (frame && same.frame == *frame) {
+            same.return_addresses.push_back(returns);
+            return;
+        }
+    out.push_back({{returns}, frame.value_or(FrameRule()), frame ? callers : std::vector<Caller>()});
+}
+
+// The callees of `function` down to `depth`, where `function` is called by one of `callers`.
 void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, const FunctionInstance& function,
-                 int depth, std::vector<ResolvedPoint>& points, std::vector<std::string>& seen) {
+                 const std::vector<Caller>& callers, int depth, std::vector<ResolvedPoint>& points,
+                 std::vector<std::string>& seen) {
     struct Callee {
         FunctionInstance function;
-        std::vector<Address> callers;
+        std::vector<Caller> callers;
     };
     std::map<std::pair<Address, std::string>, Callee> callees;
     for (CallSite& call : target.module->calls(function)) {
         seen.push_back(call.callee.name);
         Callee& callee = callees[{call.callee.entry, call.callee.name}];
         callee.function = std::move(call.callee);
-        if (call.return_address != 0)
-            callee.callers.push_back(call.return_address);
+        if (call.return_address == 0)
+            callee.callers = callers; // an inlined copy has its caller's frame
+        else
+            add_caller(*target.module, call.return_address, callers, callee.callers);
     }
     for (const auto& [key, callee] : callees) {
         bool inlined = callee.function.inlined;
@@ -50,7 +65,7 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
         }
         // A function that calls itself is its own callee once.
         if (depth > 1 && callee.function.entry != function.entry)
-            add_callees(target, pattern, callee.function, depth - 1, points, seen);
+            add_callees(target, pattern, callee.function, callee.callers, depth - 1, points, seen);
     }
 }
 
@@ -64,14 +79,18 @@ std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const Proc
         if (pattern.inside->name == "label")
             add_labels(target, pattern, function, points, seen);
         else
-            add_callees(target, pattern, function, pattern.depth, points, seen);
-    // Through different callers one call can be found twice.
+            add_callees(target, pattern, function, {}, pattern.depth, points, seen);
+    // The same call can be found on several ways.
     std::vector<ResolvedPoint> out;
-    for (ResolvedPoint& point : points)
-        if (std::none_of(out.begin(), out.end(), [&](const ResolvedPoint& other) {
-                return other.point.pp == point.point.pp && other.address == point.address;
-            }))
+    for (ResolvedPoint& point : points) {
+        auto same = std::find_if(out.begin(), out.end(), [&](const ResolvedPoint& other) {
+            return other.point.pp == point.point.pp && other.address == point.address;
+        });
+        if (same == out.end())
             out.push_back(std::move(point));
+        else
+            same->callers.insert(same->callers.end(), point.callers.begin(), point.callers.end());
+    }
     return out;
 }
 

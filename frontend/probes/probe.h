@@ -53,6 +53,13 @@ struct Syscall {
     const char* parameters; // "int fd, char *buf"
 };
 
+// Where a function calls another one, and by whom it is called itself.
+struct Caller {
+    std::vector<Address> return_addresses;
+    FrameRule frame;             // at each of them
+    std::vector<Caller> callers; // empty: any
+};
+
 // One place where a handler runs.
 struct ResolvedPoint {
     plan::ProbeKind kind = plan::ProbeKind::Begin;
@@ -76,7 +83,7 @@ struct ResolvedPoint {
     bool alone = false;               // its program can serve no other point
     bool is_function = false;         // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
-    std::vector<Address> callers; // not empty: only calls that return to one of these count
+    std::vector<Caller> callers; // not empty: only calls by one of these count
     bool at_call =
         false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
 };

@@ -142,6 +142,7 @@ class DwarfReader : private TypeSource {
     // dwarf_places.cc
     std::vector<Label> labels(const FunctionInstance& function);
     std::vector<CallSite> calls(const FunctionInstance& function);
+    std::optional<FrameRule> frame_rule(Address address);
 
     // dwarf_scopes.cc
     std::vector<Variable> variables_at(Address address, bool globals);
@@ -171,6 +172,7 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
     void find_thread_local_bias();
+    Dwarf_CFI* eh_frame();                // null if there is none
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
 

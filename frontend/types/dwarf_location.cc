@@ -191,7 +191,7 @@ class LocationTranslator {
     }
 
     bool push_cfa() {
-        Dwarf_CFI* tables[] = {eh_frame(), reader_.dwarf() ? dwarf_getcfi(reader_.dwarf()) : nullptr};
+        Dwarf_CFI* tables[] = {reader_.eh_frame(), reader_.dwarf() ? dwarf_getcfi(reader_.dwarf()) : nullptr};
         for (Dwarf_CFI* table : tables) {
             Dwarf_Frame* frame = nullptr;
             if (!table || dwarf_cfi_addrframe(table, address_, &frame) != 0)
@@ -205,15 +205,6 @@ class LocationTranslator {
                 return pushed;
         }
         return fail("is relative to the frame, but there is no call frame information for this address");
-    }
-
-    Dwarf_CFI* eh_frame() {
-        if (!reader_.eh_frame_opened_) {
-            reader_.eh_frame_opened_ = true;
-            // The stripped file has it; its debug file has only an empty section of that name.
-            reader_.eh_frame_ = dwarf_getcfi_elf(reader_.main_->elf());
-        }
-        return reader_.eh_frame_;
     }
 
     // Address of something at a fixed place of the module.

@@ -74,6 +74,16 @@ struct CallSite {
     FunctionInstance callee;
 };
 
+// How the caller's frame is found at an instruction: the CFA, behind the return address, is a register's value and a
+// distance. Registers are rbp and rsp, by their DWARF numbers.
+struct FrameRule {
+    int cfa_register = 7;
+    int64_t cfa_offset = 0;
+    std::optional<int64_t> saved_rbp; // the place of the caller's rbp, from the CFA; none: rbp still has it
+
+    bool operator==(const FrameRule&) const = default;
+};
+
 struct Variable {
     std::string name; // without `$`
     const Type* type = nullptr;
@@ -170,6 +180,9 @@ class DwarfModule {
     std::vector<Label> labels(const FunctionInstance& function);
     // Calls that are written with the function's name: not through pointers, nor jumps that take the place of a call.
     std::vector<CallSite> calls(const FunctionInstance& function);
+
+    // nullopt where the frame is not described, or by an expression.
+    std::optional<FrameRule> frame_rule(Address address);
 
     // Its table of calls into other modules.
     const std::vector<PltEntry>& plt();

@@ -76,6 +76,15 @@ const std::vector<UsdtMark>& DwarfReader::marks() {
     return *marks_;
 }
 
+Dwarf_CFI* DwarfReader::eh_frame() {
+    if (!eh_frame_opened_) {
+        eh_frame_opened_ = true;
+        // The stripped file has it; its debug file has only an empty section of that name.
+        eh_frame_ = dwarf_getcfi_elf(main_->elf());
+    }
+    return eh_frame_;
+}
+
 const std::vector<PltEntry>& DwarfReader::plt() {
     if (!plt_)
         plt_ = read_plt(*main_);
@@ -176,6 +185,7 @@ const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->marks(); }
 const std::vector<PltEntry>& DwarfModule::plt() { return impl_->plt(); }
 std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { return impl_->labels(function); }
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
+std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->frame_rule(address); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);

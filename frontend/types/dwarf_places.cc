@@ -1,4 +1,4 @@
-// Places inside of functions: labels, and calls of the module's other functions.
+// Places inside of functions: labels, calls of the module's other functions, and how frames are found there.
 //
 // Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: a
 // `call` with a distance is e8 and four bytes. Bytes that only look so lead to the very beginning of a function hardly
@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include <dwarf.h>
 
@@ -80,6 +82,35 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
                 if (const FunctionInstance* known = instance({caller.unit, i}))
                     calls.push_back({0, *known});
     return calls;
+}
+
+std::optional<FrameRule> DwarfReader::frame_rule(Address address) {
+    constexpr int rbp = 6, rsp = 7;
+    for (Dwarf_CFI* table : {eh_frame(), dwarf() ? dwarf_getcfi(dwarf()) : nullptr}) {
+        Dwarf_Frame* found = nullptr;
+        if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
+            continue;
+        std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
+        Dwarf_Op memory[3], *ops = nullptr;
+        size_t count = 0;
+        if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
+            return std::nullopt;
+        FrameRule rule;
+        bool any = ops->atom == DW_OP_bregx;
+        rule.cfa_register = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
+        rule.cfa_offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
+        if (rule.cfa_register != rbp && rule.cfa_register != rsp)
+            return std::nullopt;
+        if (dwarf_frame_register(frame.get(), rbp, memory, &ops, &count) != 0)
+            return std::nullopt;
+        // libdw says "at the CFA and that much" with these; no operations at all: the register is as it was.
+        if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
+            rule.saved_rbp = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
+        else if (ops && count != 0)
+            return std::nullopt;
+        return rule;
+    }
+    return std::nullopt;
 }
 
 } // namespace sonde

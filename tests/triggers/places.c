@@ -26,6 +26,13 @@ KEEP long middle(long depth)
     return first + second + sink;
 }
 
+KEEP long outer(long depth)
+{
+    long result = middle(depth);
+    sink += result;
+    return result;
+}
+
 KEEP long again(long times)
 {
     long round = 0;
@@ -46,6 +53,7 @@ int main(void)
     long sum = leaf(1);
     sum += middle(2);
     sum += folded(3);
+    sum += outer(20);
     sum += again(3);
     return sum == 0;
 }

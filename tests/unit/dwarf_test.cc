@@ -176,7 +176,8 @@ TEST(Places, LabelsAndCalls) {
         std::map<std::string, int> calls;
         for (const CallSite& call : module->calls(function(*module, "main")))
             calls[call.callee.name + (call.return_address ? "" : " inlined")]++;
-        std::map<std::string, int> expected = {{"leaf", 1}, {"middle", 1}, {"again", 1}, {"folded inlined", 1}};
+        std::map<std::string, int> expected = {
+            {"leaf", 1}, {"middle", 1}, {"outer", 1}, {"again", 1}, {"folded inlined", 1}};
         EXPECT_EQ(calls, expected) << name;
         EXPECT_TRUE(module->calls(function(*module, "leaf")).empty());
     }
