@@ -45,7 +45,8 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
         case ProbeKind::Fexit:
             return attach_trampoline(kernel.program_fd(program), point);
         default:
-            return attach_tracepoint(kernel.program_fd(program), point, probe.points.size() > 1);
+            // A system call is known by its number.
+            return attach_tracepoint(kernel.program_fd(program), point, probe.points.size() > 1 && point.number < 0);
         }
     };
     for (const std::string& program : {probe.entry_program, probe.symbol}) {
@@ -74,7 +75,7 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
             continue;
         if (refused++ == 0)
             why = attached.error().message;
-        if (refused == probe.points.size())
+        if (refused == probe.points.size() || syscalls)
             return Error(why);
     }
     if (refused > 0)
