@@ -36,6 +36,9 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
+constexpr int rbp = 6, rsp = 7, r14 = 14;
+constexpr uint32_t flags_offset = 144;
+constexpr int64_t carry_flag = 1, zero_flag = 0x40;
 
 class BpfTarget final : public Target {
   public:
@@ -78,12 +81,20 @@ class BpfTarget final : public Target {
         if (timed_)
             started_ = helper(ktime_get_ns, {});
         entry_element_ = nullptr;
-        if (!handler.entry_values.empty() && symbol == state_.plan.probes[probe].symbol) {
-            // The return has popped the return address. A call that began before the session has nothing saved, and is
-            // none of its business.
-            llvm::Value* place = ir_.CreateSub(user_register(env, 7), number(8));
-            entry_element_ =
-                helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(place)});
+        bool is_entry_program = symbol != state_.plan.probes[probe].symbol;
+        if (handler.checks_stack && (is_entry_program || handler.kind == plan::ProbeKind::Uprobe)) {
+            // "Below or equal" would jump away, and come back to the function's beginning.
+            auto* flags = ir_.CreateLoad(i64(), offset(env.context, flags_offset));
+            flags->setVolatile(true);
+            go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
+        }
+        if (!handler.entry_values.empty() && !is_entry_program) {
+            // The return has popped the return address, but not yet where the probe is at the return instruction. A
+            // call that began before the session has nothing saved, and is none of its business.
+            llvm::Value* place = user_register(env, rsp);
+            llvm::Value* key =
+                handler.is_go_return ? goroutine_key(env, place) : saved_key(ir_.CreateSub(place, number(8)));
+            entry_element_ = helper_pointer(map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), key});
             go_if(ir_.CreateIsNotNull(entry_element_));
         }
         const auto& points = state_.plan.probes[probe].points;
@@ -380,13 +391,31 @@ class BpfTarget final : public Target {
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
+    // Goroutines change threads, and their stacks move when they grow: the return address has a distance from the
+    // stack's upper end that stays. R14 is the goroutine's `g`, whose second word is that end.
+    llvm::Value* goroutine_key(Environment& env, llvm::Value* place) {
+        constexpr int stack_high = 8;
+        llvm::Value* goroutine = user_register(env, r14);
+        llvm::Value* high = scratch("stack_high", 8);
+        ir_.CreateStore(number(0), high);
+        read_memory(env, high, 8, ir_.CreateAdd(goroutine, number(stack_high)), true);
+        // A stack has at most 1 GB; other processes have goroutines at the same addresses.
+        llvm::Value* distance = ir_.CreateAnd(ir_.CreateSub(ir_.CreateLoad(i64(), high), place), number(UINT32_MAX));
+        llvm::Value* process = ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(INT64_C(-1) << 32));
+        return saved_key(ir_.CreateOr(process, distance), goroutine);
+    }
+
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
         // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
         // the frame pointer.
         bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-        llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
-        helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
+        llvm::Value* key = nullptr;
+        if (handler.is_go_return) // behind the check of the stack, where it is still on top
+            key = goroutine_key(env, user_register(env, rsp));
+        else
+            key = saved_key(at_entry ? user_register(env, rsp) : ir_.CreateAdd(user_register(env, rbp), number(8)));
+        helper(map_update_elem, {map_reference(probe.entry_map), key, values, number(0)});
     }
 
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {
@@ -681,9 +710,10 @@ class BpfTarget final : public Target {
         return ir_.CreateLoad(i64(), status);
     }
 
-    llvm::Value* saved_key(llvm::Value* place) {
+    // `owner`: by default the thread.
+    llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr) {
         llvm::Value* key = scratch("saved", 16);
-        ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
+        ir_.CreateStore(owner ? owner : helper(get_current_pid_tgid, {}), key);
         ir_.CreateStore(place, offset(key, 8));
         return key;
     }

@@ -64,14 +64,14 @@ std::optional<ResolvedPoint> make_point(DwarfModule& module, const FunctionInsta
     return resolved;
 }
 
-std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function,
+std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionInstance& function, Address address,
                                             const ProcessPattern& pattern) {
-    bool is_return = pattern.suffix == "return";
-    std::optional<ResolvedPoint> resolved = make_point(module, function, is_return ? function.entry : function.body);
+    std::optional<ResolvedPoint> resolved = make_point(module, function, address);
     if (!resolved)
         return std::nullopt;
     resolved->is_function = true;
-    if (is_return) {
+    resolved->is_go = function.is_go && !function.inlined;
+    if (pattern.suffix == "return") {
         std::optional<uint64_t> entry = module.file_offset(function.body);
         if (!entry)
             return std::nullopt;
@@ -84,6 +84,20 @@ std::optional<ResolvedPoint> function_point(DwarfModule& module, const FunctionI
                                      quoted(place_text(function.name, function.file, function.line)),
                                      pattern.suffix.empty() ? "" : ".", pattern.suffix);
     return resolved;
+}
+
+// Where the function's probe sits; for a return from Go, at several places. Empty after a report.
+std::vector<Address> addresses_of(Resolving& resolving, DwarfModule& module, const FunctionInstance& function,
+                                  const ProcessPattern& pattern) {
+    if (pattern.suffix != "return")
+        return {function.body};
+    if (!function.is_go)
+        return {function.entry};
+    Result<std::vector<Address>> sites = module.return_sites(function);
+    if (sites)
+        return *std::move(sites);
+    resolving.diags.report(DiagId::NoMatch, pattern.component->arg_range, sites.error().message);
+    return {};
 }
 
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
@@ -108,10 +122,23 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, DwarfModule& modul
     });
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
-    for (const FunctionInstance& one : found)
-        if (std::optional<ResolvedPoint> point = function_point(module, one, pattern))
-            if (seen.insert({point->address, one.name}).second)
-                points.push_back(*std::move(point));
+    auto add = [&](const FunctionInstance& one) {
+        for (Address address : addresses_of(resolving, module, one, pattern))
+            if (std::optional<ResolvedPoint> point = function_point(module, one, address, pattern))
+                if (seen.insert({point->address, one.name}).second)
+                    points.push_back(*std::move(point));
+    };
+    if (found.size() == 1) {
+        size_t errors = resolving.diags.error_count();
+        add(found[0]);
+        if (resolving.diags.error_count() > errors)
+            return points;
+    } else {
+        // Of several functions some may never return.
+        Diagnostics::Suppress quiet(resolving.diags);
+        for (const FunctionInstance& one : found)
+            add(one);
+    }
     if (points.empty())
         explain_no_function(resolving, module, pattern, any);
     return points;

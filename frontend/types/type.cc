@@ -93,6 +93,8 @@ std::string spell(const Type* type, std::string declarator, int depth) {
         bool group = target && (target->kind == Type::Array || target->kind == Type::Function);
         return spell(target, group ? fmt::format(" ({}{})", star, declarator) : star + declarator, depth + 1);
     };
+    if (type->go_kind != Type::NotGo && !type->name.empty())
+        return type->name + declarator;
     switch (type->kind) {
     case Type::Void:
         return "void" + declarator;

@@ -3,6 +3,7 @@
 #include "runtime/attach/attach.h"
 
 #include <map>
+#include <set>
 
 namespace sonde {
 namespace {
@@ -17,12 +18,15 @@ void add(UprobeTargets& targets, const plan::Point& point, uint64_t offset) {
 
 std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry) {
     std::map<std::string, UprobeTargets> files;
+    std::set<std::pair<std::string, uint64_t>> seen;
     for (const plan::Point& point : probe.points)
-        add(files[point.path], point, entry ? point.entry_offset : point.offset);
+        // A function with several returns has one entry.
+        if (!entry || seen.insert({point.path, point.entry_offset}).second)
+            add(files[point.path], point, entry ? point.entry_offset : point.offset);
     std::vector<UprobeTargets> out;
     for (auto& [path, targets] : files) {
         targets.program = program;
-        targets.at_return = !entry && probe.kind == plan::ProbeKind::Uretprobe;
+        targets.at_return = !entry && probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction;
         out.push_back(std::move(targets));
     }
     return out;
