@@ -95,6 +95,9 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     };
     if (type->go_kind != Type::NotGo && !type->name.empty())
         return type->name + declarator;
+    // Go's name for a type argument inside of a function for several types.
+    if (type->kind == Type::Typedef && type->name.starts_with('.'))
+        return spell(type->target, std::move(declarator), depth + 1);
     switch (type->kind) {
     case Type::Void:
         return "void" + declarator;

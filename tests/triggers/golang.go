@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 type Point struct {
@@ -114,11 +115,12 @@ func deep(n, x int) int {
 	return room[n%32]
 }
 
-// Returns on another thread than it was called on, most times.
+// Returns on another thread than it was called on, nearly always.
 //
 //go:noinline
 func wait(n int, ready chan int) int {
-	for i := 0; i < 20; i++ {
+	thread := syscall.Gettid()
+	for i := 0; i < 10000 && syscall.Gettid() == thread; i++ {
 		runtime.Gosched()
 	}
 	return n + <-ready
@@ -149,6 +151,7 @@ func together(count int, work func(int)) {
 var results [256]int
 
 func main() {
+	runtime.GOMAXPROCS(4)
 	server := &Server{name: "srv"}
 	println(add(1, 2), greet("bob", 3))
 	divide(7, 2)
