@@ -376,9 +376,13 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (!session.exiting && session.kernel) {
         if (Result<void> followed = follow_target(session, attachments, session.words->target); !followed)
             return std::move(followed).error();
-        Result<Attachments> attached = attach_probes(plan, *session.kernel, multi);
+        std::vector<std::string> refused;
+        Result<Attachments> attached = attach_probes(plan, *session.kernel, multi, refused);
         if (!attached)
             return std::move(attached).error();
+        if (!refused.empty() && !options.warnings_off)
+            std::fprintf(stderr, "WARNING: the kernel cannot probe the instruction at %s%s\n", refused[0].c_str(),
+                         refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1).c_str());
         for (std::unique_ptr<Attachment>& one : *attached)
             attachments.push_back(std::move(one));
     }

@@ -66,10 +66,8 @@ void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variabl
     });
     auto add = [&](Dwarf_Die& die) {
         std::optional<Variable> variable = make_variable(die);
-        // Go has any number of parameters with the name `_`.
-        if (variable &&
-            (parameters_only || std::none_of(variables.begin(), variables.end(),
-                                             [&](const Variable& other) { return other.name == variable->name; })))
+        if (variable && std::none_of(variables.begin(), variables.end(),
+                                     [&](const Variable& other) { return other.name == variable->name; }))
             variables.push_back(*std::move(variable));
     };
     // The abstract function has all variables in the order of the source.

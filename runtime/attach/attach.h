@@ -33,8 +33,10 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
 // One perf event for each.
 Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const UprobeTargets& targets);
 
-// All user-space probes of the plan. Errors name the probe point and the reason; then nothing stays attached.
-Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi);
+// All user-space probes of the plan. Of many places of one probe, those whose instruction the kernel cannot probe are
+// left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
+Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
+                                  std::vector<std::string>& refused);
 
 // The programs that follow the target's children.
 Result<std::unique_ptr<Attachment>> attach_tracing(bpf_object* object, const char* program);

@@ -84,7 +84,7 @@ func mixed(m map[string]int, key string, f float64, flag bool, _ byte, c byte) i
 
 //go:noinline
 func many(a, b, c, d, e, f, g, h, i, j int, k [2]int, l int8) (int, int, [2]int) {
-	return a + b + c + d + e + f + g + h + i, j, k
+	return a + b + c + d + e + f + g + h + i + int(l), j, k
 }
 
 //go:noinline
