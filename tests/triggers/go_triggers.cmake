@@ -1,7 +1,7 @@
 # One program of Go: as the compiler makes it by default, without optimisation, and without symbols and debug
 # information. Its cache is in the build folder, and it takes nothing from the network.
 find_program(TRIGGER_GO go REQUIRED)
-set(go_environment GOCACHE=${CMAKE_BINARY_DIR}/go-cache GOFLAGS=-trimpath GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0
+set(go_environment GOCACHE=${CMAKE_BINARY_DIR}/go-cache GOPATH=${CMAKE_BINARY_DIR}/go GOFLAGS=-trimpath GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0
   GO111MODULE=off)
 
 function(add_go_trigger name)
