@@ -41,6 +41,9 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
 constexpr int64_t regs_orig_ax = 120, regs_cs = 136, user_cs = 0x33;
+constexpr int rbp = 6, rsp = 7, r14 = 14;
+constexpr uint32_t flags_offset = 144;
+constexpr int64_t carry_flag = 1, zero_flag = 0x40;
 
 class BpfTarget final : public Target {
   public:
@@ -90,10 +93,16 @@ class BpfTarget final : public Target {
         if (timed_)
             started_ = helper(ktime_get_ns, {});
         entry_element_ = nullptr;
-        if (!handler.entry_values.empty() && symbol == state_.plan.probes[probe].symbol) {
+        bool is_entry_program = symbol != state_.plan.probes[probe].symbol;
+        if (handler.checks_stack && (is_entry_program || handler.kind == plan::ProbeKind::Uprobe)) {
+            // "Below or equal" would jump away, and come back to the function's beginning.
+            llvm::Value* flags = context_word(env, flags_offset);
+            go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
+        }
+        if (!handler.entry_values.empty() && !is_entry_program) {
             // A call that began before the session has nothing saved, and is none of its business.
             entry_element_ = helper_pointer(
-                map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), saved_key(call_at_return(env))});
+                map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), key_at_return(env, handler)});
             go_if(ir_.CreateIsNotNull(entry_element_));
         }
         if (needs.scan) {
@@ -437,10 +446,23 @@ class BpfTarget final : public Target {
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
+    // Goroutines change threads, and their stacks move when they grow: the return address has a distance from the
+    // stack's upper end that stays. R14 is the goroutine's `g`, whose second word is that end.
+    llvm::Value* goroutine_key(Environment& env, llvm::Value* place) {
+        constexpr int stack_high = 8;
+        llvm::Value* goroutine = user_register(env, r14);
+        llvm::Value* high = scratch("stack_high", 8);
+        ir_.CreateStore(number(0), high);
+        read_memory(env, high, 8, ir_.CreateAdd(goroutine, number(stack_high)), true);
+        // A stack has at most 1 GB; other processes have goroutines at the same addresses.
+        llvm::Value* distance = ir_.CreateAnd(ir_.CreateSub(ir_.CreateLoad(i64(), high), place), number(UINT32_MAX));
+        llvm::Value* process = ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(INT64_C(-1) << 32));
+        return saved_key(ir_.CreateOr(process, distance), goroutine);
+    }
+
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
-        helper(map_update_elem,
-               {map_reference(probe.entry_map), saved_key(call_at_entry(env, handler)), values, number(0)});
+        helper(map_update_elem, {map_reference(probe.entry_map), key_at_entry(env, handler), values, number(0)});
     }
 
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {
@@ -838,7 +860,6 @@ class BpfTarget final : public Target {
         return row;
     }
 
-    // A sleepable program may wait for user memory.
     // Whether a read may wait for its page; functions are told by their callers.
     llvm::Value* may_wait(Environment& env) {
         sleeps_ = sleeps_ || plan::is_uprobe(kind_);
@@ -866,26 +887,30 @@ class BpfTarget final : public Target {
         }
     }
 
-    // What tells a call from all others of its thread, the same at its entry and at its return.
-    llvm::Value* call_at_entry(Environment& env, const hir::Handler& handler) {
+    // What tells a call from all others of its thread, or of its goroutine, the same at its entry and at its return.
+    llvm::Value* key_at_entry(Environment& env, const hir::Handler& handler) {
         // The arguments' place on the stack.
         if (kind_ == plan::ProbeKind::Fexit)
-            return ir_.CreatePtrToInt(env.context, i64());
+            return saved_key(ir_.CreatePtrToInt(env.context, i64()));
+        if (handler.is_go_return) // behind the check of the stack, where it is still on top
+            return goroutine_key(env, user_register(env, rsp));
         // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
         // the frame pointer.
         bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-        return at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
+        return saved_key(at_entry ? user_register(env, rsp) : ir_.CreateAdd(user_register(env, rbp), number(8)));
     }
-    llvm::Value* call_at_return(Environment& env) {
+    llvm::Value* key_at_return(Environment& env, const hir::Handler& handler) {
         if (kind_ == plan::ProbeKind::Fexit)
-            return ir_.CreatePtrToInt(env.context, i64());
-        // The return has popped the return address.
-        return ir_.CreateSub(user_register(env, 7), number(8));
+            return saved_key(ir_.CreatePtrToInt(env.context, i64()));
+        // The return has popped the return address, but not yet where the probe is at the return instruction.
+        llvm::Value* place = user_register(env, rsp);
+        return handler.is_go_return ? goroutine_key(env, place) : saved_key(ir_.CreateSub(place, number(8)));
     }
 
-    llvm::Value* saved_key(llvm::Value* place) {
+    // `owner`: by default the thread.
+    llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr) {
         llvm::Value* key = scratch("saved", 16);
-        ir_.CreateStore(helper(get_current_pid_tgid, {}), key);
+        ir_.CreateStore(owner ? owner : helper(get_current_pid_tgid, {}), key);
         ir_.CreateStore(place, offset(key, 8));
         return key;
     }

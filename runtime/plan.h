@@ -213,9 +213,10 @@ struct Probe {
     std::string place; // "file.stp:3:1"
     ProbeKind kind = ProbeKind::Begin;
     bool in_kernel = false;
-    std::string symbol;        // host: function in host_object; kernel: program's name in bpf_object
-    std::string entry_program; // Uretprobe with entry values: the program for the function's entry; empty without
-    std::string entry_map;     // its map
+    std::string symbol;          // host: function in host_object; kernel: program's name in bpf_object
+    std::string entry_program;   // Uretprobe with entry values: the program for the function's entry; empty without
+    std::string entry_map;       // its map
+    bool at_instruction = false; // Uretprobe: the points are the return instructions themselves
     bool sleepable = false;
     int64_t order = 0;
     TimerSpec timer;

@@ -362,8 +362,12 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;
-    if (Result<void> kept = keep(attach_probes(plan, kernel, multi)); !kept)
+    std::vector<std::string> refused;
+    if (Result<void> kept = keep(attach_probes(plan, kernel, multi, refused)); !kept)
         return kept;
+    if (!refused.empty() && !session.options.warnings_off)
+        std::fprintf(stderr, "WARNING: the kernel cannot probe the instruction at %s%s\n", refused[0].c_str(),
+                     refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1).c_str());
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_exit");
     return {};

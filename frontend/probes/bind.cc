@@ -1,5 +1,6 @@
 // `$x`, `$return` and `@var("x")`: from a name to the place where its value is, and the entry points for sema.
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -9,7 +10,17 @@
 namespace sonde {
 namespace {
 
-const char* debug_info_advice = "compile it with -g, or install its debug information (the -dbgsym package)";
+const char* advice(const ResolvedPoint& point) {
+    return point.is_go ? "build it without `-s` and `-w` in -ldflags"
+                       : "compile it with -g, or install its debug information (the -dbgsym package)";
+}
+
+// nullopt unless all of it is a short number.
+std::optional<size_t> decimal(const std::string& text) {
+    if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string::npos)
+        return std::nullopt;
+    return std::stoul(text);
+}
 
 bool is_summary(const ast::TargetExpr& expr) {
     return expr.base == ast::TargetExpr::Variable && expr.name.starts_with("$$");
@@ -138,7 +149,7 @@ bool TargetBinder::has_module() {
     if (!point_.module->has_debug_info()) {
         fail(DiagId::NoDebugInfo, expr_.range,
              fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()),
-             debug_info_advice);
+             advice(point_));
         return false;
     }
     return true;
@@ -152,7 +163,7 @@ bool TargetBinder::has_variables() {
     fail(DiagId::NoDebugInfo, expr_.range,
          fmt::format("`{}` needs debug information, and `{}` in `{}` has none", ast::to_source(expr_),
                      point_.function.name, point_.module->path()),
-         debug_info_advice);
+         advice(point_));
     return false;
 }
 
@@ -183,7 +194,10 @@ std::optional<Place> TargetBinder::base() {
     if (!has_variables())
         return std::nullopt;
     if (expr_.name == "$return")
-        return result();
+        return result(0);
+    if (point_.is_go && point_.is_return && expr_.name.starts_with("$return"))
+        if (std::optional<size_t> index = decimal(expr_.name.substr(strlen("$return"))))
+            return result(*index);
     return variable(expr_.name.substr(1));
 }
 
@@ -216,7 +230,7 @@ std::optional<Place> TargetBinder::variable(const std::string& name) {
     return std::nullopt;
 }
 
-std::optional<Place> TargetBinder::result() {
+std::optional<Place> TargetBinder::result(size_t index) {
     auto refuse = [&](DiagId id, const std::string& message) {
         fail(id, base_range(), message);
         return std::nullopt;
@@ -225,21 +239,37 @@ std::optional<Place> TargetBinder::result() {
         return refuse(DiagId::WrongContext, "`$return` is for .return probes");
     if (binder_.inside_entry)
         return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
-    const Type* type = point_.module->result_type(point_.function);
-    if (!type)
+    std::vector<Variable> results = point_.module->results(point_.function);
+    if (results.empty())
         return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", point_.function.name));
+    if (index >= results.size())
+        return refuse(DiagId::UnknownVariable, fmt::format("`{}` has {} results, so the last one is `$return{}`",
+                                                           point_.function.name, results.size(), results.size() - 1));
+    return place_of_result(results[index]);
+}
+
+std::optional<Place> TargetBinder::place_of_result(const Variable& variable) {
     std::string why;
-    std::optional<Place> place = place_at(point_.module->result_location(point_.function), type, why);
+    std::optional<Place> place =
+        place_at(point_.module->result_location(point_.function, variable), variable.type, why);
     if (!place)
-        return refuse(DiagId::VariableUnavailable, why.starts_with("is ")
-                                                       ? fmt::format("`$return` {}", why)
-                                                       : fmt::format("`$return` is not available: {}", why));
+        fail(DiagId::VariableUnavailable, base_range(),
+             why.starts_with("is ") ? fmt::format("`{}` {}", expr_.name, why)
+                                    : fmt::format("`{}` is not available: {}", expr_.name, why));
     return place;
 }
 
 std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     DwarfModule& module = *point_.module;
     bool entry = point_.is_return && !binder_.inside_entry;
+    if (variable.is_result && entry)
+        return place_of_result(variable);
+    if (variable.is_result && point_.is_function) {
+        fail(DiagId::WrongContext, base_range(),
+             fmt::format("`{}` is a result, which is not known when the function is entered", text(0)),
+             "write a .return probe");
+        return std::nullopt;
+    }
     if (entry && !binder_.at_entry) {
         fail(DiagId::WrongContext, base_range(),
              fmt::format("`{}` is known at the function's entry only, and not here", text(0)));

@@ -59,7 +59,8 @@ class TargetBinder {
     hir::Expr* plt_summary();
     std::optional<Place> base();
     std::optional<Place> variable(const std::string& name);
-    std::optional<Place> result();
+    std::optional<Place> result(size_t index);
+    std::optional<Place> place_of_result(const Variable& variable);
     std::optional<Place> place_of(const Variable& variable);
     // Notes that `value` is the address of a `target`.
     void note_pointer(const hir::Expr* value, const Type* target);
@@ -149,6 +150,9 @@ class TargetBinder {
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
     void add_user_text(Text& text, hir::Expr* address);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
+    void add_text(Text& text, hir::Expr* value);
+    // bind_go.cc: strings, slices and interfaces; false for anything else.
+    bool add_go(Text& text, const Place& place);
     // 0: no trailing `$`; 1: `$`; 2: `$$`
     int pretty_depth() const;
 

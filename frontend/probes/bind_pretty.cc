@@ -40,13 +40,9 @@ hir::Expr* TargetBinder::pretty() {
 }
 
 void TargetBinder::add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit) {
-    plan::Directive directive;
-    directive.kind = plan::Directive::String;
-    directive.conversion = 's';
-    text.format.directives.push_back(directive);
-    text.args.push_back(make<hir::Intrinsic>(expr_.range,
-                                             place.kernel ? "__kernel_string_quoted" : "__user_string_quoted",
-                                             hir::ValueType::String, std::vector<hir::Expr*>{address, number(limit)}));
+    const char* reader = place.kernel ? "__kernel_string_quoted" : "__user_string_quoted";
+    add_text(text, make<hir::Intrinsic>(expr_.range, reader, hir::ValueType::String,
+                                        std::vector<hir::Expr*>{address, number(limit)}));
 }
 
 void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int depth) {
@@ -58,6 +54,8 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
     const Type* type = place ? strip(place->type) : nullptr;
     if (!type)
         return text.literal("?");
+    if (add_go(text, *place))
+        return;
     bool open = depth == 0 || deep;
     switch (type->kind) {
     case Type::Struct:

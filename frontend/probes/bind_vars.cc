@@ -12,6 +12,20 @@ void TargetBinder::Text::literal(const std::string& text) {
     format.directives.back().text += text;
 }
 
+void TargetBinder::add_text(Text& text, hir::Expr* value) {
+    plan::Directive directive;
+    directive.kind = plan::Directive::String;
+    directive.conversion = 's';
+    text.format.directives.push_back(directive);
+    text.args.push_back(value);
+}
+
+std::string result_name(const std::vector<Variable>& results, size_t index) {
+    if (!results[index].name.empty())
+        return results[index].name;
+    return results.size() == 1 ? "return" : fmt::format("return{}", index);
+}
+
 void TargetBinder::add_integer(Text& text, hir::Expr* value, char conversion, char flag) {
     plan::Directive directive;
     directive.kind = plan::Directive::Integer;
@@ -68,14 +82,17 @@ hir::Expr* TargetBinder::all_variables() {
         return nullptr;
     Text text;
     if (!parameters && !locals) {
-        if (point_.is_return && point_.module->result_type(point_.function))
-            add_variable(text, "return", [this] { return result(); });
+        std::vector<Variable> results;
+        if (point_.is_return)
+            results = point_.module->results(point_.function);
+        for (size_t i = 0; i < results.size(); i++)
+            add_variable(text, result_name(results, i), [&] { return result(i); });
         return finish(std::move(text));
     }
     std::vector<Variable> variables = visible(false);
     for (bool wanted : {true, false})
         for (const Variable& variable : variables)
-            if (variable.is_parameter == wanted && (wanted ? parameters : locals))
+            if (!variable.is_result && variable.is_parameter == wanted && (wanted ? parameters : locals))
                 add_variable(text, variable.name, [&] { return place_of(variable); });
     return finish(std::move(text));
 }

@@ -68,11 +68,24 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     });
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
-    for (const FunctionInstance& one : found)
-        if (std::optional<ResolvedPoint> point =
-                function_point(target, one, function_text(target, one), pattern.suffix))
-            if (seen.insert({point->address, one.name}).second)
-                points.push_back(*std::move(point));
+    auto add = [&](const FunctionInstance& one) -> Result<void> {
+        Result<std::vector<ResolvedPoint>> places =
+            function_points(target, one, function_text(target, one), pattern.suffix);
+        if (!places)
+            return std::move(places).error();
+        for (ResolvedPoint& point : *places)
+            if (seen.insert({point.address, one.name}).second)
+                points.push_back(std::move(point));
+        return {};
+    };
+    for (const FunctionInstance& one : found) {
+        Result<void> added = add(one);
+        // Of several functions some may never return.
+        if (!added && found.size() == 1) {
+            resolving.diags.report(DiagId::NoMatch, pattern.component->arg_range, added.error().message);
+            return {};
+        }
+    }
     if (points.empty())
         explain_no_function(resolving, module, pattern, any);
     return points;

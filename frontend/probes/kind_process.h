@@ -45,8 +45,10 @@ std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address addre
 // The same for a function or a place in it.
 std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const FunctionInstance& function, Address address);
 // A function's own point, or with suffix "return" that of its return; `text` is what pp() has before the suffix.
-std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
-                                            const std::string& text, const std::string& suffix);
+// A function's probe has one place; a return from Go has as many as the function has return instructions, since return
+// addresses there have to stay as they are. Errors: what keeps such a function from being probed.
+Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
+                                                   const std::string& text, const std::string& suffix);
 // "f@file.c:3"
 std::string place_text(const std::string& name, const std::string& file, int line);
 // process("P").function("f@file.c:3")

@@ -58,9 +58,10 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
             std::string text =
                 fmt::format("{}.callee({})", function_text(target, function),
                             quoted(place_text(callee.function.name, callee.function.file, callee.function.line)));
-            if (std::optional<ResolvedPoint> point = function_point(target, callee.function, text, pattern.suffix)) {
-                point->callers = callee.callers;
-                points.push_back(*std::move(point));
+            Result<std::vector<ResolvedPoint>> places = function_points(target, callee.function, text, pattern.suffix);
+            for (ResolvedPoint& point : places ? *places : std::vector<ResolvedPoint>()) {
+                point.callers = callee.callers;
+                points.push_back(std::move(point));
             }
         }
         // A function that calls itself is its own callee once.

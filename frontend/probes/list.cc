@@ -44,11 +44,13 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
             line += kernel_variables_text(point);
         else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
             Address address = point.is_return ? point.entry_address : point.address;
+            std::vector<Variable> results;
             if (point.is_return)
-                if (const Type* type = point.module->result_type(point.function))
-                    line += fmt::format(" $return:{}", type_name(type));
+                results = point.module->results(point.function);
+            for (size_t i = 0; i < results.size(); i++)
+                line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
             for (const Variable& variable : point.module->variables_in(point.function, address))
-                if (point.module->locate(variable, address).kind != Location::Unavailable)
+                if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
                     line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
         }
         lines.insert(std::move(line));

@@ -36,7 +36,7 @@ bool known_at_call(const ResolvedPoint& point, const std::vector<const ast::Targ
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
     bool whole_function =
         point.module && (point.address == point.function.entry || point.address == point.function.body);
-    if (!point.is_function || !whole_function)
+    if (!point.is_function || !whole_function || point.is_go)
         return;
     std::optional<Address> cheap = point.module->cheap_entry(point.function);
     std::optional<uint64_t> offset = cheap ? point.module->file_offset(*cheap) : std::nullopt;

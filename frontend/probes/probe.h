@@ -85,7 +85,8 @@ struct ResolvedPoint {
     bool is_return = false;
     std::vector<Caller> callers; // not empty: only calls by one of these count
     bool at_call =
-        false; // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
+        false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
+    bool is_go = false; // a function of Go; with is_return, `address` is one of its return instructions
 };
 
 // Moves a function's probe to an instruction that costs the kernel less, where that changes nothing for `targets`, the
@@ -123,6 +124,8 @@ struct Binder {
     std::function<const Type*(const hir::Expr&)> c_type_of = nullptr;
     // Another program's debug information, by its path (ProbeEnvironment::module()).
     std::function<Result<DwarfModule*>(const std::string&)> module = nullptr;
+    // Calls a function of the library; null: there is none.
+    std::function<hir::Expr*(const char* name, std::vector<hir::Expr*> args)> call = nullptr;
     // Notes the C type of a value that was read.
     std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };
@@ -141,6 +144,8 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
+// What a script calls that result: by its name, else "return" or "return1".
+std::string result_name(const std::vector<Variable>& results, size_t index);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 

@@ -244,24 +244,34 @@ std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const Functio
     return resolved;
 }
 
-std::optional<ResolvedPoint> function_point(const ProcessTarget& target, const FunctionInstance& function,
-                                            const std::string& text, const std::string& suffix) {
+Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
+                                                   const std::string& text, const std::string& suffix) {
     bool is_return = suffix == "return";
-    std::optional<ResolvedPoint> resolved = point_in(target, function, is_return ? function.entry : function.body);
-    if (!resolved)
-        return std::nullopt;
-    resolved->is_function = true;
-    if (is_return) {
-        std::optional<uint64_t> entry = target.module->file_offset(function.body);
-        if (!entry)
-            return std::nullopt;
-        resolved->kind = plan::ProbeKind::Uretprobe;
-        resolved->is_return = true;
-        resolved->entry_address = function.body;
-        resolved->point.entry_offset = *entry;
+    std::vector<Address> addresses = {is_return ? function.entry : function.body};
+    if (is_return && function.is_go) {
+        Result<std::vector<Address>> sites = target.module->return_sites(function);
+        if (!sites)
+            return std::move(sites).error();
+        addresses = *std::move(sites);
     }
-    resolved->point.pp = fmt::format("{}{}{}", text, suffix.empty() ? "" : ".", suffix);
-    return resolved;
+    std::vector<ResolvedPoint> points;
+    for (Address address : addresses) {
+        std::optional<ResolvedPoint> resolved = point_in(target, function, address);
+        std::optional<uint64_t> entry = target.module->file_offset(function.body);
+        if (!resolved || !entry)
+            continue;
+        resolved->is_function = true;
+        resolved->is_go = function.is_go && !function.inlined;
+        if (is_return) {
+            resolved->kind = plan::ProbeKind::Uretprobe;
+            resolved->is_return = true;
+            resolved->entry_address = function.body;
+            resolved->point.entry_offset = *entry;
+        }
+        resolved->point.pp = fmt::format("{}{}{}", text, suffix.empty() ? "" : ".", suffix);
+        points.push_back(*std::move(resolved));
+    }
+    return points;
 }
 
 std::string place_text(const std::string& name, const std::string& file, int line) {

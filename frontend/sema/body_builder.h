@@ -72,7 +72,7 @@ class BodyBuilder {
     plan::StatsNeeds need_histogram(hir::Expr& source, const ast::StatisticExpr& expr);
 
     // The probe point's context (build_target.cc).
-    Binder binder();
+    Binder binder(Range expr_range);
     hir::Expr* build_target(const ast::TargetExpr& expr, bool address);
     hir::Expr* build_address(const ast::AddressOfExpr& expr);
     // Its base with all components: a target's own, or what a script's value points at.

@@ -80,7 +80,7 @@ hir::Local* BodyBuilder::hidden(const char* what, Range range) {
     return local;
 }
 
-Binder BodyBuilder::binder() {
+Binder BodyBuilder::binder(Range expr_range) {
     Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
                   nullptr,   nullptr,   inside_entry_};
     // What @entry evaluates runs in a program of its own, without the handler's locals.
@@ -92,6 +92,10 @@ Binder BodyBuilder::binder() {
         };
     if (point_->is_return)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
+    binder.call = [this, range = expr_range](const char* name, std::vector<hir::Expr*> args) -> hir::Expr* {
+        Analyzer::FunctionEntry* entry = a_.find_function(name, args.size(), file_, range);
+        return entry ? call(*entry, std::move(args), range) : nullptr;
+    };
     binder.module = [this](const std::string& path) { return a_.env_.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
     binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {
@@ -103,12 +107,12 @@ Binder BodyBuilder::binder() {
 }
 
 hir::Expr* BodyBuilder::build_callers(Range range) {
-    Binder with = binder();
+    Binder with = binder(range);
     return point_ ? bind_callers(*point_, range, with) : nullptr;
 }
 
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
-    Binder with = binder();
+    Binder with = binder(expr.range);
     std::optional<Diagnostics::Suppress> quiet;
     if (a_.options_.skip_bad_variables)
         quiet.emplace(a_.diags_);
@@ -145,7 +149,7 @@ ast::TargetExpr BodyBuilder::as_target(const ast::MemberExpr& expr) {
 }
 
 hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
-    Binder with = binder();
+    Binder with = binder(expr.range);
     if (!with.at_entry) {
         a_.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
         return zero(expr.range);

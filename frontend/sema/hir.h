@@ -380,6 +380,9 @@ struct Handler {
     Block* body = nullptr;
     Expr* condition = nullptr;       // probe p if (cond)
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
+    bool checks_stack = false;       // Go: the function's entry is probed at a jump, and counts if that is not taken
+    bool is_go_return = false;       // Uretprobe: the points are return instructions, and entry values belong to the
+                                     // goroutine, not to the thread
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer
     int64_t order = 0;               // begin(N), end(N), error(N)

@@ -58,6 +58,8 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
+    handler->checks_stack = resolved.point.is_function && resolved.point.function.checks_stack;
+    handler->is_go_return = resolved.point.is_go && resolved.point.is_return;
     handler->body = arena_.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = builder.build_callers(probe.points[0]->range);
@@ -132,9 +134,10 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         const Reach& reach = entry->second;
         place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
-        std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
-                                      point.order, point.timer.interval_ns, point.timer.random_ns,
-                                      key_of(*resolved.expansion), point.alone ? point.point.pp : "");
+        std::string key =
+            fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
+                        point.is_function && point.function.checks_stack, point.order, point.timer.interval_ns,
+                        point.timer.random_ns, key_of(*resolved.expansion), point.alone ? point.point.pp : "");
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());

@@ -110,6 +110,8 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
         return unavailable("the function has no debug information, so its result's type is unknown");
     if (!type)
         return unavailable("the function returns nothing");
+    if (function.is_go)
+        return go_result_location(function, results(function)[0]);
     if (type->kind == Type::Float)
         return unavailable(float_result);
     if (is_scalar(type) && type->size <= 8)

@@ -121,6 +121,8 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     const char* name = bare_name(function);
     if (!name)
         return false;
+    if (function.unit->language == DW_LANG_Go)
+        return go_name_matches(pattern, name);
     if (glob_match(pattern, name))
         return true;
     if (is_c_language(function.unit->language))
@@ -246,7 +248,15 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
     instance.external = flag_attribute(die, DW_AT_external);
-    instance.body = instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
+    instance.is_go = function.unit->language == DW_LANG_Go;
+    if (instance.is_go && instance.line == 0) // Go's debug information names only the file
+        if (const LineRow* row = row_at(*function.unit, instance.entry))
+            instance.line = row->line;
+    if (instance.is_go && !instance.inlined)
+        find_stack_check(instance, entry_range_end);
+    else
+        instance.body =
+            instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
     instance.die = pack(die);
     return instance;
 }
@@ -267,6 +277,9 @@ FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
     instance.entry = instance.body = instance.low = symbol.address;
     instance.high = symbol.address + symbol.size;
     instance.has_debug_info = false;
+    instance.is_go = is_go_function(symbol.address);
+    if (instance.is_go)
+        find_stack_check(instance, instance.high);
     return instance;
 }
 
@@ -289,7 +302,9 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
             if (!function.inlined)
                 entries.insert(function.entry);
         for (const Symbol& symbol : symbols()) {
-            if (!glob_match(pattern.function, symbol.name) || entries.contains(symbol.address))
+            if (entries.contains(symbol.address) ||
+                !(is_go_function(symbol.address) ? go_name_matches(pattern.function, symbol.name)
+                                                 : glob_match(pattern.function, symbol.name)))
                 continue;
             FunctionRef around = enclosing_subprogram(function_at(symbol.address));
             const FunctionInstance* known = instance(around);
@@ -327,7 +342,8 @@ std::vector<std::string> DwarfReader::function_names() {
             const char* bare = function->has_code && !function->declaration ? bare_name(function) : nullptr;
             if (!bare)
                 continue;
-            names.insert(is_c_language(unit.language) ? bare : without_template_arguments(bare));
+            names.insert(
+                is_c_language(unit.language) || unit.language == DW_LANG_Go ? bare : without_template_arguments(bare));
             if (!is_c_language(unit.language))
                 names.insert(qualified_name(function));
         }
@@ -347,6 +363,10 @@ const Type* DwarfReader::result_type(const FunctionInstance& function) {
     Dwarf_Die die;
     if (!function.has_debug_info || !unpack(function.die, &die))
         return nullptr;
+    if (function.is_go) {
+        std::vector<Variable> all = results(function);
+        return all.empty() ? nullptr : all[0].type;
+    }
     const Type* type = type_of(die);
     // The assembler says DW_TAG_unspecified_type for its functions.
     if (!strip(type) || strip(type)->kind == Type::Unknown)

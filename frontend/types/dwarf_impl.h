@@ -17,6 +17,7 @@
 
 #include "base/elf_file.h"
 #include "frontend/types/dwarf_module.h"
+#include "frontend/types/go_table.h"
 
 namespace sonde {
 
@@ -166,6 +167,11 @@ class DwarfReader : private TypeSource {
     bool keeps_to_abi(const FunctionInstance& function);
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
+    // dwarf_go.cc
+    std::vector<Variable> results(const FunctionInstance& function);
+    Location result_location(const FunctionInstance& function, const Variable& result);
+    Result<std::vector<Address>> return_sites(const FunctionInstance& function);
+
   private:
     friend class LocationTranslator;
 
@@ -217,6 +223,16 @@ class DwarfReader : private TypeSource {
     // dwarf_places.cc
     void add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth, std::vector<Label>& labels);
 
+    // dwarf_go.cc
+    const std::vector<GoFunction>& go_functions(); // from the program's own table; empty for others
+    bool is_go_function(Address entry);
+    std::string code(Address low, Address high) const; // as far as the file has it
+    // The jump of the function's check of its stack; nullopt if it has none.
+    std::optional<Address> stack_check(Address entry, Address high) const;
+    void find_stack_check(FunctionInstance& function, Address high) const; // sets `body`
+    bool passes_in_registers(const FunctionInstance& function);
+    Location go_result_location(const FunctionInstance& function, const Variable& result);
+
     // dwarf_lines.cc
     const std::vector<LineRow>& rows(Unit& unit); // sorted by address
     bool has_file(Unit& unit, const std::string& pattern);
@@ -265,6 +281,7 @@ class DwarfReader : private TypeSource {
     Dwarf_CFI* eh_frame_ = nullptr;
     bool eh_frame_opened_ = false;
 
+    std::optional<std::vector<GoFunction>> go_functions_;
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
 
@@ -293,6 +310,8 @@ class DwarfModule::Impl final : public DwarfReader {};
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
 bool is_c_language(int language); // a DW_LANG_ code
+// Whether a pattern means a function of Go with that name.
+bool go_name_matches(std::string_view pattern, std::string_view name);
 Location unavailable(std::string why);
 // The source file of a declaration, empty if unknown.
 const char* declaration_file(Dwarf_Die& die);

@@ -26,6 +26,17 @@ constexpr size_t max_operations = 1024;
 // Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
 bool is_readable(uint64_t reg) { return reg <= 16; }
 
+// An attribute whose value is an expression or a list of them. Go writes expressions as blocks, which DWARF 4 has for
+// other things, so libdw takes no block for one; a short one has the same bytes in both forms.
+bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
+    if (!dwarf_attr_integrate(&die, name, attribute))
+        return false;
+    constexpr unsigned char first_long = 0x80;
+    if (attribute->form == DW_FORM_block1 && *attribute->valp < first_long)
+        attribute->form = DW_FORM_exprloc;
+    return true;
+}
+
 std::string unreadable_register(uint64_t reg) {
     if (reg >= 17 && reg <= 32)
         return fmt::format("is in the vector register xmm{}, which a probe cannot read", reg - 17);
@@ -181,7 +192,7 @@ class LocationTranslator {
     bool push_frame_base(int64_t offset) {
         Dwarf_Die die;
         Dwarf_Attribute attribute;
-        if (!reader_.die_of(subprogram_, &die) || !dwarf_attr_integrate(&die, DW_AT_frame_base, &attribute))
+        if (!reader_.die_of(subprogram_, &die) || !location_attribute(die, DW_AT_frame_base, &attribute))
             return fail("is relative to a frame base that is not described");
         Dwarf_Op* expression = nullptr;
         size_t length = 0;
@@ -560,7 +571,7 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
             location.ops[0].operand = static_cast<int64_t>(bits);
         return location;
     }
-    if (!dwarf_attr_integrate(&die, DW_AT_location, &attribute))
+    if (!location_attribute(die, DW_AT_location, &attribute))
         return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
                                                                   : "optimized out");
     FunctionRef function = function_at(address);
@@ -595,7 +606,7 @@ std::optional<Address> DwarfReader::global_address(const Variable& variable) {
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
     Dwarf_Addr address = 0;
-    if (!unpack(variable.die, &die) || !dwarf_attr_integrate(&die, DW_AT_location, &attribute) ||
+    if (!unpack(variable.die, &die) || !location_attribute(die, DW_AT_location, &attribute) ||
         dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
         return std::nullopt;
     if (ops[0].atom == DW_OP_addr)

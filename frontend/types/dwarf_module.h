@@ -51,6 +51,10 @@ struct FunctionInstance {
     Address low = 0, high = 0;  // covering range (min, max)
     DieOffset die = 0;          // the subprogram or inlined_subroutine
     bool has_debug_info = true; // false: known from the symbol table only
+    bool is_go = false;         // made by Go's compiler
+    // Go: `body` is the jump that is taken when the stack has to grow, after which the function begins anew. Nothing
+    // but flags has changed before it, so both places are the same to variables.
+    bool checks_stack = false;
 };
 
 struct Statement {
@@ -88,6 +92,7 @@ struct Variable {
     std::string name; // without `$`
     const Type* type = nullptr;
     bool is_parameter = false;
+    bool is_result = false; // of a Go function, where results are declared like parameters
     bool is_global = false; // static or extern, at file scope
     DieOffset die = 0;
     int line = 0;
@@ -161,11 +166,17 @@ class DwarfModule {
     // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
     std::vector<std::string> type_names();
 
-    // The function's result; null for void or unknown.
+    // The function's result, the first one of several; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
     // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
-    // or Unavailable (floating point registers cannot be read).
+    // or Unavailable (floating point registers cannot be read). For Go: at the return instructions.
     Location result_location(const FunctionInstance& function);
+    // All results: C has at most one, without a name; Go any number, maybe with names.
+    std::vector<Variable> results(const FunctionInstance& function);
+    Location result_location(const FunctionInstance& function, const Variable& result);
+
+    // Go: the addresses of the function's return instructions. Errors: there is none, or they cannot be found.
+    Result<std::vector<Address>> return_sites(const FunctionInstance& function);
 
     // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
     // that keeps to the ABI, as unoptimised C and C++ do.

@@ -4,6 +4,10 @@
 // (.gnu_debugaltlink) is found by libdw itself.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/debug_file.h"
 #include "frontend/types/dwarf_impl.h"
@@ -126,6 +130,13 @@ const std::vector<Symbol>& DwarfReader::symbols() {
             return true;
         });
     }
+    // A stripped Go program still has its own table.
+    std::set<Address> known;
+    for (const Symbol& symbol : symbols_)
+        known.insert(symbol.address);
+    for (const GoFunction& function : go_functions())
+        if (is_executable(function.address) && !known.contains(function.address))
+            symbols_.push_back({function.name, function.address, function.size, true});
     std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
         return a.address != b.address ? a.address < b.address : a.name < b.name;
     });
@@ -191,6 +202,13 @@ std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function
     return impl_->cheap_entry(function);
 }
 Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
+std::vector<Variable> DwarfModule::results(const FunctionInstance& function) { return impl_->results(function); }
+Location DwarfModule::result_location(const FunctionInstance& function, const Variable& result) {
+    return impl_->result_location(function, result);
+}
+Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function) {
+    return impl_->return_sites(function);
+}
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
 
 } // namespace sonde

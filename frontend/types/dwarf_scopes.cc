@@ -27,11 +27,12 @@ bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
 
 std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
-    if (!name || !*name)
+    if (!name || !*name || *name == '.') // Go's hidden ones: .dict
         return std::nullopt;
     Variable variable;
     variable.name = name;
     variable.is_parameter = dwarf_tag(&die) == DW_TAG_formal_parameter;
+    variable.is_result = variable.is_parameter && flag_attribute(die, DW_AT_variable_parameter);
     if (dwarf_decl_line(&die, &variable.line) != 0)
         variable.line = 0;
     Dwarf_Die definition = die;
@@ -103,6 +104,7 @@ std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) 
     Dwarf_Die die;
     if (function.has_debug_info && unpack(function.die, &die))
         add_variables(die, variables, true);
+    std::erase_if(variables, [](const Variable& one) { return one.is_result; });
     return variables;
 }
 

@@ -172,6 +172,8 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
     type.name = name ? name : "";
     type.size = number_attribute(die, DW_AT_byte_size).value_or(0);
+    constexpr unsigned go_kind_attribute = 0x2900;
+    type.go_kind = static_cast<Type::GoKind>(constant_attribute(die, go_kind_attribute).value_or(Type::NotGo));
     type_depth_++;
     int tag = dwarf_tag(&die);
     switch (tag) {
@@ -248,6 +250,11 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
         break;
     }
     case DW_TAG_subroutine_type:
+        if (type.go_kind != Type::NotGo) { // a value of such a type is the address of a closure
+            type.kind = Type::Pointer;
+            type.size = 8;
+            break;
+        }
         type.kind = Type::Function;
         type.target = type_of(die);
         for_each_child(die, [&](Dwarf_Die& child) {

@@ -93,6 +93,11 @@ std::string spell(const Type* type, std::string declarator, int depth) {
         bool group = target && (target->kind == Type::Array || target->kind == Type::Function);
         return spell(target, group ? fmt::format(" ({}{})", star, declarator) : star + declarator, depth + 1);
     };
+    if (type->go_kind != Type::NotGo && !type->name.empty())
+        return type->name + declarator;
+    // Go's name for a type argument inside of a function for several types.
+    if (type->kind == Type::Typedef && type->name.starts_with('.'))
+        return spell(type->target, std::move(declarator), depth + 1);
     switch (type->kind) {
     case Type::Void:
         return "void" + declarator;

@@ -60,9 +60,11 @@ struct Type {
         Unknown,
     } kind = Unknown;
 
-    std::string name;             // tag or typedef or base type name, without "struct "; empty when anonymous
-    uint64_t size = 0;            // bytes; 0 if unknown or incomplete
-    bool is_signed = false;       // Integer, Character, Enum
+    std::string name;       // tag or typedef or base type name, without "struct "; empty when anonymous
+    uint64_t size = 0;      // bytes; 0 if unknown or incomplete
+    bool is_signed = false; // Integer, Character, Enum
+    // Go's own kind (the constants of its package reflect); what is none of C's is a record with known members.
+    enum GoKind : uint8_t { NotGo = 0, GoSlice = 23, GoString = 24 } go_kind = NotGo;
     const Type* target = nullptr; // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
     std::optional<uint64_t> count;       // Array: number of elements of this dimension, if known
     std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)

@@ -3,8 +3,12 @@
 #include "runtime/attach/attach.h"
 
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace sonde {
 namespace {
@@ -19,12 +23,15 @@ void add(UprobeTargets& targets, const plan::Point& point, uint64_t offset) {
 
 std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry) {
     std::map<std::string, UprobeTargets> files;
+    std::set<std::pair<std::string, uint64_t>> seen;
     for (const plan::Point& point : probe.points)
-        add(files[point.path], point, entry ? point.entry_offset : point.offset);
+        // A function with several returns has one entry.
+        if (!entry || seen.insert({point.path, point.entry_offset}).second)
+            add(files[point.path], point, entry ? point.entry_offset : point.offset);
     std::vector<UprobeTargets> out;
     for (auto& [path, targets] : files) {
         targets.program = program;
-        targets.at_return = !entry && probe.kind == plan::ProbeKind::Uretprobe;
+        targets.at_return = !entry && probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction;
         out.push_back(std::move(targets));
     }
     return out;
@@ -84,9 +91,47 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
     return {};
 }
 
+// What the kernel says of an instruction that it can neither emulate nor single-step elsewhere (ENOTSUPP of its own
+// include/linux/errno.h).
+constexpr int cannot_probe = 524;
+
+UprobeTargets part_of(const UprobeTargets& whole, size_t begin, size_t end) {
+    UprobeTargets part = whole;
+    auto cut = [&](auto& list) { list = {list.begin() + ptrdiff_t(begin), list.begin() + ptrdiff_t(end)}; };
+    cut(part.offsets);
+    cut(part.ref_ctr_offsets);
+    cut(part.cookies);
+    cut(part.names);
+    return part;
+}
+
+using Attach = std::function<Result<std::unique_ptr<Attachment>>(const UprobeTargets&)>;
+
+// One place that cannot be probed makes the kernel refuse all: it is found by halves.
+Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Attachments& out,
+                         std::vector<std::string>& refused) {
+    Result<std::unique_ptr<Attachment>> attached = attach(targets);
+    if (attached) {
+        out.push_back(*std::move(attached));
+        return {};
+    }
+    if (attached.error().os_error != cannot_probe)
+        return std::move(attached).error();
+    size_t count = targets.offsets.size();
+    if (count == 1) {
+        refused.push_back(targets.names[0]);
+        return {};
+    }
+    for (auto [begin, end] : {std::pair(size_t{0}, count / 2), std::pair(count / 2, count)})
+        if (Result<void> half = attach_most(attach, part_of(targets, begin, end), out, refused); !half)
+            return half;
+    return {};
+}
+
 } // namespace
 
-Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi) {
+Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
+                                  std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
     // the script has them.
@@ -112,12 +157,17 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             if (Result<void> attached = attach_points(*probe, kernel, out); !attached)
                 return std::move(attached).error();
     for (const UprobeTargets& targets : all) {
-        Result<std::unique_ptr<Attachment>> attached =
-            multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)
-                  : attach_perf_event(kernel.object(), targets);
+        Attach attach = [&](const UprobeTargets& some) {
+            return multi ? attach_uprobe_multi(kernel.program_fd(some.program), some)
+                         : attach_perf_event(kernel.object(), some);
+        };
+        size_t before = out.size();
+        Result<void> attached = attach_most(attach, targets, out, refused);
         if (!attached)
             return std::move(attached).error();
-        out.push_back(*std::move(attached));
+        if (out.size() == before)
+            return Error(
+                fmt::format("cannot attach to {}: the kernel cannot probe the instruction there", refused.back()));
     }
     return out;
 }

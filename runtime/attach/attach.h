@@ -54,8 +54,10 @@ Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan
 Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& program,
                                                    const plan::Point& point, uint64_t interval_ns);
 
-// All probes of the plan that something hits. Errors name the probe point and the reason; then nothing stays attached.
-Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi);
+// All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
+// probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
+Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
+                                  std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

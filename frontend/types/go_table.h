@@ -1,0 +1,23 @@
+// The table of functions that every Go program carries for its own stack traces (.gopclntab); `strip` leaves it alone.
+//
+// Layouts: "Go 1.2 Runtime Symbol Information" by R. Cox, and Go's src/debug/gosym/pclntab.go and
+// src/runtime/symtab.go, which have what 1.16, 1.18 and 1.20 changed.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+struct GoFunction {
+    std::string_view name; // "main.(*Server).Serve"; lives as long as the table's bytes
+    uint64_t address = 0;
+    uint64_t size = 0; // up to the next function
+};
+
+// All functions, sorted by address. `text` is the address of the program's code (.text), which tables since 1.18 count
+// from and position-independent programs do not name. Empty for a table of another version or a broken one.
+std::vector<GoFunction> read_go_functions(std::string_view table, uint64_t text);
+
+} // namespace sonde

@@ -1,0 +1,37 @@
+// Machine code of x86-64, one instruction after the other: how long each is and what its opcode is, no more.
+//
+// A function's return instructions can be found only by walking over all instructions before them. LLVM's disassembler
+// could do that, but it belongs to the layer that generates code, needs the tables of a whole target, and a probe point
+// wants two bytes of what it says. Intel's manual, volume 2, chapter 2 and appendix A.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sonde {
+
+struct X86Instruction {
+    size_t length = 0; // bytes, with prefixes and immediates
+    int map = 0;       // of opcodes: 0 one byte, 1 0x0f, 2 0x0f38, 3 0x0f3a; AVX instructions: the same and the others
+    uint8_t opcode = 0;
+    // Only without VEX or EVEX prefix.
+    bool has_modrm = false;
+    uint8_t modrm = 0;
+    int base = -1;            // the register that a memory operand counts from, by its number in the code (4 is rsp)
+    int64_t displacement = 0; // of the memory operand
+    int64_t immediate = 0;    // sign-extended; also a jump's distance from the next instruction
+    bool is_vector = false;   // VEX or EVEX prefix
+
+    bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
+    // A conditional jump by that condition (0x6 is "below or equal"), near or far.
+    bool is_jump_if(uint8_t condition) const {
+        return !is_vector && ((map == 0 && opcode == (0x70 | condition)) || (map == 1 && opcode == (0x80 | condition)));
+    }
+};
+
+// The instruction that `code` begins with; nullopt if there is none or it is cut off.
+std::optional<X86Instruction> decode_x86(std::string_view code);
+
+} // namespace sonde
