@@ -84,11 +84,15 @@ Result<Limits> parse_limits(const std::vector<std::string>& defines) {
         int64_t least, most;
     };
     constexpr Row rows[] = {
-        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},         {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
-        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
-        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24}, {"MAXNESTING", &Limits::max_nesting, 1, 256},
+        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},
+        {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
+        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},
+        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
+        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
+        {"MAXNESTING", &Limits::max_nesting, 1, 256},
         {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
-        {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},  {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
+        {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
+        {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
     };
     Limits limits;
     for (const std::string& define : defines) {
