@@ -75,7 +75,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
             symbols.push_back({*place, static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
                                texts.add(function.name), 0});
     if (parts.lines)
-        for (const LineRow& row : parts.lines->rows)
+        for (const SourceRow& row : parts.lines->rows)
             if (std::optional<uint32_t> place = places.of(row.address))
                 lines.push_back({*place, row.line, row.line ? texts.add(parts.lines->files[row.file]) : 0, 0});
     sort_rows(symbols);
