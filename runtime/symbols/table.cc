@@ -96,8 +96,10 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     std::copy(unwind.begin(), unwind.end(), out.begin() + SONDE_TABLE_HEAD);
     auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.size());
     for (const std::vector<sonde_table_row>* rows : {&symbols, &lines}) {
-        std::memcpy(at, rows->data(), rows->size() * sizeof(sonde_table_row));
-        at += rows->size() * sizeof(sonde_table_row);
+        const size_t bytes = rows->size() * sizeof(sonde_table_row);
+        if (bytes != 0)
+            std::memcpy(at, rows->data(), bytes);
+        at += bytes;
     }
     out.insert(out.end(), texts.elements.begin(), texts.elements.end());
     return out;
