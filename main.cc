@@ -58,7 +58,7 @@ struct Options {
     std::vector<std::string> globals;          // -G
     std::vector<std::string> folders;          // -I
     std::vector<std::string> files;            // -d
-    std::string module = "sonde";              // -m: name of the plan that -p4 writes
+    std::string module;                        // -m: the session's name, and that of the plan that -p4 writes
     std::string compatible{systemtap_version}; // --compatible
     std::string dump;                          // --dump
     std::string host_probes = "host";          // --host-probes
@@ -158,6 +158,8 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
     out.why_not_fentry = forced == "kprobe" ? "--attach=kprobe asks for the others" : functions.why_not_fentry;
     out.why_not_kprobe = functions.why_not_kprobe;
+    out.why_not_netfilter = why_no_netfilter();
+    out.why_not_lsm = why_no_lsm();
     out.fentry = out.why_not_fentry.empty();
     out.kprobe = out.why_not_kprobe.empty();
     return out;
@@ -200,6 +202,7 @@ struct Translation {
         env.command_path = command_program(options.command);
         env.target_pid = options.target_pid;
         env.listing = options.list;
+        env.try_counter = try_counter;
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
                 kernel_probing = find_kernel_probing(forced);
@@ -425,6 +428,9 @@ int run(const Options& options) {
     codegen.timing = options.timing;
     codegen.may_goto = any_in_kernel && probe_kernel_features().may_goto;
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
+    codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
+                     : options.last_pass == 4 ? "sonde"
+                                              : fmt::format("sonde_{}", getpid());
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";
@@ -445,7 +451,7 @@ int run(const Options& options) {
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     if (options.last_pass == 4) {
-        std::string path = options.module + ".sonde";
+        std::string path = (options.module.empty() ? plan->module : options.module) + ".sonde";
         if (Result<void> saved = plan::save_file(*plan, path); !saved) {
             say_error(saved.error().message);
             return exit_failure;
@@ -478,7 +484,14 @@ int parse_options_and_run(int argc, char** argv) {
     app.add_option("-d", options.files, "Know a library's stacks and symbols before it is loaded")
         ->allow_extra_args(false);
     app.add_flag("--ldd", options.ldd, "Accepted: the libraries of probed programs are known in any case");
-    app.add_option("-m", options.module, "Name of the file that -p4 writes (NAME.sonde)");
+    app.add_option(
+           "-m", options.module,
+           "The session's name: that of its control files' folder, and of the file that -p4 writes (NAME.sonde)")
+        ->check([](const std::string& text) {
+            std::string name = text.substr(text.rfind('/') + 1);
+            bool good = !name.empty() && name.size() <= 64 && name[0] != '.';
+            return good ? std::string() : fmt::format("`{}` is no name", text);
+        });
     app.add_option("-p", options.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
         ->check(CLI::Range(1, 5));
     app.add_flag("-v", options.verbose, "Say what each pass does and how long it took");

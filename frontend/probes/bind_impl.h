@@ -94,6 +94,11 @@ class TargetBinder {
     // bind_process_syscall.cc
     std::optional<Place> process_syscall_variable();
 
+    // bind_result.cc: what is the handler's own, and not in a program's or the kernel's memory
+    bool is_file_value() const; // `$value`
+    hir::Expr* file_value();
+    std::optional<Place> hook_variable(); // Netfilter
+
     // bind_kernel.cc
     std::optional<Place> kernel_variable();
     std::optional<Place> kernel_place(const KernelVariable& variable);

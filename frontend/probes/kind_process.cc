@@ -245,6 +245,8 @@ std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
         report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
         return {};
     }
+    if (what == "data" && !library)
+        return resolve_process_data(resolving);
     if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
         return resolve_task_events(resolving);
     if (what == "mark" || what == "provider")
