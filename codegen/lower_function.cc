@@ -129,6 +129,22 @@ Result<void> Lowering::run() {
     return {};
 }
 
+// What errors and MAXACTION are kept in.
+void Lowering::begin_environment(const Needs& need) {
+    env_.error = t_.stack(16);
+    // The verifier sees ways to a handler's end that no error goes.
+    b_.CreateStore(t_.number(0), env_.error);
+    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    env_.budget = t_.stack(8);
+    // Loaded, not constant: what the verifier does not know it does not unroll.
+    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
+                   env_.budget);
+    if (need.frame) {
+        env_.error_text = new_slot();
+        b_.CreateStore(b_.getInt8(0), env_.error_text);
+    }
+}
+
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
     handler_ = &handler;
     function_ = nullptr;
@@ -147,18 +163,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = t_.stack(16);
-    // The verifier sees ways to a handler's end that no error goes.
-    b_.CreateStore(t_.number(0), env_.error);
-    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    env_.budget = t_.stack(8);
-    // Loaded, not constant: what the verifier does not know it does not unroll.
-    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
-                   env_.budget);
-    if (need.frame) {
-        env_.error_text = new_slot();
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
-    }
+    begin_environment(need);
     begin_locals(handler.locals);
     if (need.tokens) {
         env_.tokens = new_bytes(8 + t_.slot_size());
@@ -362,12 +367,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     llvm::BasicBlock *failed = block("failed"), *end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = t_.stack(16);
-    env_.budget = t_.stack(8);
-    if (need.frame) {
-        env_.error_text = new_slot();
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
-    }
+    begin_environment(need);
     if (need.matches)
         begin_matches();
     llvm::Value* buffer = nullptr;

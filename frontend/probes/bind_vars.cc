@@ -40,7 +40,7 @@ void TargetBinder::add_variable(Text& text, const std::string& name,
     if (!place)
         return text.literal("?");
     if (int depth = pretty_depth())
-        return add_pretty(text, *place, depth == 2, 0);
+        return add_value(text, *std::move(place), depth == 2);
     std::optional<Place> target = without_references(*place, expr_.range);
     if (target && is_record(target->type))
         return text.literal("{...}");

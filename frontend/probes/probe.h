@@ -86,6 +86,9 @@ struct Binder {
     std::function<const Type*(const hir::Expr&)> c_type_of = nullptr;
     // Another program's debug information, by its path (ProbeEnvironment::module()).
     std::function<Result<DwarfModule*>(const std::string&)> module = nullptr;
+    // Takes in a function that reads a value: gives it a name, or an earlier one that does the same in its place. Null:
+    // there can be none here.
+    std::function<hir::Function*(hir::Function&)> define = nullptr;
     // Notes the C type of a value that was read.
     std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };

@@ -92,6 +92,7 @@ Binder BodyBuilder::binder() {
         };
     if (point_->is_return)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
+    binder.define = [this](hir::Function& function) { return a_.define(function); };
     binder.module = [this](const std::string& path) { return a_.env_.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
     binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {

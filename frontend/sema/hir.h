@@ -357,6 +357,7 @@ struct Function {
     ValueType result = ValueType::Unknown; // Void: returns nothing
     Block* body = nullptr;
     bool recursive = false; // calls itself, directly or through others
+    bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
 };
 
 // One body for all probe points at which it means the same (points whose variables live in the same places share it).

@@ -233,7 +233,9 @@ class DwarfReader : private TypeSource {
     void complete(Type& record) override;
     void complete_deep(const Type* type);
     void add_members(Dwarf_Die& record, Type& type, int depth);
+    void add_variants(Dwarf_Die& part, Type& type);
     void add_member(Dwarf_Die& die, Type& type, bool base);
+    std::string scope_of(Dwarf_Die& die);
     void index_definitions();
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
