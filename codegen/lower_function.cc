@@ -384,7 +384,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         else
             b_.CreateStore(lower(value), at);
     }
-    t_.save_entry_values(env_, handler, buffer);
+    t_.save_entry_values(env_, handler, buffer, handler.return_address ? lower(*handler.return_address) : nullptr);
     branch_to(end);
     b_.SetInsertPoint(failed);
     emit_error();

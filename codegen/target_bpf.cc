@@ -380,12 +380,15 @@ class BpfTarget final : public Target {
 
     // ---- values from a function's entry, under (thread, address of the return address)
 
-    void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
+    void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
+                           llvm::Value* return_address) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
         // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
-        // the frame pointer.
+        // the frame pointer, where nothing says otherwise.
         bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-        llvm::Value* place = at_entry ? user_register(env, 7) : ir_.CreateAdd(user_register(env, 6), number(8));
+        llvm::Value* place = return_address ? return_address
+                             : at_entry     ? user_register(env, 7)
+                                            : ir_.CreateAdd(user_register(env, 6), number(8));
         helper(map_update_elem, {map_reference(probe.entry_map), saved_key(place), values, number(0)});
     }
 

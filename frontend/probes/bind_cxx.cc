@@ -280,9 +280,7 @@ bool TargetBinder::add_cxx_pointer(Text& text, const Place& place, bool deep, in
         add_integer(text, address, 'x', '#');
         return true;
     }
-    // Each pointer counts as several levels, so that a chain of them ends.
-    constexpr int levels = 4;
-    return add_optional(text, address, object_at(address, target), deep, depth == 0 ? 0 : depth + levels);
+    return add_optional(text, address, object_at(address, target), deep, depth == 0 ? 0 : depth + levels_of_a_pointer);
 }
 
 // One of several values: which one is a number, and all begin at the same place.

@@ -33,6 +33,7 @@ class TargetBinder {
 
     hir::Expr* value();
     hir::Expr* address();
+    hir::Expr* return_address();
 
   private:
     // bind.cc: what stands before the components
@@ -141,6 +142,7 @@ class TargetBinder {
     };
     bool add_walk(Text& text, const Walk& walk, bool deep, int depth);
     hir::Expr* walk_text(const Walk& walk);
+    hir::Expr* enumerator_text(const Type* type, hir::Expr* value); // the number where it has no name
     hir::Expr* bytes_text(hir::Expr* address, hir::Expr* count);
     hir::Function* begin_function(Range range);
     hir::Expr* get(hir::Local* local);
@@ -188,8 +190,12 @@ class TargetBinder {
     const ast::TargetExpr& expr_;
     const ResolvedPoint& point_;
     Binder& binder_;
+    int loops_ = 0;             // around what is bound now
     hir::Expr* held_ = nullptr; // to be evaluated before everything else
 };
+
+// An owning pointer inside of a value counts as that many levels, so that a chain or tree of them ends soon.
+constexpr int levels_of_a_pointer = 8;
 
 // In bytes; 0 if unknown.
 uint64_t size_of(const Type* type);

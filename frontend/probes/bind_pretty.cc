@@ -93,6 +93,9 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
         return text.literal("?");
     if (type->kind == Type::Boolean && type->name == "bool") // C's is `_Bool`
         return add_text(text, make<hir::Ternary>(expr_.range, value, string("true"), string("false")));
+    constexpr size_t max_names = 64;
+    if (type->kind == Type::Enum && !type->scope.empty() && type->enumerators.size() <= max_names)
+        return add_text(text, enumerator_text(type, value));
     if (type->kind == Type::Character && type->name == "char" && type->size == 4) // Rust's
         return add_text(text, character_text(value));
     if (type->kind != Type::Pointer)

@@ -13,8 +13,6 @@ using hir::BinaryOp;
 
 namespace {
 
-constexpr int levels_of_a_pointer = 4; // so that a chain of pointers ends
-
 bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
 
 } // namespace

@@ -97,6 +97,15 @@ bool TargetBinder::add_known(Text& text, const Place& place, bool deep, int dept
                : add_rust(text, place, type->scope + std::string(name), deep, depth);
 }
 
+hir::Expr* TargetBinder::enumerator_text(const Type* type, hir::Expr* value) {
+    Text number_text;
+    add_integer(number_text, value, type->is_signed ? 'd' : 'u', 0);
+    hir::Expr* text = finish(std::move(number_text));
+    for (const Enumerator& one : type->enumerators)
+        text = make<hir::Ternary>(expr_.range, binary(BinaryOp::Eq, value, number(one.value)), string(one.name), text);
+    return text;
+}
+
 // ---- functions ------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -201,11 +210,15 @@ bool TargetBinder::add_bytes(Text& text, hir::Expr* address, hir::Expr* count) {
 }
 
 bool TargetBinder::add_walk(Text& text, const Walk& walk, bool deep, int depth) {
-    if (depth > 0 && !deep) {
+    // Each level is a loop in a loop, of which the kernel's verifier can bear a few.
+    constexpr int max_loops = 2;
+    if ((depth > 0 && !deep) || loops_ == max_loops) {
         text.literal(walk.open + "..." + walk.close);
         return true;
     }
+    loops_++;
     hir::Expr* value = walk_text(walk);
+    loops_--;
     if (value)
         add_text(text, value);
     return value;

@@ -104,6 +104,8 @@ hir::ValueType target_type(const ast::TargetExpr& expr);
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Errors also: in a register, a bitfield.
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+// Where the return address lies at the entry of a .return probe; null: on top of the stack.
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,7 @@ class Analyzer {
     struct Reach {
         bool point = false; // `$x`, @defined ...: it has to be built for each point
         std::vector<const ast::TargetExpr*> targets;
+        bool address = false; // `&$x`: a variable has to be in memory
     };
     struct FunctionEntry {
         const ast::Function* ast = nullptr;
@@ -170,9 +171,9 @@ class Analyzer {
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by their text
-    std::vector<hir::Handler*> never_handlers_;  // checked, not run
-    std::map<const hir::Handler*, Range> heads_; // their first points, as the narrow place of a whole handler
-    std::set<const hir::Global*> overridden_;    // -G
+    std::vector<hir::Handler*> never_handlers_;     // checked, not run
+    std::map<const hir::Handler*, Range> heads_;    // their first points, as the narrow place of a whole handler
+    std::set<const hir::Global*> overridden_;       // -G
 
     // What building notes for the passes behind it.
     std::set<const hir::Local*> assigned_, read_;

@@ -173,6 +173,11 @@ void Analyzer::add_reach(const ast::Expr& expr, FileId file, Reach& reach, std::
     reach.point = reach.point || mentions_point(expr);
     if (expr.kind == ast::ExprKind::Target)
         reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+    if (expr.kind == ast::ExprKind::AddressOf) {
+        const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
+        reach.address = reach.address ||
+                        (operand.kind == ast::ExprKind::Target && ast::as<ast::TargetExpr>(operand).components.empty());
+    }
     if (expr.kind != ast::ExprKind::Call)
         return;
     const auto& call = ast::as<ast::CallExpr>(expr);

@@ -370,6 +370,7 @@ struct Handler {
     Block* body = nullptr;
     Expr* condition = nullptr;       // probe p if (cond)
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
+    Expr* return_address = nullptr;  // with entry_values: where the return address lies at that entry
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer
     int64_t order = 0;               // begin(N), end(N), error(N)

@@ -228,6 +228,8 @@ Location DwarfModule::argument_location(const FunctionInstance& function, const 
 }
 const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->marks(); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->signature(function); }
+Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);
 }

@@ -216,6 +216,7 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
             type.incomplete = true;
         type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
         type.is_signed = is_signed_enum(definition);
+        type.scope = scope_of(definition);
         add_enumerators(definition, type);
         break;
     }

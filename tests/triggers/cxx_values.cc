@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#define KEEP __attribute__((noipa, optimize("no-omit-frame-pointer")))
+#define KEEP __attribute__((noipa, noinline))
 
 namespace shop {
 
@@ -57,6 +57,9 @@ KEEP void item(const Item& it) { sink = it.id; }
 KEEP void broken(const std::vector<std::string>& names, const std::string& text) {
     sink = static_cast<int>(names.size() + text.size());
 }
+
+enum class Color { Red, Green };
+KEEP void paint(Color color) { sink = static_cast<int>(color); }
 
 struct Pair {
     int first, second;
@@ -103,6 +106,7 @@ int main() {
     reinterpret_cast<uint64_t*>(garbage)[1] = 0x1111111111111111 + 64;
     broken(*reinterpret_cast<std::vector<std::string>*>(garbage), *reinterpret_cast<std::string*>(garbage));
     sink = small(20).second + static_cast<int>(large(3).size()) + static_cast<int>(two(30).first);
+    paint(Color::Green);
     over(1);
     over(1, "x");
     over(std::string("x"));

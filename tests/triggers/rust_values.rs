@@ -12,6 +12,7 @@ fn black_box<T>(x: T) -> T {
 }
 
 mod shop {
+    use super::black_box;
     pub struct Item {
         pub id: u32,
         pub name: String,
@@ -20,6 +21,7 @@ mod shop {
     impl Item {
         #[inline(never)]
         pub fn total(&self, count: u32) -> u32 {
+            black_box(&self.tags);
             self.id * count
         }
     }
@@ -60,7 +62,7 @@ fn sequences(numbers: &Vec<i32>, slice: &[u16], array: &[u8; 3], pair: &(i32, &s
 
 #[inline(never)]
 fn enums(some: &Option<u32>, none: &Option<u32>, niche: &Option<Box<i32>>, gone: &Option<Box<i32>>, good: &Result<u8, String>,
-         bad: &Result<u8, String>, color: shop::Color) {
+         bad: &Result<u8, String>, color: &shop::Color) {
     black_box((some, none, niche, gone, good, bad, color));
 }
 
@@ -77,7 +79,7 @@ fn orders(first: &shop::Order, second: &shop::Order, third: &shop::Order) -> u32
 
 #[inline(never)]
 fn owners(boxed: &Box<shop::Item>, counted: &Rc<i64>, shared: &Arc<String>, length: &shop::Meters, map: &HashMap<String, u32>) {
-    black_box((boxed, counted, shared, length, map));
+    black_box((boxed, counted, shared, length, length.0, map));
 }
 
 #[inline(never)]
@@ -96,9 +98,16 @@ fn main() {
     black_box(format!("{}", item));
     twice(21);
     twice(1.5);
+    // Through pointers, so that optimised code keeps to the functions' parameters.
+    type Answer = Result<u8, String>;
+    let texts = black_box::<fn(&str, &String, char, char, bool)>(texts);
+    let sequences = black_box::<fn(&Vec<i32>, &[u16], &[u8; 3], &(i32, &str), &Vec<String>)>(sequences);
+    let enums = black_box::<fn(&Option<u32>, &Option<u32>, &Option<Box<i32>>, &Option<Box<i32>>, &Answer, &Answer, &shop::Color)>(enums);
+    let orders = black_box::<fn(&shop::Order, &shop::Order, &shop::Order) -> u32>(orders);
+    let owners = black_box::<fn(&Box<shop::Item>, &Rc<i64>, &Arc<String>, &shop::Meters, &HashMap<String, u32>)>(owners);
     texts("borrowed", &"owned".to_string(), 'x', '\u{20ac}', true);
     sequences(&(0..20).collect(), &[5, 6], &[1, 2, 3], &(4, "four"), &vec!["ann".to_string(), "bob".to_string()]);
-    enums(&Some(3), &None, &Some(Box::new(4)), &None, &Ok(5), &Err("bad".to_string()), shop::Color::Green);
+    enums(&Some(3), &None, &Some(Box::new(4)), &None, &Ok(5), &Err("bad".to_string()), &shop::Color::Green);
     black_box(shop::Color::Red);
     let named_order = shop::Order::Named { name: "gift".to_string(), urgent: true };
     black_box(orders(&shop::Order::Empty, &shop::Order::Count(9), &named_order));
