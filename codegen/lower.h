@@ -36,6 +36,7 @@ class Lowering {
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
+    void begin_environment(const Needs& need);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
     void take_environment(llvm::Function* function);

@@ -45,6 +45,19 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
     return TargetBinder(expr, point, binder).address();
 }
 
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
+    if (!point.module || point.entry_address == point.address)
+        return nullptr;
+    ast::TargetExpr none((Range()));
+    Binder binder{arena, diags, env, nullptr, nullptr};
+    return TargetBinder(none, point, binder).return_address();
+}
+
+hir::Expr* TargetBinder::return_address() {
+    Location location = point_.module->return_address(point_.entry_address);
+    return location.kind == Location::Memory ? evaluate(location.ops) : nullptr;
+}
+
 std::nullptr_t TargetBinder::fail(DiagId id, Range range, const std::string& message, const std::string& help) {
     DiagBuilder report = binder_.diags.report(id, range, message);
     if (!help.empty())

@@ -1,6 +1,7 @@
 // Why a pattern matched nothing: the function, the file or the line that was meant.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -116,8 +117,18 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
                                  fmt::format("no function matches `{}` {}", pattern.component->text, place_of(module)));
     FunctionPattern only_name;
     only_name.function = pattern.parsed.function;
-    for (const FunctionInstance& one : module.functions(only_name))
-        if (!one.file.empty()) {
+    std::vector<FunctionInstance> others = module.functions(only_name);
+    if (!pattern.parsed.parameters.empty()) {
+        std::set<std::string> signatures;
+        for (const FunctionInstance& one : others)
+            signatures.insert(fmt::format("`{}{}`", one.name, module.signature(one)));
+        std::string list;
+        for (const std::string& signature : signatures)
+            list += (list.empty() ? "" : ", ") + signature;
+        builder.help("there is " + list);
+    }
+    for (const FunctionInstance& one : others)
+        if (!one.file.empty() && pattern.parsed.parameters.empty()) {
             builder.note({}, fmt::format("`{}` is at {}:{}", one.name, one.file, one.line));
             break;
         }

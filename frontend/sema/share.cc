@@ -83,6 +83,9 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     builder.build_block(*probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         builder.build_block(*piece.block, piece.file, *handler->body);
+    // A goroutine's entry values are kept by another measure (target_bpf.cc).
+    if (!handler->entry_values.empty() && !handler->is_go_return)
+        handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
     return handler;
 }
 
@@ -112,6 +115,7 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     Reach reach = reach_of(*probe.body, file);
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
+        reach.address = reach.address || more.address;
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
@@ -132,7 +136,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
-        place_cheaply(resolved.point, reach.targets);
+        if (!reach.address) // where a call passes it, it may be in a register
+            place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,

@@ -198,6 +198,8 @@ std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { retur
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
 std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->frame_rule(address); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->signature(function); }
+Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);
 }
