@@ -202,7 +202,8 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             stack.state = static_cast<uint64_t>(payload.number());
             stack.depth = std::min<uint64_t>(static_cast<uint64_t>(payload.number()), SONDE_STACK_MOST);
             auto addresses = payload.block(static_cast<size_t>(std::clamp(d.width, 0, int{SONDE_STACK_MOST})) * 8);
-            std::memcpy(stack.address, addresses.data(), addresses.size());
+            if (!addresses.empty())
+                std::memcpy(stack.address, addresses.data(), addresses.size());
             if (symbols)
                 out += render_stack(*symbols, process, stack, static_cast<plan::StackStyle>(d.conversion));
             break;

@@ -139,7 +139,6 @@ class Analyzer {
     Reach reach_of(const ast::Stmt& body, FileId file);
     Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
     const Reach& reach_of(FunctionEntry& entry);
-    void add_reach(const ast::Expr& expr, FileId file, Reach& reach, std::set<const FunctionEntry*>& seen);
     bool is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const;
     // Looks at user functions that nobody calls, for errors in their names; says that they are unused; drops them.
     void drop_uncalled_functions();

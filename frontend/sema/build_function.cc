@@ -169,33 +169,36 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
 
 // ---- what a body mentions of its probe point ----------------------------------------------------------------------
 
-void Analyzer::add_reach(const ast::Expr& expr, FileId file, Reach& reach, std::set<const FunctionEntry*>& seen) {
-    reach.point = reach.point || mentions_point(expr);
-    if (expr.kind == ast::ExprKind::Target)
-        reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
-    if (expr.kind == ast::ExprKind::AddressOf) {
-        const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
-        reach.address = reach.address ||
-                        (operand.kind == ast::ExprKind::Target && ast::as<ast::TargetExpr>(operand).components.empty());
-    }
-    if (expr.kind != ast::ExprKind::Call)
-        return;
-    const auto& call = ast::as<ast::CallExpr>(expr);
-    std::vector<FunctionEntry*> callees = overloads(call.name, call.args.size(), file);
-    if (callees.empty()) {
-        pull_in_function(call.name);
-        callees = overloads(call.name, call.args.size(), file);
-    }
-    for (FunctionEntry* callee : callees)
-        if (callee->ast->body && seen.insert(callee).second)
-            for_each_expr(*callee->ast->body,
-                          [&](const ast::Expr& inner) { add_reach(inner, callee->file, reach, seen); });
-}
-
 Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
     Reach reach;
+    // A list, and no recursion: functions may call each other as deep as they like.
+    std::vector<std::pair<const ast::Stmt*, FileId>> todo = {{&body, file}};
     std::set<const FunctionEntry*> seen;
-    for_each_expr(body, [&](const ast::Expr& expr) { add_reach(expr, file, reach, seen); });
+    while (!todo.empty()) {
+        auto [stmt, from] = todo.back();
+        todo.pop_back();
+        for_each_expr(*stmt, [&, from = from](const ast::Expr& expr) {
+            reach.point = reach.point || mentions_point(expr);
+            if (expr.kind == ast::ExprKind::Target)
+                reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+            if (expr.kind == ast::ExprKind::AddressOf) {
+                const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
+                reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&
+                                                  ast::as<ast::TargetExpr>(operand).components.empty());
+            }
+            if (expr.kind != ast::ExprKind::Call)
+                return;
+            const auto& call = ast::as<ast::CallExpr>(expr);
+            std::vector<FunctionEntry*> callees = overloads(call.name, call.args.size(), from);
+            if (callees.empty()) {
+                pull_in_function(call.name);
+                callees = overloads(call.name, call.args.size(), from);
+            }
+            for (FunctionEntry* callee : callees)
+                if (callee->ast->body && seen.insert(callee).second)
+                    todo.emplace_back(callee->ast->body, callee->file);
+        });
+    }
     return reach;
 }
 

@@ -84,11 +84,11 @@ LineTable LineFinder::Debug::read_all() {
             add_unit(&die, out, files);
     // Where one unit's lines end another's begin: the one that says something counts. Of several rows for an address
     // the last one does, as a debugger has it.
-    std::stable_sort(out.rows.begin(), out.rows.end(), [](const LineRow& a, const LineRow& b) {
+    std::stable_sort(out.rows.begin(), out.rows.end(), [](const SourceRow& a, const SourceRow& b) {
         return a.address != b.address ? a.address < b.address : (a.line != 0) < (b.line != 0);
     });
-    std::vector<LineRow> rows;
-    for (const LineRow& row : out.rows) {
+    std::vector<SourceRow> rows;
+    for (const SourceRow& row : out.rows) {
         if (!rows.empty() && rows.back().address == row.address)
             rows.back() = row;
         else if (rows.empty() || rows.back().line != row.line || rows.back().file != row.file)
@@ -116,9 +116,9 @@ std::optional<LineFinder::Line> LineFinder::find(uint64_t address) {
     }
     if (!debug_->all)
         debug_->all = debug_->read_all();
-    const std::vector<LineRow>& rows = debug_->all->rows;
+    const std::vector<SourceRow>& rows = debug_->all->rows;
     auto next = std::upper_bound(rows.begin(), rows.end(), address,
-                                 [](uint64_t wanted, const LineRow& row) { return wanted < row.address; });
+                                 [](uint64_t wanted, const SourceRow& row) { return wanted < row.address; });
     if (next == rows.begin() || (next - 1)->line == 0)
         return std::nullopt;
     return Line{debug_->all->files[(next - 1)->file], (next - 1)->line};

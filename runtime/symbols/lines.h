@@ -11,14 +11,14 @@
 
 namespace sonde {
 
-struct LineRow {
+struct SourceRow {
     uint64_t address = 0; // as linked; the row holds up to the next one's
     uint32_t line = 0;    // 0: none
     uint32_t file = 0;    // index into LineTable::files
 };
 struct LineTable {
     std::vector<std::string> files;
-    std::vector<LineRow> rows; // sorted
+    std::vector<SourceRow> rows; // sorted
 };
 
 // The whole of a file. Empty without debug information, in the file or beside it (base/debug_file.h).

@@ -75,7 +75,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
             symbols.push_back({*place, static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
                                texts.add(function.name), 0});
     if (parts.lines)
-        for (const LineRow& row : parts.lines->rows)
+        for (const SourceRow& row : parts.lines->rows)
             if (std::optional<uint32_t> place = places.of(row.address))
                 lines.push_back({*place, row.line, row.line ? texts.add(parts.lines->files[row.file]) : 0, 0});
     sort_rows(symbols);
@@ -96,8 +96,10 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     std::copy(unwind.begin(), unwind.end(), out.begin() + SONDE_TABLE_HEAD);
     auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.size());
     for (const std::vector<sonde_table_row>* rows : {&symbols, &lines}) {
-        std::memcpy(at, rows->data(), rows->size() * sizeof(sonde_table_row));
-        at += rows->size() * sizeof(sonde_table_row);
+        const size_t bytes = rows->size() * sizeof(sonde_table_row);
+        if (bytes != 0)
+            std::memcpy(at, rows->data(), bytes);
+        at += bytes;
     }
     out.insert(out.end(), texts.elements.begin(), texts.elements.end());
     return out;

@@ -240,7 +240,7 @@ TEST(Lines, OfOneAddressAreTheTablesOnes) {
     LineFinder finder(file);
     ASSERT_GT(all.rows.size(), 20u);
     size_t known = 0;
-    for (const LineRow& row : all.rows) {
+    for (const SourceRow& row : all.rows) {
         std::optional<LineFinder::Line> one = finder.find(row.address);
         EXPECT_EQ(one ? one->line : 0, row.line) << fmt::format("{:#x}", row.address);
         known += one && one->file == all.files[row.file];
