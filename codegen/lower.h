@@ -92,6 +92,7 @@ class Lowering {
     llvm::Value* load(const hir::Load& expr);
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
+    llvm::Value* copy_of(llvm::Value* string);
     llvm::Value* global_address(const hir::Global& global);
 
     // ---- arrays and statistics (lower_array.cc)

@@ -27,6 +27,8 @@ struct Local {
     ValueType type = ValueType::Unknown;
     Range range;
     uint32_t index = 0; // dense, within its function or handler
+    // Some assignment to it stands inside a larger expression, so its value there is that of the moment.
+    bool assigned_within = false;
 };
 
 struct Global {
