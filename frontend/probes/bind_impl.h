@@ -86,6 +86,7 @@ class TargetBinder {
     // A place of that type at `address`, or with the value `address` if that is a pointer.
     std::optional<Place> place_of_value(hir::Expr* address, const Type* type, bool kernel);
     std::optional<Place> global();
+    std::optional<Place> place_of_global(DwarfModule& module, const Variable& variable);
 
     // bind_mark.cc
     std::optional<Place> mark_variable();
@@ -96,6 +97,10 @@ class TargetBinder {
     std::optional<Place> process_syscall_variable();
 
     // bind_kernel.cc
+    // A point in the kernel whose variables are what its prototype says; else debug information tells of them.
+    bool is_by_prototype() const { return point_.kernel && !point_.module; }
+    // Of a variable at that link-time address; null after a report.
+    hir::Expr* kernel_address(Address linked);
     std::optional<Place> kernel_variable();
     std::optional<Place> kernel_place(const KernelVariable& variable);
     hir::Expr* kernel_summary();

@@ -41,10 +41,16 @@ struct ProbeEnvironment {
     Result<DwarfModule*> module(const std::string& path);
     // The running kernel's types. Errors as KernelTypes::open.
     Result<KernelTypes*> kernel();
+    // The running kernel's debug information. Errors: there is none for this very build.
+    Result<DwarfModule*> kernel_debug_info();
+    // What has to be added to an address in there to get the running kernel's: where it was loaded by its boot. Errors:
+    // no permission to see that.
+    Result<uint64_t> kernel_bias();
 
   private:
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
+    std::optional<uint64_t> kernel_bias_;
 };
 
 struct Syscall {

@@ -125,6 +125,8 @@ class DwarfReader : private TypeSource {
     const std::vector<UsdtMark>& marks();
     const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
+    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    std::optional<Address> symbol_address(std::string_view name);
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
     const std::string& build_id() const { return build_id_; }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -207,6 +208,11 @@ class DwarfModule {
     const std::vector<PltEntry>& plt();
     // Its static marks (USDT).
     const std::vector<UsdtMark>& marks();
+
+    // The function symbol that covers an address, and where that begins; the global one of several.
+    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    // Link-time address of a symbol of any kind.
+    std::optional<Address> symbol_address(std::string_view name);
 
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;
