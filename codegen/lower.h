@@ -168,6 +168,7 @@ class Lowering {
     llvm::Value* emit_user_string_quoted(const hir::Intrinsic& expr);
     llvm::Value* emit_user_wide(const hir::Intrinsic& expr);
     llvm::Value* emit_user_buffer_quoted(const hir::Intrinsic& expr);
+    void stop_session();
     llvm::Value* emit_user_text(const hir::Intrinsic& expr);
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;
