@@ -136,6 +136,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
+    std::map<std::string, int> met; // system calls' points
     for (Resolved& resolved : points) {
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
@@ -151,6 +152,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
+        // One program tells system calls apart by their numbers, so a point that is named twice takes two.
+        if (point.syscall)
+            key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {
             hir::Handler*& shared = by_key[key];
             if (!shared) {
