@@ -234,10 +234,15 @@ void ControlFiles::add(const plan::Probe& probe) {
 
 Result<void> ControlFiles::mount(const std::string& name) {
     std::string base = base_folder();
-    mkdir(base.c_str(), 0755);
-    remove_leftovers(base);
     folder_ = base + "/" + name;
     std::string what = fmt::format("cannot make the control files in {}", folder_);
+    mkdir(base.c_str(), 0755);
+    struct stat attr{};
+    if (lstat(base.c_str(), &attr) != 0)
+        return errno_error(what, errno);
+    if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid())
+        return Error(fmt::format("{}: {} is somebody else's", what, base));
+    remove_leftovers(base);
     if (mkdir(folder_.c_str(), 0755) != 0 && errno != EEXIST)
         return errno_error(what, errno);
     if (is_mounted(folder_))
