@@ -95,6 +95,8 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
     out.why_not_fentry = forced == "kprobe" ? "--attach=kprobe asks for the others" : functions.why_not_fentry;
     out.why_not_kprobe = functions.why_not_kprobe;
+    out.why_not_netfilter = why_no_netfilter();
+    out.why_not_lsm = why_no_lsm();
     out.fentry = out.why_not_fentry.empty();
     out.kprobe = out.why_not_kprobe.empty();
     return out;
@@ -139,6 +141,7 @@ struct Translation {
         env.command_path = command_program(options.command);
         env.target_pid = options.target_pid;
         env.listing = options.list;
+        env.try_counter = try_counter;
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
                 kernel_probing = find_kernel_probing(forced);
@@ -411,6 +414,9 @@ int run(const Options& options) {
     codegen.timing = options.timing;
     codegen.may_goto = any_in_kernel && probe_kernel_features().may_goto;
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
+    codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
+                     : options.last_pass == 4 ? "sonde"
+                                              : fmt::format("sonde_{}", getpid());
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";
@@ -431,7 +437,7 @@ int run(const Options& options) {
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     if (options.last_pass == 4) {
-        std::string path = options.module + ".sonde";
+        std::string path = (options.module.empty() ? plan->module : options.module) + ".sonde";
         if (Result<void> saved = plan::save_file(*plan, path); !saved) {
             say_error(saved.error().message);
             return exit_failure;

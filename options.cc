@@ -219,7 +219,14 @@ void add_run_options(CLI::App& app, Options& o) {
 void add_pass_options(CLI::App& app, Options& o) {
     app.add_option("-p", o.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
         ->check(CLI::Range(1, 5));
-    app.add_option("-m", o.module, "Name of the file that -p4 writes (NAME.sonde)");
+    app.add_option(
+           "-m", o.module,
+           "The session's name: that of its control files' folder, and of the file that -p4 writes (NAME.sonde)")
+        ->check([](const std::string& text) {
+            std::string name = text.substr(text.rfind('/') + 1);
+            bool good = !name.empty() && name.size() <= 64 && name[0] != '.';
+            return good ? std::string() : fmt::format("`{}` is no name", text);
+        });
     app.add_flag_function(
         "-v",
         [&o](int64_t times) {

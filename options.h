@@ -40,7 +40,7 @@ struct Options {
     std::vector<std::string> globals;      // -G
     std::vector<std::string> folders;      // -I
     std::vector<std::string> files;        // -d
-    std::string module = "sonde";          // -m: name of the plan that -p4 writes
+    std::string module;                    // -m: the session's name, and that of the plan that -p4 writes
     std::string compatible;                // --compatible
     std::string dump;                      // --dump
     std::string host_probes = "host";      // --host-probes

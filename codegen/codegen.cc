@@ -222,6 +222,9 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.plan.has_subjects())
         if (Result<void> linked = link_bitcode(module, tasks_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
+    if (bpf && !state.plan.counters.empty())
+        if (Result<void> linked = link_bitcode(module, counters_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
     target.define_constants();
     // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
     // sonde_once_ functions stay global, so that it checks them once.
@@ -276,6 +279,8 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     options.max_string = power;
     plan::Plan plan;
     plan.script = options.script;
+    plan.module = options.module;
+    plan.counters = program.counters;
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
     plan.max_nesting = options.max_nesting;

@@ -22,6 +22,7 @@ struct CodegenOptions {
     bool may_goto =
         true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
     std::string script; // name for messages
+    std::string module; // module_name()
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.

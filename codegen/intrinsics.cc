@@ -31,7 +31,7 @@ bool Lowering::has_registers() const {
         return false;
     plan::ProbeKind kind = handler_->kind;
     return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
-           kind == Profile;
+           plan::is_sample(kind);
 }
 
 // ---- control ----------------------------------------------------------------------------------------------------
@@ -164,6 +164,53 @@ llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
     llvm::Value* length = t_.routine("sonde_rt_ctime", t_.i64(), {slot, seconds});
     raise_if(b_.CreateICmpEQ(length, t_.number(0)), "no date for the time %#x", expr.range, seconds);
     return slot;
+}
+
+llvm::Value* Lowering::emit_module_name(const hir::Intrinsic&) { return t_.literal(t_.state().plan.module); }
+
+llvm::Value* Lowering::emit_counter(const hir::Intrinsic& expr) {
+    llvm::Value* value = t_.counter(env_, static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[0]).value));
+    raise_if(b_.CreateICmpSLT(value, t_.number(0)), "this processor does not count that", expr.range);
+    return value;
+}
+
+// ---- what a handler gives ------------------------------------------------------------------------------------------
+
+llvm::Value* Lowering::emit_file_value(const hir::Intrinsic&) {
+    llvm::Value* slot = new_slot();
+    t_.routine("sonde_host_file_value", b_.getVoidTy(), {env_.context, slot, t_.number(static_cast<int64_t>(max()))});
+    return slot;
+}
+
+// Gives the text again, since an assignment has a value.
+llvm::Value* Lowering::emit_set_file_value(const hir::Intrinsic& expr) {
+    llvm::Value* text = lower(*expr.args[0]);
+    t_.routine("sonde_host_set_file_value", b_.getVoidTy(),
+               {env_.context, text, t_.number(expr.name == "__append_value")});
+    return text;
+}
+
+llvm::Value* Lowering::emit_set_result(const hir::Intrinsic& expr) {
+    llvm::Value* value = lower(*expr.args[0]);
+    bool verdict = expr.name == "__set_verdict";
+    if (verdict)
+        raise_if(b_.CreateICmpUGT(value, t_.number(1)), "BPF can drop (0) and accept (1) packets only, not %#x",
+                 expr.range, value);
+    else
+        raise_if(b_.CreateICmpUGT(b_.CreateAdd(value, t_.number(4095)), t_.number(4095)),
+                 "a security hook gives 0 or a negative error number down to -4095, not %#x", expr.range, value);
+    b_.CreateStore(value, t_.offset(env_.budget, 8));
+    return value;
+}
+
+llvm::Value* Lowering::emit_stop_process(const hir::Intrinsic&) {
+    llvm::BasicBlock *stopped = block("stopped"), *end = block("goes_on");
+    b_.CreateCondBr(b_.CreateICmpNE(t_.stop_process(env_), t_.number(0)), stopped, end);
+    b_.SetInsertPoint(stopped);
+    emit(plan::Began, 0, {t_.task_number(env_, "pid")}, {});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+    return t_.number(0);
 }
 
 // ---- strings ------------------------------------------------------------------------------------------------------

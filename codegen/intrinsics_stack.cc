@@ -15,10 +15,17 @@ constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
 void Lowering::begin_user_stack() {
     env_.user_stack = new_bytes(sizeof(sonde_stack));
     auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.user_stack, field)); };
-    bool there = handler_ && plan::is_uprobe(handler_->kind);
-    set(offsetof(sonde_stack, rip), there ? t_.user_register(env_, rip) : t_.number(0));
-    set(offsetof(sonde_stack, rsp), there ? t_.user_register(env_, rsp) : t_.number(0));
-    set(offsetof(sonde_stack, rbp), there ? t_.user_register(env_, rbp) : t_.number(0));
+    bool sample = handler_ && plan::is_sample(handler_->kind);
+    bool there = handler_ && (plan::is_uprobe(handler_->kind) || sample);
+    // What a sample interrupts may be the kernel, whose registers lead nowhere here.
+    llvm::Value* user = sample ? b_.CreateNeg(t_.user_mode(env_)) : nullptr;
+    auto value = [&](int number) {
+        llvm::Value* held = there ? t_.user_register(env_, number) : t_.number(0);
+        return sample ? b_.CreateAnd(held, user) : held;
+    };
+    set(offsetof(sonde_stack, rip), value(rip));
+    set(offsetof(sonde_stack, rsp), value(rsp));
+    set(offsetof(sonde_stack, rbp), value(rbp));
     set(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), t_.number(0));
 }

@@ -156,6 +156,12 @@ class Lowering {
     llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);
     llvm::Value* emit_symbol(const hir::Intrinsic& expr);
+    llvm::Value* emit_module_name(const hir::Intrinsic& expr);
+    llvm::Value* emit_counter(const hir::Intrinsic& expr);
+    llvm::Value* emit_file_value(const hir::Intrinsic& expr);
+    llvm::Value* emit_set_file_value(const hir::Intrinsic& expr);
+    llvm::Value* emit_set_result(const hir::Intrinsic& expr);
+    llvm::Value* emit_stop_process(const hir::Intrinsic& expr);
     llvm::Value* emit_clock(const hir::Intrinsic& expr);
     llvm::Value* emit_ctime(const hir::Intrinsic& expr);
     llvm::Value* emit_max_string(const hir::Intrinsic& expr);

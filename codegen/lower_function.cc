@@ -58,6 +58,9 @@ bool uses_matches(const hir::Expr& expr) {
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
     return name == "matched" || name == "matched_str" || name == "ngroups";
 }
+bool uses_counter(const hir::Expr& expr) {
+    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__counter";
+}
 bool uses_user_stack(const hir::Expr& expr) {
     return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
 }
@@ -99,6 +102,7 @@ class NeedsWalk {
         }
         out_.tokens =
             out_.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
+        out_.counter = out_.counter || uses_counter(expr);
         out_.user_stack = out_.user_stack || (in_kernel_ && uses_user_stack(expr));
         out_.matches = out_.matches || uses_matches(expr);
         out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
@@ -178,7 +182,11 @@ void Lowering::begin_environment(const Needs& need) {
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    env_.budget = new_variable(8);
+    bool decides = handler_ && plan::decides(handler_->kind);
+    env_.budget = new_variable(decides ? 16 : 8);
+    // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
+    if (decides)
+        b_.CreateStore(t_.number(handler_->kind == plan::ProbeKind::Netfilter), t_.offset(env_.budget, 8));
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
@@ -420,6 +428,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
             need.user_stack = need.user_stack || uses_user_stack(expr);
+            need.counter = need.counter || uses_counter(expr);
             need.frame = need.frame || need.matches || need.user_stack || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });

@@ -35,7 +35,7 @@ struct Environment {
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
     llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
-    llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION)
+    llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION); then i64: what the handler decides
     llvm::Value* row = nullptr;        // i32: the probe point's row
     llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
     llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
@@ -48,6 +48,7 @@ struct Needs {
     bool tokens = false;     // tokenize()
     bool matches = false;    // matched() and its relatives
     bool user_stack = false; // ubacktrace() and its relatives, in the kernel
+    bool counter = false;    // @perf()
 };
 
 // The unit of plan-building that both targets share.
@@ -132,6 +133,10 @@ class Target {
     virtual llvm::Value* clock(Environment& env,
                                const std::string& what) = 0; // ktime_get_ns gettimeofday_ns get_cycles
     virtual llvm::Value* user_register(Environment& env, int dwarf_number) = 0;
+    // What @perf("name") gives for the counter at that index.
+    virtual llvm::Value* counter(Environment&, uint32_t) { return number(0); }
+    // Stops the current process, and gives 1, if it is the one that the event is about.
+    virtual llvm::Value* stop_process(Environment&) { return number(0); }
     // 1 where the probe was hit in user space.
     virtual llvm::Value* user_mode(Environment&) { return number(0); }
     // hir::Argument

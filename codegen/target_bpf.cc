@@ -8,6 +8,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
 #include "runtime/symbols/stack.h"
@@ -29,11 +30,12 @@ enum Helper : uint64_t {
     ringbuf_reserve = 131,
     ringbuf_submit = 132,
     ringbuf_query = 134,
+    send_signal = 109,
     get_attach_cookie = 174,
     get_func_arg = 183,
     get_func_ret = 184,
 };
-enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
+enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
@@ -79,12 +81,15 @@ class BpfTarget final : public Target {
         timed_ = plan::is_event(kind_) && state_.options.timing;
         registers_are_behind_ = event;
         env.task = number(0);
-        env.can_wait = number(plan::is_uprobe(kind_));
+        // Programs that wait may not look at counters.
+        counts_ = needs.counter;
+        env.can_wait = number(plan::is_uprobe(kind_) && !counts_);
         if (plan::is_event(kind_)) {
             llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
             go_if(running);
             llvm::Value* program = event ? begin_event(handler.kind, env) : nullptr;
-            if (state_.options.filter_target)
+            // A packet is about no process.
+            if (state_.options.filter_target && kind_ != plan::ProbeKind::Netfilter)
                 filter_target(env);
             find_row(handler, probe, program, env);
         } else {
@@ -118,16 +123,19 @@ class BpfTarget final : public Target {
         return function;
     }
 
-    void end_handler(Environment&) override {
+    void end_handler(Environment& env) override {
         release();
         if (timed_)
             record_time();
-        ir_.CreateBr(out_);
+        if (plan::decides(kind_))
+            ir_.CreateRet(decision(ir_.CreateLoad(i64(), offset(env.budget, 8))));
+        else
+            ir_.CreateBr(out_);
         ir_.SetInsertPoint(out_);
-        ir_.CreateRet(ir_.getInt32(0));
+        ir_.CreateRet(ir_.getInt32(kind_ == plan::ProbeKind::Netfilter));
         // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
         llvm::Function* function = out_->getParent();
-        if (sleeps_ && function->getSection() == "uprobe")
+        if (sleeps_ && !counts_ && function->getSection() == "uprobe")
             function->setSection("uprobe.s");
     }
 
@@ -159,6 +167,12 @@ class BpfTarget final : public Target {
         if (state_.plan.has_subjects()) {
             map("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * state_.plan.rows.size()));
             map("sonde_tasks", Hash, 4, 8, state_.plan.follows_tasks() ? 65536 : 1);
+        }
+        if (uint32_t counters = static_cast<uint32_t>(state_.plan.counters.size())) {
+            // The runtime makes room for each processor.
+            map("sonde_counters", PerfEventArray, 4, 4, counters);
+            map("sonde_counted", Array, 4, sizeof(sonde_counted), counters);
+            map("sonde_counts_of", LruHash, 8, 8, 65536);
         }
         if (state_.options.timing)
             map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
@@ -345,6 +359,9 @@ class BpfTarget final : public Target {
             return ir_.CreateAnd(helper(get_smp_processor_id, {}), number(0xffffffff));
         if (what == "random" || what == "jiffies")
             return routine("sonde_rt_" + what, i64(), {});
+        // Programs about packets have fewer helpers.
+        if (kind_ == plan::ProbeKind::Netfilter)
+            return routine("sonde_rt_" + what, i64(), {number(0)});
         llvm::Value* result = stack(8);
         with_task(
             env,
@@ -360,6 +377,10 @@ class BpfTarget final : public Target {
         return ir_.CreateLoad(i64(), result);
     }
     void execname(Environment& env, llvm::Value* slot) override {
+        if (kind_ == plan::ProbeKind::Netfilter) {
+            routine("sonde_rt_execname", i64(), {slot, number(0)});
+            return;
+        }
         with_task(
             env, [&] { helper(get_current_comm, {slot, number(16)}); },
             [&] { routine("sonde_rt_execname", i64(), {slot, env.task}); });
@@ -385,7 +406,7 @@ class BpfTarget final : public Target {
         return context_word(env, static_cast<uint64_t>(at));
     }
     llvm::Value* user_mode(Environment& env) override {
-        if (kind_ != plan::ProbeKind::Profile)
+        if (!plan::is_sample(kind_))
             return number(plan::is_uprobe(kind_));
         // What was interrupted: the lowest bits of its code segment are its privilege.
         return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
@@ -397,6 +418,13 @@ class BpfTarget final : public Target {
         switch (kind_) {
         case plan::ProbeKind::Tracepoint:
             return context_word(env, 8ull * static_cast<unsigned>(number_));
+        case plan::ProbeKind::Netfilter:
+        case plan::ProbeKind::Lsm: {
+            // Read as memory, for the same reason as below; these have no helper for it.
+            llvm::Value* value = scratch("argument", 8);
+            helper(probe_read_kernel, {value, number(8), offset(env.context, 8ull * static_cast<unsigned>(number_))});
+            return ir_.CreateLoad(i64(), value);
+        }
         case plan::ProbeKind::Fentry:
         case plan::ProbeKind::Fexit: {
             // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
@@ -442,6 +470,26 @@ class BpfTarget final : public Target {
 
     void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
         routine("sonde_rt_symbol", i64(), {slot, address, style});
+    }
+
+    llvm::Value* counter(Environment&, uint32_t index) override {
+        return routine("sonde_rt_counter", i64(), {number(index)});
+    }
+    // Of a process that begins: a fork's child is not the current one, and what ran before the session is stopped by
+    // nobody.
+    llvm::Value* stop_process(Environment& env) override {
+        llvm::Value* result = stack(8);
+        ir_.CreateStore(number(0), result);
+        llvm::Value* current = ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32));
+        llvm::BasicBlock *same = block("same"), *end = block("endstop");
+        ir_.CreateCondBr(ir_.CreateICmpEQ(current, task_number(env, "pid")), same, end);
+        ir_.SetInsertPoint(same);
+        constexpr uint32_t stop_signal = 19;
+        helper(send_signal, {ir_.getInt32(stop_signal)});
+        ir_.CreateStore(number(1), result);
+        ir_.CreateBr(end);
+        ir_.SetInsertPoint(end);
+        return ir_.CreateLoad(i64(), result);
     }
 
     // ---- values from a function's entry, under (thread, address of the return address)
@@ -863,9 +911,17 @@ class BpfTarget final : public Target {
         return row;
     }
 
+    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0.
+    llvm::Value* decision(llvm::Value* value) {
+        if (kind_ == plan::ProbeKind::Netfilter)
+            return ir_.CreateTrunc(ir_.CreateAnd(value, number(1)), ir_.getInt32Ty());
+        llvm::Value* magnitude = ir_.CreateAnd(opaque(ir_.CreateNeg(value)), number(4095));
+        return ir_.CreateTrunc(ir_.CreateSub(opaque(number(0)), magnitude), ir_.getInt32Ty());
+    }
+
     // Whether a read may wait for its page; functions are told by their callers.
     llvm::Value* may_wait(Environment& env) {
-        sleeps_ = sleeps_ || plan::is_uprobe(kind_);
+        sleeps_ = sleeps_ || (plan::is_uprobe(kind_) && !counts_);
         return env.can_wait;
     }
 
@@ -880,7 +936,13 @@ class BpfTarget final : public Target {
         case plan::ProbeKind::Kretprobe:
             return "kprobe";
         case plan::ProbeKind::Profile:
+        case plan::ProbeKind::Perf:
+        case plan::ProbeKind::Watch:
             return "perf_event";
+        case plan::ProbeKind::Netfilter:
+            return "netfilter";
+        case plan::ProbeKind::Lsm:
+            return "lsm";
         case plan::ProbeKind::Fentry:
             return "fentry";
         case plan::ProbeKind::Fexit:
@@ -950,6 +1012,7 @@ class BpfTarget final : public Target {
     uint32_t scan_depth_ = 0;
     bool frames_ = false, scans_ = false;
     bool registers_are_behind_ = false; // the context's first word points to them
+    bool counts_ = false;               // the handler that is being lowered looks at counters
     bool sleeps_ = false;               // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
     plan::ProbeKind kind_ = plan::ProbeKind::Begin; // of the handler that is being lowered

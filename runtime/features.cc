@@ -98,6 +98,40 @@ KernelFunctionProbing probe_kernel_functions() {
     return out;
 }
 
+std::string why_no_netfilter() {
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 1}, {0x95, 0, 0, 0, 0}}; // r0 = 1; exit
+    Fd program = load(static_cast<enum bpf_prog_type>(32), code, std::size(code), 45);
+    if (program)
+        return "";
+    if (errno == EINVAL)
+        return "it has no BPF programs for them, which came with Linux 6.4 (CONFIG_NETFILTER_BPF_LINK)";
+    return std::strerror(errno);
+}
+
+std::string why_no_lsm() {
+    constexpr const char* function = "bpf_lsm_file_open";
+    uint32_t id = 0;
+    if (Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux"); bytes.ok())
+        id = BtfFile(*bytes).find(function, BTF_KIND_FUNC);
+    if (id == 0)
+        return "it is built without them (CONFIG_BPF_LSM)";
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = BPF_LSM_MAC;
+    options.attach_btf_id = id;
+    Fd program(bpf_prog_load(BPF_PROG_TYPE_LSM, "sonde_try", "GPL", code, std::size(code), &options));
+    if (!program)
+        return fmt::format("it refuses such programs: {}", std::strerror(errno));
+    // Programs are loaded also where nobody would ever call them.
+    Result<std::string> modules = read_file("/sys/kernel/security/lsm");
+    if (modules.ok() && ("," + *modules + ",").find(",bpf,") == std::string::npos &&
+        ("," + *modules).find(",bpf\n") == std::string::npos)
+        return fmt::format("BPF is none of its security modules ({}); the kernel's parameter `lsm=` has to name `bpf`",
+                           modules->substr(0, modules->find('\n')));
+    return "";
+}
+
 KernelFeatures probe_kernel_features() {
     KernelFeatures features;
     features.may_goto = has_may_goto();

@@ -177,6 +177,16 @@ void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address
     std::snprintf(dst, size, "%s", of(session).symbols.text(0, address, style).c_str());
 }
 
+void sonde_host_file_value(void* session, char* dst, uint64_t size) {
+    std::snprintf(dst, size, "%s", of(session).file_value.c_str());
+}
+void sonde_host_set_file_value(void* session, const char* text, int64_t append) {
+    Session& s = of(session);
+    std::string value = append ? s.file_value + text : text;
+    value.resize(std::min<size_t>(value.size(), s.file_limit));
+    s.file_value = std::move(value);
+}
+
 int64_t sonde_host_pid() { return getpid(); }
 int64_t sonde_host_tid() { return syscall(SYS_gettid); }
 int64_t sonde_host_ppid() { return getppid(); }
@@ -224,6 +234,8 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_push_frame),
         SYMBOL(sonde_host_pop_frame),
         SYMBOL(sonde_host_symbol),
+        SYMBOL(sonde_host_file_value),
+        SYMBOL(sonde_host_set_file_value),
         SYMBOL(sonde_host_pid),
         SYMBOL(sonde_host_tid),
         SYMBOL(sonde_host_ppid),

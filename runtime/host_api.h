@@ -50,6 +50,10 @@ void sonde_host_pop_frame(void* session, char* frame);
 // What lies at an address of some process that handlers told of: a sonde_symbol_style as text.
 void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style);
 
+// `$value` of the control file whose handler runs: into dst, and set or lengthened by a text.
+void sonde_host_file_value(void* session, char* dst, uint64_t size);
+void sonde_host_set_file_value(void* session, const char* text, int64_t append);
+
 // The process that runs the session stands for the current task in host handlers.
 int64_t sonde_host_pid();
 int64_t sonde_host_tid();

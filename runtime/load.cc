@@ -46,10 +46,30 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 
+// libbpf before 1.3 knows no such programs.
+void set_netfilter(bpf_object* object, const std::string& name) {
+    constexpr auto netfilter_type = static_cast<enum bpf_prog_type>(32);     // BPF_PROG_TYPE_NETFILTER, 6.4
+    constexpr auto netfilter_attach = static_cast<enum bpf_attach_type>(45); // BPF_NETFILTER
+    bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
+    bpf_program__set_type(program, netfilter_type);
+    bpf_program__set_expected_attach_type(program, netfilter_attach);
+}
+
+// Counters that handlers read have a place for each processor.
+void size_counters(const plan::Plan& plan, bpf_object* object) {
+    for (const char* name : {"sonde_counters", "sonde_counted"})
+        if (bpf_map* map = bpf_object__find_map_by_name(object, name))
+            bpf_map__set_max_entries(map, static_cast<uint32_t>(plan.counters.size()) *
+                                              static_cast<uint32_t>(libbpf_num_possible_cpus()));
+}
+
 // Says which functions of the kernel the programs of trampolines are for: it checks them together.
 Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
     for (const plan::Probe& probe : plan.probes) {
-        if (probe.kind != plan::ProbeKind::Fentry && probe.kind != plan::ProbeKind::Fexit)
+        using enum plan::ProbeKind;
+        if (probe.kind == Netfilter)
+            set_netfilter(object, probe.symbol);
+        if (probe.kind != Fentry && probe.kind != Fexit && probe.kind != Lsm)
             continue;
         for (const std::string& name : {probe.entry_program, probe.symbol}) {
             bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
@@ -127,6 +147,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     }
     if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
         return std::move(aimed).error();
+    size_counters(plan, out->object_);
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables.
     bpf_object__for_each_map(map, out->object_) {

@@ -25,6 +25,10 @@ bool Plan::has_subjects() const {
     return std::any_of(probes.begin(), probes.end(), [](const Probe& probe) { return probe.has_subjects(); });
 }
 
+bool Plan::has(bool (*wanted)(ProbeKind)) const {
+    return std::any_of(probes.begin(), probes.end(), [&](const Probe& probe) { return wanted(probe.kind); });
+}
+
 bool Plan::follows_tasks() const {
     return std::any_of(probes.begin(), probes.end(),
                        [](const Probe& probe) { return plan::follows_tasks(probe.kind); });
@@ -35,10 +39,11 @@ uint64_t Probe::subject_group(ProbeKind kind, uint32_t probe, uint32_t row) {
 }
 
 const char* name_of(ProbeKind kind) {
-    static const char* const names[] = {"begin",      "end",       "error",          "never",       "timer",
-                                        "uprobe",     "uretprobe", "process.begin",  "process.end", "thread.begin",
-                                        "thread.end", "syscall",   "syscall.return", "tracepoint",  "kprobe",
-                                        "kretprobe",  "fentry",    "fexit",          "profile"};
+    static const char* const names[] = {"begin",       "end",          "error",      "never",     "timer",
+                                        "procfs.read", "procfs.write", "uprobe",     "uretprobe", "process.begin",
+                                        "process.end", "thread.begin", "thread.end", "syscall",   "syscall.return",
+                                        "tracepoint",  "kprobe",       "kretprobe",  "fentry",    "fexit",
+                                        "profile",     "perf",         "data",       "netfilter", "lsm"};
     return names[static_cast<size_t>(kind)];
 }
 

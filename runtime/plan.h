@@ -4,6 +4,7 @@
 // saved, and run later or elsewhere without the script, debug information or LLVM.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ enum class ProbeKind : uint8_t {
     Error,
     Never,
     Timer,
+    // A control file, when it is read and written.
+    FileRead,
+    FileWrite,
     Uprobe,
     Uretprobe,
     // What happens to tasks.
@@ -32,12 +36,21 @@ enum class ProbeKind : uint8_t {
     Fentry,
     Fexit,
     Profile, // a processor's clock
+    Perf,    // a counter of events
+    Watch,   // an access to memory
+    Netfilter,
+    Lsm,
 };
 // What the dumps call it.
 const char* name_of(ProbeKind kind);
 // Hit by what is traced, instead of being run by the session.
 constexpr bool is_event(ProbeKind kind) { return kind >= ProbeKind::Uprobe; }
+constexpr bool is_file(ProbeKind kind) { return kind == ProbeKind::FileRead || kind == ProbeKind::FileWrite; }
+// A perf event whose handlers get all registers of what it has interrupted.
+constexpr bool is_sample(ProbeKind kind) { return kind >= ProbeKind::Profile && kind <= ProbeKind::Watch; }
 constexpr bool is_uprobe(ProbeKind kind) { return kind == ProbeKind::Uprobe || kind == ProbeKind::Uretprobe; }
+// The kernel goes by what a handler gives back.
+constexpr bool decides(ProbeKind kind) { return kind == ProbeKind::Netfilter || kind == ProbeKind::Lsm; }
 constexpr bool is_task_event(ProbeKind kind) {
     return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::SyscallReturn;
 }
@@ -63,9 +76,9 @@ struct SessionWords {
     char zone[16] = {};
     uint64_t uid = 0;        // of who runs the session
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
-    uint64_t reserved = 0;
+    uint64_t counters = 0;   // of Plan::counters
 };
-static_assert(sizeof(SessionWords) == 128);
+static_assert(sizeof(SessionWords) == 128 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
@@ -138,6 +151,8 @@ enum RecordType : uint32_t {
     Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
     System = 3,     // events ring: system(); payload: the command, NUL-terminated
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
+    Began = 5,      // control ring: a process that has to be watched is stopped before its first instruction; payload:
+                    // its number (u64)
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
@@ -183,6 +198,38 @@ struct Global {
 // ---- probes
 // -----------------------------------------------------------------------------------------------------------
 
+// What is counted, as perf_event_open(2) has it.
+struct PerfSpec {
+    uint32_t type = 0;
+    uint64_t config = 0;
+    uint64_t sample = 0;       // events from one run of the handler to the next, or with is_frequency runs a second
+    bool is_frequency = false; // 0 there: only counted
+};
+// A counter that handlers read: @perf("name").
+struct Counter {
+    std::string name;
+    PerfSpec perf;
+};
+// Memory whose accesses are probed by the processor's debug registers (perf_event_open(2), PERF_TYPE_BREAKPOINT).
+struct WatchSpec {
+    uint64_t address = 0;
+    uint32_t length = 1;      // 1, 2, 4 or 8; the address is a multiple of it
+    bool reads = false;       // not only writes
+    bool is_kernel = false;   // of the kernel; else of the process that runs Point::path
+    bool is_relative = false; // to where that file is loaded
+    bool is_symbol = false;   // kernel: Point::symbol, whose address the running kernel knows
+};
+// A place in the network's stack (include/uapi/linux/netfilter.h).
+struct HookSpec {
+    uint32_t family = 0, hook = 0; // NFPROTO_*, NF_INET_*
+    int32_t priority = 0;
+};
+// A control file; Point::path is its name.
+struct FileSpec {
+    uint32_t mode = 0;     // permissions
+    uint64_t max_size = 0; // bytes that a reader gets at most; 0: max_string - 1
+};
+
 // One place where a handler is attached, with what pp() and its relatives say there.
 struct Point {
     std::string pp;            // pp(): the resolved point, process("/bin/x").function("f@f.c:3").call
@@ -200,6 +247,10 @@ struct Point {
     // file, so that links and other names of it are the same.
     std::string program;
     int64_t pid = 0;
+    PerfSpec perf;    // Perf
+    WatchSpec watch;  // Watch
+    HookSpec hook;    // Netfilter
+    FileSpec file;    // FileRead, FileWrite
     uint32_t row = 0; // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
 };
 
@@ -254,9 +305,12 @@ struct Plan {
     std::vector<Site> sites;
     std::vector<Point> rows; // all points of all probes
     std::vector<Probe> probes;
+    std::vector<Counter> counters;
+    std::string module; // the session's name; the folder of its control files has it
 
-    bool has_subjects() const;  // of some probe
-    bool follows_tasks() const; // for process and thread probes
+    bool has_subjects() const;                 // of some probe
+    bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind
+    bool follows_tasks() const;                // for process and thread probes
     std::vector<std::string>
         lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs
 };
@@ -277,6 +331,9 @@ enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)
 //   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork, sonde_follow_exec and
 //   sonde_follow_exit keep it)
+//   sonde_counters array of perf events, of counter c on processor p at p * counters + c (if Plan::counters)
+//   sonde_counted  array of struct sonde_counted, the same index (codegen/rtlib/counters.h)
+//   sonde_counts_of hash {tid, counter} (u32 each) -> u64: what was counted in a thread until it was switched off
 //   sonde_subjects hash {u64 subject, u64 group} -> row (u32), if some probe has subjects. A subject is the kernel's
 //   address of a program's inode, which the runtime keeps open, a process id, or 0 for all; the program
 //   sonde_add_subject finds the address

@@ -11,7 +11,7 @@
 namespace sonde::plan {
 namespace {
 
-constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '1', '\n'};
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '2', '\n'};
 
 class Writer {
   public:
@@ -114,9 +114,16 @@ template <typename A> void members(A& a, Global& v) {
     all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
         v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
 }
+template <typename A> void members(A& a, PerfSpec& v) { all(a, v.type, v.config, v.sample, v.is_frequency); }
+template <typename A> void members(A& a, Counter& v) { all(a, v.name, v.perf); }
+template <typename A> void members(A& a, WatchSpec& v) {
+    all(a, v.address, v.length, v.reads, v.is_kernel, v.is_relative, v.is_symbol);
+}
+template <typename A> void members(A& a, HookSpec& v) { all(a, v.family, v.hook, v.priority); }
+template <typename A> void members(A& a, FileSpec& v) { all(a, v.mode, v.max_size); }
 template <typename A> void members(A& a, Point& v) {
     all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.number, v.build_id, v.offset, v.entry_offset,
-        v.ref_ctr_offset, v.program, v.pid, v.row);
+        v.ref_ctr_offset, v.program, v.pid, v.perf, v.watch, v.hook, v.file, v.row);
 }
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {
@@ -126,7 +133,7 @@ template <typename A> void members(A& a, Probe& v) {
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.filter_target, v.timing);
-    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines);
+    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.module);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
@@ -174,7 +181,7 @@ bool consistent(const Plan& plan) {
             if (directive.kind > Directive::Addresses || !consistent(directive.stats))
                 return false;
     for (const Probe& probe : plan.probes)
-        if (probe.kind > ProbeKind::Profile || probe.frame_size > (4u << 20) ||
+        if (probe.kind > ProbeKind::Lsm || probe.frame_size > (4u << 20) ||
             (probe.in_kernel && plan.bpf_object.empty()))
             return false;
     return true;

@@ -22,7 +22,9 @@
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"
+#include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
+#include "runtime/control_files.h"
 #include "runtime/session_state.h"
 
 namespace sonde {
@@ -146,6 +148,7 @@ void fill_data(Session& session) {
     session.words->uid = getuid();
     session.words->max_errors = plan.max_errors;
     session.words->max_action = plan.max_action;
+    session.words->counters = plan.counters.size();
     for (const plan::Global& global : plan.globals) {
         if (!global.keys.empty())
             continue;
@@ -265,7 +268,13 @@ class Signals {
     Fd fd_;
 };
 
-void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command) {
+// Where texts come from and go to while the session runs.
+struct Files {
+    std::unique_ptr<ControlFiles> control; // null: none
+    StandardInput input;
+};
+
+void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files) {
     int64_t started = now_ns();
     int64_t limit =
         session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
@@ -274,10 +283,18 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
     while (!session.exiting) {
         int64_t wait = timers.until_next(host_only ? 1000000000ll : poll_ms * 1000000ll);
         wait = std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started)));
-        pollfd fds[3] = {{signals.fd(), POLLIN, 0}, {rings.control_fd(), POLLIN, 0}, {rings.event_fd(), POLLIN, 0}};
+        pollfd fds[] = {{signals.fd(), POLLIN, 0},
+                        {rings.control_fd(), POLLIN, 0},
+                        {rings.event_fd(), POLLIN, 0},
+                        {files.control ? files.control->fd() : -1, POLLIN, 0},
+                        {files.input.fd(), POLLIN, 0}};
         timespec timeout{wait / 1000000000, wait % 1000000000};
-        ppoll(fds, 3, &timeout, nullptr);
+        ppoll(fds, std::size(fds), &timeout, nullptr);
         rings.drain();
+        if (fds[3].revents && !session.exiting)
+            files.control->serve();
+        if (fds[4].revents && !session.exiting)
+            files.input.serve([&] { return session.exiting; });
         if (signals.take_end())
             session.exiting = true;
         if (command.pid() && command.poll()) {
@@ -332,6 +349,17 @@ bool add_targets(int targets, int64_t process) {
     return true;
 }
 
+// The threads of the target and of what it has started so far.
+void add_threads(int64_t process, std::vector<int64_t>& threads) {
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+        threads.push_back(std::atoll(thread.path().filename().c_str()));
+        std::ifstream children(thread.path() / "children");
+        for (int64_t child = 0; children >> child;)
+            add_threads(child, threads);
+    }
+}
+
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
 // so before handlers look, and who leaves it leaves behind them.
 Result<void> attach_all(Session& session, Attachments& attachments, bool multi) {
@@ -362,8 +390,13 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;
+    if (Result<void> kept = keep(open_counters(plan, kernel)); !kept)
+        return kept;
     std::vector<std::string> refused;
-    if (Result<void> kept = keep(attach_probes(plan, kernel, multi, refused)); !kept)
+    std::vector<int64_t> threads;
+    if (plan.filter_target)
+        add_threads(static_cast<int64_t>(session.words->target), threads);
+    if (Result<void> kept = keep(attach_probes(plan, kernel, multi, threads, refused)); !kept)
         return kept;
     if (!refused.empty() && !session.options.warnings_off)
         std::fprintf(stderr, "WARNING: the kernel cannot probe the instruction at %s%s\n", refused[0].c_str(),
@@ -371,6 +404,21 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_exit");
     return {};
+}
+
+// Processes that run before the session begins; in a target's tree, if there is one.
+std::vector<int64_t> running_processes(const Session& session, int64_t waiting) {
+    std::vector<int64_t> out;
+    int targets = session.plan.filter_target ? session.kernel->map_fd("sonde_targets") : -1;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        int64_t process = std::atoll(entry.path().filename().c_str());
+        auto tgid = static_cast<uint32_t>(process);
+        uint8_t there = 0;
+        if (process > 0 && process != waiting && (targets < 0 || bpf_map_lookup_elem(targets, &tgid, &there) == 0))
+            out.push_back(process);
+    }
+    return out;
 }
 
 } // namespace
@@ -409,12 +457,33 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     programs.push_back(command.program());
     if (session.kernel)
         session.symbols.begin(plan, *session.kernel, programs, options.target_pid);
+    auto run_file_handler = [&](const plan::Probe& probe, const std::string& value, uint64_t limit) {
+        session.file_value = value;
+        session.file_limit = limit;
+        if (!session.exiting)
+            run_handler(session, rings, probe);
+        return std::exchange(session.file_value, {});
+    };
+    Files files{nullptr, StandardInput(plan, run_file_handler)};
+    // What is asked of them waits until every probe is armed.
+    Result<std::unique_ptr<ControlFiles>> control = ControlFiles::open(plan, run_file_handler);
+    if (!control)
+        return std::move(control).error();
+    files.control = *std::move(control);
     run_begin_probes(session, rings);
     bool interrupted_in_begin = session.exiting;
     Attachments attachments;
-    if (!session.exiting && session.kernel)
+    std::optional<Watchpoints> watchpoints;
+    if (!session.exiting && session.kernel) {
         if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
+        if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
+            watchpoints.emplace(plan, *session.kernel);
+            session.process_began = [&](int64_t process) { watchpoints->process_began(process); };
+            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid())); !watched)
+                return std::move(watched).error();
+        }
+    }
     // Beyond this point every probe is armed.
     bool command_bad = false;
     if (!interrupted_in_begin) {
@@ -424,11 +493,15 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         command.release();
         options.armed();
         Timers timers(plan);
-        pump(session, rings, timers, signals, command);
+        pump(session, rings, timers, signals, command, files);
         command_bad = command.pid() && command_failed(command, options.command);
     }
     __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     attachments.clear();
+    rings.drain(); // what was stopped to be watched goes on
+    if (watchpoints)
+        watchpoints->clear();
+    files.control.reset();
     command.terminate();
     rings.drain();
 

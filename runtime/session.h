@@ -43,6 +43,11 @@ struct KernelFunctionProbing {
     std::string why_not_fentry, why_not_kprobe;
 };
 KernelFunctionProbing probe_kernel_functions();
+// Why programs cannot decide about packets and about what the security modules ask; empty: they can.
+std::string why_no_netfilter();
+std::string why_no_lsm();
+// The error number of counting these events in this process; 0: they can be counted.
+int try_counter(const plan::PerfSpec& perf);
 
 KernelFeatures probe_kernel_features();
 

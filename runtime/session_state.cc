@@ -102,6 +102,12 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         output.flush();
         run_in_background(text_of(payload));
         break;
+    case plan::Began:
+        if (int64_t process = 0; payload.size() >= sizeof process && process_began) {
+            std::memcpy(&process, payload.data(), sizeof process);
+            process_began(process);
+        }
+        break;
     case plan::Abort:
         aborted = true;
         [[fallthrough]];

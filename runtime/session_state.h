@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -47,6 +48,11 @@ class Session {
     // A record from a handler, of either place.
     void handle_record(const uint8_t* record, size_t size);
     void run_host_handler(const plan::Probe& probe);
+
+    // `$value` in the handler of a control file that runs.
+    std::string file_value;
+    uint64_t file_limit = 0;                    // bytes that it may have
+    std::function<void(int64_t)> process_began; // plan::Began
 
     struct Iterator {
         const plan::Global* global;

@@ -84,6 +84,8 @@ Range TargetBinder::base_range() const {
 }
 
 hir::Expr* TargetBinder::value() {
+    if (is_file_value())
+        return file_value();
     if (is_summary(expr_))
         return point_.syscall      ? syscall_summary()
                : is_by_prototype() ? kernel_summary()
@@ -193,6 +195,8 @@ std::optional<Place> TargetBinder::base() {
         return global();
     if (point_.syscall)
         return syscall_variable();
+    if (point_.kind == plan::ProbeKind::Netfilter)
+        return hook_variable();
     if (is_by_prototype())
         return kernel_variable();
     if (point_.mark)

@@ -96,6 +96,11 @@ class TargetBinder {
     // bind_process_syscall.cc
     std::optional<Place> process_syscall_variable();
 
+    // bind_result.cc: what is the handler's own, and not in a program's or the kernel's memory
+    bool is_file_value() const; // `$value`
+    hir::Expr* file_value();
+    std::optional<Place> hook_variable(); // Netfilter
+
     // bind_kernel.cc
     // A point in the kernel whose variables are what its prototype says; else debug information tells of them.
     bool is_by_prototype() const { return point_.kernel && !point_.module; }

@@ -69,6 +69,9 @@ std::optional<Place> TargetBinder::kernel_variable() {
         fail(id, base_range(), message, help);
         return std::nullopt;
     };
+    if (name == "return" && point_.kind == plan::ProbeKind::Lsm)
+        return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
+                      "with -g: `$return = -1` forbids what was asked");
     if (name == "return" && !is_tracepoint) {
         if (!point_.is_return)
             return refuse(DiagId::WrongContext, "`$return` is for .return probes");
@@ -104,9 +107,12 @@ std::optional<Place> TargetBinder::kernel_variable() {
         list += list.empty() ? "$return" : " $return";
     }
     std::string nearest = nearest_name(name, near);
-    DiagBuilder report = binder_.diags.report(
-        DiagId::UnknownVariable, base_range(),
-        fmt::format("the {} `{}` has no `{}`", is_tracepoint ? "tracepoint" : "function", where, expr_.name));
+    DiagBuilder report = binder_.diags.report(DiagId::UnknownVariable, base_range(),
+                                              fmt::format("the {} `{}` has no `{}`",
+                                                          is_tracepoint                         ? "tracepoint"
+                                                          : point_.kind == plan::ProbeKind::Lsm ? "security hook"
+                                                                                                : "function",
+                                                          where, expr_.name));
     if (!nearest.empty())
         report.suggest("$" + nearest);
     report.help(list.empty() ? (is_tracepoint ? "it has no arguments" : "it has no parameters")

@@ -49,7 +49,8 @@ KernelTypes* open_kernel(Resolving& resolving) {
 
 namespace {
 
-std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
+// `module`: a pattern of the modules that have them; null: the kernel and all modules.
+std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::string* module = nullptr) {
     const PointComponent& component = *resolving.at(1);
     if (!expect_argument(resolving, component, PointComponent::String) || !expect_end(resolving, 2))
         return {};
@@ -70,6 +71,8 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
     bool several = has_wildcard(name);
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& found : kernel->tracepoints(name)) {
+        if (module && (found.module.empty() || !glob_match(*module, found.module)))
+            continue;
         auto [first, last] = systems.equal_range(found.name);
         auto fits = [&](const auto& entry) { return system.empty() || glob_match(system, entry.second); };
         auto of = std::find_if(first, last, fits);
@@ -85,11 +88,20 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
         resolved.point.module = found.module;
         resolved.point.function = found.name;
         std::string title = resolved.system.empty() ? found.name : fmt::format("{}:{}", resolved.system, found.name);
-        resolved.point.pp = fmt::format("kernel.{}({})", component.name, quoted(title));
+        resolved.point.pp =
+            fmt::format("{}.{}({})", module ? fmt::format("module({})", quoted(found.module)) : "kernel",
+                        component.name, quoted(title));
         points.push_back(std::move(resolved));
     }
-    if (points.empty()) {
-        std::string of = system.empty() ? "" : fmt::format(" in `{}`", system);
+    if (points.empty() && module && !has_wildcard(*module) && std::ranges::count(kernel->modules(), *module) == 0) {
+        resolving.diags
+            .report(DiagId::BadTarget, resolving.components()[0].arg_range,
+                    fmt::format("there is no module `{}` in the kernel, or it has no types", *module))
+            .suggest(nearest_name(*module, kernel->modules()));
+    } else if (points.empty()) {
+        std::string of = module           ? fmt::format(" in the module `{}`", *module)
+                         : system.empty() ? ""
+                                          : fmt::format(" in `{}`", system);
         DiagBuilder report =
             resolving.diags.report(DiagId::NoMatch, component.arg_range, fmt::format("no tracepoint `{}`{}", name, of));
         std::string near = several ? "" : nearest_name(name, kernel->tracepoint_names());
@@ -120,8 +132,16 @@ std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
         return resolve_kernel_debug(resolving);
     if (second && second->name == "function")
         return resolve_kernel_functions(resolving);
-    report_component(resolving, 1, {"function", "statement", "trace", "tracepoint"}, {"data", "lsm", "mark"});
+    if (second && second->name == "data")
+        return resolve_kernel_data(resolving);
+    if (second && second->name == "lsm")
+        return resolve_kernel_lsm(resolving);
+    report_component(resolving, 1, {"function", "statement", "trace", "tracepoint", "data", "lsm"}, {"mark"});
     return {};
+}
+
+std::vector<ResolvedPoint> resolve_module_tracepoints(Resolving& resolving) {
+    return resolve_tracepoints(resolving, &resolving.components()[0].text);
 }
 
 } // namespace sonde

@@ -8,6 +8,13 @@ namespace sonde {
 // The running kernel's types; null after a report.
 KernelTypes* open_kernel(Resolving& resolving);
 
+// kind_data.cc: kernel.data(...) and, behind a program, process.data(...)
+std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving);
+// kind_lsm.cc: kernel.lsm("hook")
+std::vector<ResolvedPoint> resolve_kernel_lsm(Resolving& resolving);
+// kind_kernel.cc: module("m").tracepoint("n")
+std::vector<ResolvedPoint> resolve_module_tracepoints(Resolving& resolving);
+
 // kind_kernel_function.cc: kernel.function(...)
 std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving);
 // False after a report if functions of this kernel cannot be probed. `inside`: at any instruction, which takes kprobes.

@@ -236,8 +236,10 @@ std::vector<ResolvedPoint> resolve_module(Resolving& resolving) {
     if (!expect_argument(resolving, first, PointComponent::String))
         return {};
     const PointComponent* second = resolving.at(1);
+    if (second && second->name == "tracepoint")
+        return resolve_module_tracepoints(resolving);
     if (!second || second->name != "function") {
-        report_component(resolving, 1, {"function"}, {"statement", "trace", "tracepoint"});
+        report_component(resolving, 1, {"function", "tracepoint"}, {"statement"});
         return {};
     }
     FunctionPoint start;

@@ -202,8 +202,8 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
         std::vector<std::string> allowed = {"function", "statement", "mark", "provider", "plt"};
         if (next == 1)
-            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall"});
-        report_component(resolving, next, allowed, {"insn", "error", "data"});
+            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall", "data"});
+        report_component(resolving, next, allowed, {"insn", "error"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
@@ -272,6 +272,8 @@ std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
         report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
         return {};
     }
+    if (what == "data" && !library)
+        return resolve_process_data(resolving);
     if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
         return resolve_task_events(resolving);
     if (what == "mark" || what == "provider")

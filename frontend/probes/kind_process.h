@@ -64,6 +64,7 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
                                           const std::function<std::vector<ProcessTarget>()>& open_targets);
 // What follows `process(...)` or `.library(...)`; `next` is that component's index.
 std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next); // .mark("m"), .provider("p").mark("m")
+std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving);       // .data("symbol").write
 std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next);   // .plt, .plt("f"), .plt.return
 std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving);        // .begin, .thread.end, .syscall ...
 

@@ -1,4 +1,6 @@
 // timer.s(N) and the other units, timer.hz(N), timer.jiffies(N); .randomize(M) in the same unit.
+#include <time.h>
+
 #include <fmt/format.h>
 
 #include "frontend/probes/kinds.h"
@@ -7,17 +9,20 @@ namespace sonde {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-// The kernel's own tick is not known to programs; most distributions build with this one.
-constexpr int64_t jiffies_per_second = 250;
+
+// The kernel's own tick is how fine its coarse clock is.
+int64_t jiffy_ns() {
+    timespec tick{};
+    return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_nsec > 0 ? tick.tv_nsec : second_ns / 250;
+}
 
 struct Unit {
     const char* name;
-    int64_t ns;
+    int64_t ns; // 0: the kernel's tick
 };
 constexpr Unit units[] = {
-    {"s", second_ns},    {"sec", second_ns}, {"ms", 1'000'000},
-    {"msec", 1'000'000}, {"us", 1'000},      {"usec", 1'000},
-    {"ns", 1},           {"nsec", 1},        {"jiffies", second_ns / jiffies_per_second},
+    {"s", second_ns}, {"sec", second_ns}, {"ms", 1'000'000}, {"msec", 1'000'000}, {"us", 1'000},
+    {"usec", 1'000},  {"ns", 1},          {"nsec", 1},       {"jiffies", 0},
 };
 
 void report_number(Resolving& resolving, const ast::PointComponent& component, const std::string& message) {
@@ -106,11 +111,12 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
         return {resolved};
     }
 
-    if (rate->number > INT64_MAX / unit->ns) {
+    int64_t unit_ns = unit->ns ? unit->ns : jiffy_ns();
+    if (rate->number > INT64_MAX / unit_ns) {
         report_number(resolving, *rate, "the interval is too long");
         return {};
     }
-    resolved.timer.interval_ns = static_cast<uint64_t>(rate->number * unit->ns);
+    resolved.timer.interval_ns = static_cast<uint64_t>(rate->number * unit_ns);
     const ast::PointComponent* randomize = resolving.at(2);
     if (!randomize)
         return {resolved};
@@ -125,7 +131,7 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
                       fmt::format("`randomize` needs a number from 0 to the interval, {}", rate->number));
         return {};
     }
-    resolved.timer.random_ns = static_cast<uint64_t>(randomize->number * unit->ns);
+    resolved.timer.random_ns = static_cast<uint64_t>(randomize->number * unit_ns);
     return {resolved};
 }
 

@@ -35,6 +35,10 @@ std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, b
         if (with_variables && syscall)
             for (const std::string& name : process_syscall_variables(point.kind))
                 line += fmt::format(" {}:long", name);
+        else if (with_variables && plan::is_file(point.kind))
+            line += " $value:string";
+        else if (with_variables && point.kind == plan::ProbeKind::Netfilter)
+            line += " $hooknum:unsigned char $skb:struct sk_buff* $in:struct net_device* $out:struct net_device*";
         else if (with_variables && point.mark)
             for (size_t i = 0; i < point.mark->arguments.size(); i++)
                 line += fmt::format(" $arg{}:long", i + 1);

@@ -26,16 +26,24 @@ struct KernelProbing {
     bool kprobe = false;            // breakpoints
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
     std::string why_not_fentry, why_not_kprobe; // in words
+    std::string why_not_netfilter, why_not_lsm; // empty: they can be had
 };
 
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
-    std::string command_path; // -c: the command's program, for `process` without an argument; empty without
-    int64_t target_pid = 0;   // -x
-    bool listing = false;     // -l, -L: what cannot be probed on this machine is listed too
+    std::string command_path;            // -c: the command's program, for `process` without an argument; empty without
+    int64_t target_pid = 0;              // -x
+    bool listing = false;                // -l, -L: what cannot be probed on this machine is listed too
+    std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
+    // Control files, by their path and whether they are read: where the first handler of each was written.
+    std::map<std::pair<std::string, bool>, Range> files;
+    std::vector<std::pair<std::string, Range>>
+        watchpoints; // whose memory it is (empty: the kernel's), and where written
     // What this machine's kernel can do, found out when it matters.
     std::function<const KernelProbing&()> kernel_probing;
+    // The error number of counting these events on this machine; 0: they can be counted.
+    std::function<int(const plan::PerfSpec&)> try_counter;
 
     // Opens each file once. Errors as DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
@@ -152,6 +160,10 @@ hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, 
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // Where the return address lies at the entry of a .return probe; null: on top of the stack.
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
+// `$value = e` and `$value .= e` of a control file, `$verdict = e` and `$return = e` where the kernel goes by what a
+// handler decides: a call of a function of the library. Nullopt: it is no such variable; null after a report.
+std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,
+                                          const ResolvedPoint& point, Binder& binder);
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);

@@ -17,14 +17,28 @@ DiagBuilder Analyzer::report_once(DiagId id, Range range, std::string message) {
     return diags_.report(id, range, std::move(message));
 }
 
+namespace {
+// perf.[...].counter("name")
+bool declares_counter(const ast::Probe& probe) {
+    for (const ast::ProbePoint* point : probe.points)
+        if (point->components[0].name == "perf" && point->components.back().name == "counter")
+            return true;
+    return false;
+}
+} // namespace
+
 hir::Program* Analyzer::run() {
     program_ = arena_.make<hir::Program>();
     apply_overrides();
-    for (const ast::File* file : files_)
-        for (const ast::Probe* probe : file->probes)
-            build_probe(*probe, file->id);
+    // Counters first: handlers name them.
+    for (bool counters : {true, false})
+        for (const ast::File* file : files_)
+            for (const ast::Probe* probe : file->probes)
+                if (declares_counter(*probe) == counters)
+                    build_probe(*probe, file->id);
     build_pending_functions();
     drop_uncalled_functions();
+    program_->counters = env_.counters;
     if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())
         diags_.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags_.has_errors())
@@ -42,6 +56,7 @@ hir::Program* Analyzer::run() {
     order_functions();
     if (diags_.has_errors())
         return nullptr;
+    stop_watched_processes();
     bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;

@@ -126,6 +126,8 @@ class Analyzer {
     void build_probe(const ast::Probe& probe, FileId file);
     hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved);
     void keep_handler(hir::Handler& handler);
+    // A handler that stops processes when they begin, so that their memory can be watched from the first instruction.
+    void stop_watched_processes();
 
     // ---- functions (build_function.cc)
     hir::Function* instantiate(FunctionEntry& entry);

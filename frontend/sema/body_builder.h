@@ -54,7 +54,9 @@ class BodyBuilder {
     void add_entry_values(hir::Call& call, const Analyzer::Instance& callee);
     hir::Stmt* build_next_overload(Range range);
     hir::Expr* build_lvalue(const ast::Expr& expr); // null after a report
-    hir::Expr* effect(const ast::Expr& expr);       // its value is not used
+    // `$value = e` and its like, where the handler decides something; nullopt: it is an ordinary assignment.
+    std::optional<hir::Expr*> build_decision(const ast::AssignExpr& expr);
+    hir::Expr* effect(const ast::Expr& expr); // its value is not used
     hir::Local* find_local(const std::string& name) const;
     // `name[...]` or a scalar `name`; null after a report.
     hir::Global* array(const std::string& name, Range range);
@@ -97,6 +99,7 @@ class BodyBuilder {
     hir::Expr* build_probewrite(const ast::AtOperatorExpr& expr);
     hir::Expr* build_register(const ast::AtOperatorExpr& expr);
     hir::Expr* build_deref(const ast::AtOperatorExpr& expr);
+    hir::Expr* build_perf(const ast::AtOperatorExpr& expr);
     const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
     // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
     DwarfModule* enum_module(const ast::AtOperatorExpr& expr, size_t argument);

@@ -325,6 +325,8 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
         hir::Expr* value = build(*expr.value);
         return target ? static_cast<hir::Expr*>(make<hir::StatAdd>(expr.range, target, value)) : value;
     }
+    if (std::optional<hir::Expr*> decision = build_decision(expr))
+        return *decision;
     hir::Expr* value = build(*expr.value);
     hir::Expr* target = build_lvalue(*expr.target);
     if (!target)
@@ -343,6 +345,23 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
             assign->op = to_hir(*expr.op);
     }
     return assign;
+}
+
+std::optional<hir::Expr*> BodyBuilder::build_decision(const ast::AssignExpr& expr) {
+    if (expr.target->kind != ast::ExprKind::Target || !point_)
+        return std::nullopt;
+    bool append = expr.op == ast::BinaryOp::Concat;
+    if (expr.op && !append)
+        return std::nullopt;
+    const auto& target = ast::as<ast::TargetExpr>(*expr.target);
+    if (!plan::is_file(point_->kind) && !plan::decides(point_->kind))
+        return std::nullopt;
+    hir::Expr* value = build(*expr.value);
+    Binder with = binder(expr.range);
+    std::optional<hir::Expr*> call = bind_assignment(target, append, value, *point_, with);
+    if (call && !*call)
+        return zero(expr.range);
+    return call;
 }
 
 hir::Expr* BodyBuilder::build_incdec(const ast::IncDecExpr& expr, bool value_unused) {

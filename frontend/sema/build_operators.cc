@@ -21,6 +21,7 @@ const std::vector<BodyBuilder::Operator>& BodyBuilder::operators() {
         {"@kregister", 1, 1, &BodyBuilder::build_register},
         {"@uderef", 2, 2, &BodyBuilder::build_deref},
         {"@kderef", 2, 2, &BodyBuilder::build_deref},
+        {"@perf", 1, 1, &BodyBuilder::build_perf},
     };
     return all;
 }
@@ -44,10 +45,6 @@ hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
             .help("`@enum(\"NAME\")` gives an enumerator's value");
         return zero(expr.range);
     }
-    if (expr.name == "@perf") {
-        a_.report_once(DiagId::Unsupported, expr.range, "`@perf` is not supported yet");
-        return zero(expr.range);
-    }
     std::vector<std::string> names;
     for (std::string_view name : ast::at_operators)
         names.push_back(fmt::format("@{}", name));
@@ -63,6 +60,36 @@ const std::string* BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t 
     a_.report_once(DiagId::Syntax, expr.args[index]->range,
                    fmt::format("`{}` takes {} as a string literal", expr.name, what));
     return nullptr;
+}
+
+// @perf("name"): the counter may be declared further down, and is looked for among all perf probes.
+hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
+    const std::string* name = literal(expr, 0, "a counter's name");
+    if (!name)
+        return zero(expr.range);
+    if (!context_ || !plan::is_uprobe(context_->kind)) {
+        a_.report_once(DiagId::WrongContext, expr.range,
+                       point_ ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
+                              : "`@perf` cannot stand in a function")
+            .help("a counter goes on while its thread runs: what a call has counted is the difference between "
+                  "`@entry(@perf(\"NAME\"))` and `@perf(\"NAME\")` at its return");
+        return zero(expr.range);
+    }
+    std::vector<std::string> names;
+    for (size_t i = 0; i < a_.env_.counters.size(); i++) {
+        names.push_back(a_.env_.counters[i].name);
+        if (names.back() == *name) {
+            std::vector<hir::Expr*> args = {make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
+            return make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
+        }
+    }
+    DiagBuilder report =
+        a_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", *name));
+    if (std::string near = nearest_name(*name, names); !near.empty())
+        report.suggest(near);
+    else
+        report.help(fmt::format("`probe perf.sw.page_faults.counter(\"{}\") {{}}` would be one", *name));
+    return zero(expr.range);
 }
 
 hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {

@@ -399,6 +399,7 @@ struct Program {
     std::vector<Function*> functions; // those that are called, callees before callers where possible
     std::vector<Handler*> handlers;   // in script order
     uint32_t locks = 0;               // Handler::lock is below
+    std::vector<plan::Counter> counters;
 };
 
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.

@@ -3,6 +3,7 @@
 // A body that mentions nothing of the probe point is built once for all points of a probe. Any other is built for each
 // point, and points whose bodies come out the same (by their dump) share a handler: a variable that lives in the same
 // place at a thousand points needs one program, not a thousand.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     heads_[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (options_.kernel_host_probes && handler->kind != plan::ProbeKind::Never)
+    if (options_.kernel_host_probes && handler->kind != plan::ProbeKind::Never && !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -130,6 +131,31 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
         for_each_expr(*condition.expr,
                       [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
     return reach;
+}
+
+void Analyzer::stop_watched_processes() {
+    auto* handler = arena_.make<hir::Handler>();
+    handler->kind = plan::ProbeKind::ProcessBegin;
+    handler->in_kernel = true;
+    for (const hir::Handler* watching : program_->handlers)
+        for (const plan::Point& point : watching->points) {
+            if (watching->kind != plan::ProbeKind::Watch || point.program.empty())
+                continue;
+            plan::Point begin;
+            begin.pp = begin.pn = fmt::format("process({}).begin", point.program);
+            begin.program = point.program;
+            handler->range = watching->range;
+            if (std::none_of(handler->points.begin(), handler->points.end(),
+                             [&](const plan::Point& other) { return other.program == point.program; }))
+                handler->points.push_back(std::move(begin));
+        }
+    if (handler->points.empty())
+        return;
+    handler->body = arena_.make<hir::Block>(handler->range);
+    auto* stop =
+        arena_.make<hir::Intrinsic>(handler->range, "__stop_process", hir::ValueType::Void, std::vector<hir::Expr*>());
+    handler->body->body.push_back(arena_.make<hir::ExprStmt>(handler->range, stop));
+    keep_handler(*handler);
 }
 
 void Analyzer::build_probe(const ast::Probe& probe, FileId file) {

@@ -39,7 +39,7 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
 
 // Attaches what one point of a probe needs: first what saves values at a function's entry.
 Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point, const KernelObject& kernel,
-                              Attachments& out) {
+                              const std::vector<int64_t>& threads, Attachments& out) {
     using plan::ProbeKind;
     auto attach = [&](const std::string& program, bool at_return) -> Result<std::unique_ptr<Attachment>> {
         switch (probe.kind) {
@@ -48,6 +48,13 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
             return attach_kprobe(kernel.object(), program, point, at_return);
         case ProbeKind::Profile:
             return attach_profile(kernel.object(), program, point, probe.timer.interval_ns);
+        case ProbeKind::Perf:
+            return attach_counter(kernel.object(), program, point, threads);
+        case ProbeKind::Watch:
+            return attach_watchpoint(kernel.object(), program, point);
+        case ProbeKind::Netfilter:
+            return attach_netfilter(kernel.program_fd(program), point);
+        case ProbeKind::Lsm:
         case ProbeKind::Fentry:
         case ProbeKind::Fexit:
             return attach_trampoline(kernel.program_fd(program), point);
@@ -69,7 +76,8 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
 }
 
 // Of many functions that a pattern has found, some cannot be probed, which shows only now.
-Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, Attachments& out) {
+Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, const std::vector<int64_t>& threads,
+                           Attachments& out) {
     size_t refused = 0;
     std::string why;
     bool syscalls = false;
@@ -77,7 +85,10 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
         // One tracepoint is that of all system calls.
         if (point.number >= 0 && std::exchange(syscalls, true))
             continue;
-        Result<void> attached = attach_in_kernel(probe, point, kernel, out);
+        // Processes' memory is watched from when they are there (watchpoint.h).
+        if (probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel)
+            continue;
+        Result<void> attached = attach_in_kernel(probe, point, kernel, threads, out);
         if (attached)
             continue;
         if (refused++ == 0)
@@ -131,7 +142,7 @@ Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Att
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
-                                  std::vector<std::string>& refused) {
+                                  const std::vector<int64_t>& threads, std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
     // the script has them.
@@ -150,11 +161,11 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     // Those at a tracepoint run in the order in which they came.
     for (const plan::Probe& probe : plan.probes)
         if (probe.kind == plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(probe, kernel, out); !attached)
+            if (Result<void> attached = attach_points(probe, kernel, threads, out); !attached)
                 return std::move(attached).error();
     for (auto probe = plan.probes.rbegin(); probe != plan.probes.rend(); ++probe)
         if (probe->kind > plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(*probe, kernel, out); !attached)
+            if (Result<void> attached = attach_points(*probe, kernel, threads, out); !attached)
                 return std::move(attached).error();
     for (const UprobeTargets& targets : all) {
         Attach attach = [&](const UprobeTargets& some) {

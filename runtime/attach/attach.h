@@ -54,10 +54,22 @@ Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan
 Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& program,
                                                    const plan::Point& point, uint64_t interval_ns);
 
+// A program at a counter of events: in the threads of the target and what they start, or on every processor.
+Result<std::unique_ptr<Attachment>> attach_counter(bpf_object* object, const std::string& program,
+                                                   const plan::Point& point, const std::vector<int64_t>& threads);
+// The counters that handlers read.
+Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);
+// A program at accesses to memory of the kernel; that of processes is watched by Watchpoints.
+Result<std::unique_ptr<Attachment>> attach_watchpoint(bpf_object* object, const std::string& program,
+                                                      const plan::Point& point);
+// A program at a place in the network's stack.
+Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan::Point& point);
+
 // All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
 // probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
+// `threads`: of the target, in which events are counted; empty: on every processor.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
-                                  std::vector<std::string>& refused);
+                                  const std::vector<int64_t>& threads, std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

@@ -1,0 +1,266 @@
+// kernel.data(A).write and process("P").data("symbol").rw: accesses to memory, by the processor's debug registers.
+//
+// perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel SDM volume 3, chapter "Debug, Branch Profile ..." (DR0 to DR3): four
+// places of 1, 2, 4 or 8 bytes, at multiples of their length.
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "base/fd.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_kernel.h"
+#include "frontend/probes/kind_process.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+constexpr size_t debug_registers = 4;
+
+struct Request {
+    const PointComponent* place = nullptr; // data(...)
+    const PointComponent* length = nullptr;
+    plan::WatchSpec spec;
+};
+
+// Reads what stands behind `at`, where "data" is; nullopt after a report.
+std::optional<Request> read_request(Resolving& resolving, size_t at) {
+    Request out;
+    out.place = resolving.at(at);
+    if (out.place->arg == PointComponent::None) {
+        expect_argument(resolving, *out.place, PointComponent::Number);
+        return std::nullopt;
+    }
+    size_t next = at + 1;
+    if (const PointComponent* length = resolving.at(next); length && length->name == "length") {
+        if (!expect_argument(resolving, *length, PointComponent::Number))
+            return std::nullopt;
+        out.length = length;
+        next++;
+    }
+    const PointComponent* access = resolving.at(next);
+    if (!access || (access->name != "write" && access->name != "rw")) {
+        report_component(resolving, next,
+                         out.length ? std::vector<std::string>{"write", "rw"}
+                                    : std::vector<std::string>{"write", "rw", "length"});
+        return std::nullopt;
+    }
+    if (!expect_argument(resolving, *access, PointComponent::None) || !expect_end(resolving, next + 1))
+        return std::nullopt;
+    out.spec.reads = access->name == "rw";
+    out.spec.address = static_cast<uint64_t>(out.place->number);
+    return out;
+}
+
+// The longest that the processor can watch at once of an object of that size.
+uint32_t natural_length(uint64_t size, uint64_t address) {
+    for (uint32_t length : {8u, 4u, 2u})
+        if (size >= length && address % length == 0)
+            return length;
+    return 1;
+}
+
+// Takes the length that is asked for, as the next one that the processor has; false after a report.
+bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
+    plan::WatchSpec& spec = request.spec;
+    spec.length = natural_length(object_size, spec.address);
+    if (request.length) {
+        int64_t wanted = request.length->number;
+        if (wanted < 1 || wanted > 8) {
+            resolving.diags.report(DiagId::BadNumber, request.length->arg_range,
+                                   "`length` goes from 1 to 8: a debug register watches no more");
+            return false;
+        }
+        spec.length = wanted <= 2 ? static_cast<uint32_t>(wanted) : wanted <= 4 ? 4 : 8;
+    }
+    if (spec.address % spec.length == 0)
+        return true;
+    resolving.diags
+        .report(DiagId::BadNumber, request.length ? request.length->arg_range : request.place->arg_range,
+                fmt::format("{} bytes are watched at multiples of {} only, and {:#x} is none", spec.length, spec.length,
+                            spec.address))
+        .help(fmt::format("watch {} byte{} there", natural_length(8, spec.address),
+                          natural_length(8, spec.address) == 1 ? "" : "s"));
+    return false;
+}
+
+// False after a report if the processor has no register left for one more in memory of that `owner`; the kernel's own
+// ("") are watched in all processes.
+bool take_register(Resolving& resolving, const Request& request, const std::string& owner) {
+    auto& taken = resolving.env.watchpoints;
+    auto shares = [&](const auto& other) { return other.first == owner || other.first.empty() || owner.empty(); };
+    taken.emplace_back(owner, resolving.point.range);
+    if (static_cast<size_t>(std::count_if(taken.begin(), taken.end(), shares)) <= debug_registers ||
+        resolving.env.listing)
+        return true;
+    resolving.diags
+        .report(DiagId::Unsupported, request.place->range,
+                fmt::format("this is watchpoint number {}, and the processor has {} debug registers",
+                            debug_registers + 1, debug_registers))
+        .note(taken[0].second, "the first one is here");
+    return false;
+}
+
+// "ADDRESS TYPE NAME" a line: the address of a variable of the kernel's.
+struct KernelSymbols {
+    std::optional<uint64_t> address;
+    std::vector<std::string> names; // of all variables
+    bool hidden = true;             // addresses are shown as 0
+};
+KernelSymbols find_variable(const std::string& wanted) {
+    KernelSymbols out;
+    Result<std::string> text = read_file("/proc/kallsyms");
+    if (!text)
+        return out;
+    for (size_t at = 0; at < text->size();) {
+        size_t end = std::min(text->find('\n', at), text->size());
+        std::string_view line(text->data() + at, end - at);
+        at = end + 1;
+        size_t type = line.find(' ');
+        if (type == std::string_view::npos || type + 3 > line.size() || line.find('\t') != std::string_view::npos ||
+            std::string_view("bBdDrRvV").find(line[type + 1]) == std::string_view::npos)
+            continue;
+        std::string_view name = line.substr(type + 3);
+        uint64_t address = std::strtoull(std::string(line.substr(0, type)).c_str(), nullptr, 16);
+        out.hidden = out.hidden && address == 0;
+        if (name == wanted && !out.address)
+            out.address = address;
+        out.names.emplace_back(name);
+    }
+    return out;
+}
+
+// A variable of a program or library, by the ELF symbols or else by the debug information.
+struct Object {
+    uint64_t address, size;
+};
+std::optional<Object> find_object(DwarfModule& module, const std::string& wanted, std::vector<std::string>& names) {
+    std::optional<Object> out;
+    if (Result<ElfFile> file = ElfFile::open(module.path())) {
+        file->for_each_symbol([&](const ElfSymbol& symbol) {
+            if (symbol.type != STT_OBJECT || symbol.section == SHN_UNDEF)
+                return true;
+            names.emplace_back(symbol.name);
+            if (symbol.name == wanted)
+                out = Object{symbol.address, symbol.size};
+            return !out;
+        });
+        if (out)
+            return out;
+    }
+    if (!module.has_debug_info())
+        return out;
+    for (const Variable& variable : module.globals(wanted))
+        if (std::optional<Address> address = module.global_address(variable)) {
+            const Type* type = strip(complete(variable.type));
+            return Object{*address, type ? type->size : 0};
+        }
+    for (std::string& name : module.global_names())
+        names.push_back(std::move(name));
+    return out;
+}
+
+ResolvedPoint watched(const Request& request, std::string text) {
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Watch;
+    resolved.in_kernel = true;
+    resolved.point.watch = request.spec;
+    const PointComponent& place = *request.place;
+    text += place.arg == PointComponent::String ? fmt::format(".data({})", quoted(place.text))
+                                                : fmt::format(".data({:#x})", request.spec.address);
+    if (request.length)
+        text += fmt::format(".length({})", request.spec.length);
+    resolved.point.pp = fmt::format("{}.{}", text, request.spec.reads ? "rw" : "write");
+    if (place.arg == PointComponent::String)
+        resolved.point.symbol = place.text;
+    return resolved;
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
+    std::optional<Request> request = read_request(resolving, 1);
+    if (!request)
+        return {};
+    request->spec.is_kernel = true;
+    const PointComponent& place = *request->place;
+    if (place.arg == PointComponent::String) {
+        KernelSymbols symbols = find_variable(place.text);
+        if (!symbols.address) {
+            DiagBuilder report = resolving.diags.report(DiagId::NoMatch, place.arg_range,
+                                                        fmt::format("the kernel has no variable `{}`", place.text));
+            if (symbols.names.empty())
+                report.help("it names none (CONFIG_KALLSYMS_ALL): give the address");
+            else
+                report.suggest(nearest_name(place.text, symbols.names));
+            return {};
+        }
+        if (symbols.hidden && !resolving.env.listing) {
+            resolving.diags
+                .report(DiagId::BadTarget, place.arg_range,
+                        fmt::format("the kernel does not tell where `{}` is", place.text))
+                .help("that takes root, and /proc/sys/kernel/kptr_restrict below 2");
+            return {};
+        }
+        request->spec.address = *symbols.address;
+        request->spec.is_symbol = true;
+    } else if (static_cast<int64_t>(request->spec.address) >= 0 && !resolving.env.listing) {
+        resolving.diags
+            .report(DiagId::BadTarget, place.arg_range,
+                    fmt::format("{:#x} is no address of the kernel", request->spec.address))
+            .help("`process.data(ADDRESS)` watches a process' memory");
+        return {};
+    }
+    if (!set_length(resolving, *request, 1) || !take_register(resolving, *request, ""))
+        return {};
+    return {watched(*request, "kernel")};
+}
+
+std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
+    std::optional<Request> request = read_request(resolving, 1);
+    if (!request)
+        return {};
+    const PointComponent& place = *request->place;
+    std::vector<ResolvedPoint> points;
+    for (const ProcessTarget& target : open_process_targets(resolving, 1)) {
+        DwarfModule& module = *target.module;
+        Request one = *request;
+        uint64_t size = 1;
+        if (place.arg == PointComponent::String) {
+            std::vector<std::string> names;
+            std::optional<Object> object = find_object(module, place.text, names);
+            if (!object) {
+                resolving.diags
+                    .report(DiagId::NoMatch, place.arg_range,
+                            fmt::format("no variable `{}` in `{}`", place.text, module.path()))
+                    .suggest(nearest_name(place.text, names));
+                return {};
+            }
+            one.spec.address = object->address;
+            one.spec.is_relative = module.position_independent();
+            size = object->size;
+        } else if (static_cast<int64_t>(one.spec.address) < 0) {
+            resolving.diags
+                .report(DiagId::BadTarget, place.arg_range,
+                        fmt::format("{:#x} is no address of a process", one.spec.address))
+                .help("`kernel.data(ADDRESS)` watches the kernel's memory");
+            return {};
+        }
+        if (!set_length(resolving, one, size) || !take_register(resolving, one, target.text))
+            return {};
+        ResolvedPoint resolved = watched(one, target.text);
+        resolved.point.path = module.path();
+        resolved.point.pid = target.pid;
+        if (!target.pid)
+            resolved.point.program = module.path();
+        points.push_back(std::move(resolved));
+    }
+    return points;
+}
+
+} // namespace sonde

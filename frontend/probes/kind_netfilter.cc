@@ -1,0 +1,180 @@
+// netfilter.hook("H").pf("P") with .priority("N"): packets on their way through the network's stack.
+//
+// Names and numbers: include/uapi/linux/netfilter.h, netfilter_ipv4.h and netfilter_ipv6.h. Programs are attached by
+// links of their own (6.4, "bpf: add bpf_link support for BPF_NETFILTER programs"), which exist for IPv4 and IPv6.
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/probes/kind_kernel.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+struct Name {
+    const char* name;
+    int32_t number;
+};
+enum : int32_t { ipv4 = 2, arp = 3, bridge = 7, ipv6 = 10 };
+constexpr Name families[] = {
+    {"NFPROTO_IPV4", ipv4}, {"NFPROTO_IPV6", ipv6}, {"NFPROTO_ARP", arp}, {"NFPROTO_BRIDGE", bridge}};
+constexpr Name hooks[] = {{"NF_INET_PRE_ROUTING", 0}, {"NF_INET_LOCAL_IN", 1},     {"NF_INET_FORWARD", 2},
+                          {"NF_INET_LOCAL_OUT", 3},   {"NF_INET_POST_ROUTING", 4}, {"NF_IP_PRE_ROUTING", 0},
+                          {"NF_IP_LOCAL_IN", 1},      {"NF_IP_FORWARD", 2},        {"NF_IP_LOCAL_OUT", 3},
+                          {"NF_IP_POST_ROUTING", 4},  {"NF_IP6_PRE_ROUTING", 0},   {"NF_IP6_LOCAL_IN", 1},
+                          {"NF_IP6_FORWARD", 2},      {"NF_IP6_LOCAL_OUT", 3},     {"NF_IP6_POST_ROUTING", 4}};
+constexpr Name priorities[] = {{"RAW_BEFORE_DEFRAG", -450},
+                               {"CONNTRACK_DEFRAG", -400},
+                               {"RAW", -300},
+                               {"SELINUX_FIRST", -225},
+                               {"CONNTRACK", -200},
+                               {"MANGLE", -150},
+                               {"NAT_DST", -100},
+                               {"FILTER", 0},
+                               {"SECURITY", 50},
+                               {"NAT_SRC", 100},
+                               {"SELINUX_LAST", 225},
+                               {"CONNTRACK_HELPER", 300}};
+
+std::optional<int32_t> number_of(const std::string& text) {
+    int32_t number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+// The number that a component's argument names; nullopt after a report.
+std::optional<int32_t> read_name(Resolving& resolving, const PointComponent& component, std::span<const Name> names,
+                                 const char* what) {
+    std::vector<std::string> all;
+    for (const Name& one : names) {
+        all.emplace_back(one.name);
+        if (component.text == one.name)
+            return one.number;
+    }
+    if (std::optional<int32_t> number = number_of(component.text); number && resolving.env.guru)
+        return number;
+    std::string near = nearest_name(component.text, all);
+    DiagBuilder report = resolving.diags.report(DiagId::UnknownProbePoint, component.arg_range,
+                                                fmt::format("there is no {} `{}`", what, component.text));
+    if (!near.empty())
+        report.suggest(near);
+    else
+        report.help(fmt::format("`{}` is one", names[0].name));
+    return std::nullopt;
+}
+
+std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent& component, int32_t family) {
+    if (std::optional<int32_t> number = number_of(component.text)) {
+        if (*number != INT32_MIN && *number != INT32_MAX)
+            return number;
+        resolving.diags.report(DiagId::BadNumber, component.arg_range,
+                               "the first and the last place belong to the kernel's own hooks");
+        return std::nullopt;
+    }
+    std::string prefix = family == ipv6 ? "NF_IP6_PRI_" : "NF_IP_PRI_";
+    std::vector<std::string> all;
+    for (const Name& one : priorities) {
+        all.push_back(prefix + one.name);
+        if (component.text == all.back())
+            return one.number;
+    }
+    DiagBuilder report =
+        resolving.diags.report(DiagId::BadNumber, component.arg_range,
+                               fmt::format("`{}` is neither a number nor a priority of that family", component.text));
+    if (std::string near = nearest_name(component.text, all); !near.empty())
+        report.suggest(near);
+    else
+        report.help(fmt::format("write `priority(\"0\")` or `priority(\"{}FILTER\")`", prefix));
+    return std::nullopt;
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
+    if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
+        return {};
+    const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr;
+    for (size_t i = 1; const PointComponent* one = resolving.at(i); i++) {
+        std::vector<std::string> allowed;
+        if (!hook)
+            allowed.emplace_back("hook");
+        if (!family)
+            allowed.emplace_back("pf");
+        if (hook && family && !priority)
+            allowed.emplace_back("priority");
+        if (std::find(allowed.begin(), allowed.end(), one->name) == allowed.end()) {
+            report_component(resolving, i, allowed);
+            return {};
+        }
+        // As the kernel's sources write it, or simply as a number.
+        bool number = one->name == "priority" && one->arg == PointComponent::Number;
+        if (!number && !expect_argument(resolving, *one, PointComponent::String))
+            return {};
+        (one->name == "hook" ? hook : one->name == "pf" ? family : priority) = one;
+    }
+    if (!hook || !family) {
+        report_component(resolving, resolving.components().size(), {hook ? "pf" : "hook"});
+        return {};
+    }
+    std::optional<int32_t> pf = read_name(resolving, *family, families, "protocol family");
+    if (!pf)
+        return {};
+    if (*pf == arp || *pf == bridge) {
+        resolving.diags
+            .report(DiagId::Unsupported, family->arg_range,
+                    fmt::format("the kernel shows BPF programs the packets of IPv4 and IPv6 only, not of `{}`",
+                                family->text))
+            .help(*pf == arp ? "`kernel.function(\"arp_rcv\")` sees ARP packets that come in"
+                             : "`kernel.function(\"br_handle_frame_finish\")` sees packets that a bridge gets");
+        return {};
+    }
+    std::optional<int32_t> number = read_name(resolving, *hook, hooks, "hook");
+    bool other = hook->text.starts_with(*pf == ipv6 ? "NF_IP_" : "NF_IP6_");
+    if (number && other) {
+        resolving.diags
+            .report(DiagId::UnknownProbePoint, hook->arg_range,
+                    fmt::format("`{}` is no hook of `{}`", hook->text, family->text))
+            .suggest(fmt::format("NF_INET_{}", hook->text.substr(hook->text.find('_', 3) + 1)));
+        return {};
+    }
+    if (number && (*number < 0 || *number > 4)) {
+        resolving.diags.report(DiagId::BadNumber, hook->arg_range, "hooks go from 0 to 4");
+        return {};
+    }
+    std::optional<int32_t> order = 0;
+    if (priority && priority->arg == PointComponent::Number)
+        order = static_cast<int32_t>(priority->number);
+    else if (priority)
+        order = read_priority(resolving, *priority, *pf);
+    if (!number || !order)
+        return {};
+    const std::string& why = resolving.env.kernel_probing().why_not_netfilter;
+    if (!why.empty() && !resolving.env.listing) {
+        resolving.diags
+            .report(DiagId::Unsupported, resolving.components()[0].range,
+                    fmt::format("packets cannot be probed on this kernel: {}", why))
+            .help("`kernel.trace(\"net:*\")` and `kernel.function(\"ip_rcv\")` see packets too");
+        return {};
+    }
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Netfilter;
+    resolved.in_kernel = true;
+    resolved.alone = true;
+    resolved.kernel = kernel;
+    resolved.point.hook = {static_cast<uint32_t>(*pf), static_cast<uint32_t>(*number), *order};
+    resolved.point.symbol = hook->text;
+    resolved.point.pp = point_text(resolving.point);
+    return {resolved};
+}
+
+} // namespace sonde

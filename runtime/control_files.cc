@@ -1,0 +1,352 @@
+// Control files by FUSE: real files for everybody else, answered by the session's own loop.
+//
+// libfuse's low-level interface (fuse_lowlevel.h): requests come with the numbers of nodes, and are answered in place.
+#define FUSE_USE_VERSION 312
+#include "runtime/control_files.h"
+
+#include <fcntl.h>
+#include <fuse3/fuse_lowlevel.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace sonde {
+namespace {
+
+// Node numbers: FUSE begins with 1.
+using Number = fuse_ino_t;
+
+ControlFiles& of(fuse_req_t request) { return *static_cast<ControlFiles*>(fuse_req_userdata(request)); }
+
+ControlFiles::Node* node_of(fuse_req_t request, Number number) {
+    auto& nodes = of(request).nodes;
+    return number >= 1 && number <= nodes.size() ? &nodes[number - 1] : nullptr;
+}
+
+struct stat attributes(const ControlFiles::Node& node, Number number) {
+    struct stat out{};
+    out.st_ino = number;
+    out.st_mode = node.is_folder ? S_IFDIR | 0555 : S_IFREG | node.mode;
+    out.st_nlink = node.is_folder ? 2 : 1;
+    out.st_uid = getuid();
+    out.st_gid = getgid();
+    return out;
+}
+
+void look_up(fuse_req_t request, Number parent, const char* name) {
+    auto& nodes = of(request).nodes;
+    for (size_t i = 1; i < nodes.size(); i++) {
+        if (nodes[i].parent + 1 != parent || nodes[i].name != name)
+            continue;
+        fuse_entry_param entry{};
+        entry.ino = i + 1;
+        entry.attr = attributes(nodes[i], entry.ino);
+        entry.attr_timeout = entry.entry_timeout = 3600; // nothing changes
+        fuse_reply_entry(request, &entry);
+        return;
+    }
+    fuse_reply_err(request, ENOENT);
+}
+
+void get_attributes(fuse_req_t request, Number number, fuse_file_info*) {
+    ControlFiles::Node* node = node_of(request, number);
+    if (!node) {
+        fuse_reply_err(request, ENOENT);
+        return;
+    }
+    struct stat attr = attributes(*node, number);
+    fuse_reply_attr(request, &attr, 3600);
+}
+
+// `>` empties a file first, which changes nothing here.
+void set_attributes(fuse_req_t request, Number number, struct stat*, int what, fuse_file_info* file) {
+    if (what & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+        fuse_reply_err(request, EPERM);
+    else
+        get_attributes(request, number, file);
+}
+
+// The text that a reader of an open file gets.
+struct Handle {
+    std::string text;
+};
+
+void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
+    ControlFiles::Node* node = node_of(request, number);
+    int access = file->flags & O_ACCMODE;
+    if (!node || node->is_folder)
+        fuse_reply_err(request, node ? EISDIR : ENOENT);
+    else if ((access == O_RDONLY && !node->reads) || (access == O_WRONLY && node->writes.empty()))
+        fuse_reply_err(request, EACCES); // root may open everything otherwise
+    else {
+        file->fh = reinterpret_cast<uint64_t>(new Handle);
+        file->direct_io = 1; // nobody knows its size before
+        file->nonseekable = 0;
+        if (fuse_reply_open(request, file) != 0)
+            delete reinterpret_cast<Handle*>(file->fh);
+    }
+}
+
+void release_file(fuse_req_t request, Number, fuse_file_info* file) {
+    delete reinterpret_cast<Handle*>(file->fh);
+    fuse_reply_err(request, 0);
+}
+
+void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info* file) {
+    ControlFiles::Node* node = node_of(request, number);
+    if (!node || !node->reads) {
+        fuse_reply_err(request, EACCES);
+        return;
+    }
+    auto& handle = *reinterpret_cast<Handle*>(file->fh);
+    ControlFiles& files = of(request);
+    if (offset == 0) {
+        uint64_t limit = node->reads->points[0].file.max_size;
+        handle.text = files.run(*node->reads, "", limit ? limit : files.text_limit);
+    }
+    size_t begin = std::min(static_cast<size_t>(offset), handle.text.size());
+    fuse_reply_buf(request, handle.text.data() + begin, std::min(size, handle.text.size() - begin));
+}
+
+void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t size, off_t, fuse_file_info*) {
+    ControlFiles::Node* node = node_of(request, number);
+    if (!node || node->writes.empty()) {
+        fuse_reply_err(request, EACCES);
+        return;
+    }
+    ControlFiles& files = of(request);
+    std::string text(bytes, std::min<size_t>(strnlen(bytes, size), files.text_limit));
+    // Whoever writes need not wait for what comes of it.
+    std::vector<const plan::Probe*> handlers = node->writes;
+    fuse_reply_write(request, size);
+    for (const plan::Probe* probe : handlers)
+        files.run(*probe, text, files.text_limit);
+}
+
+void read_folder(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info*) {
+    auto& nodes = of(request).nodes;
+    std::vector<std::pair<std::string, Number>> entries = {{".", number}, {"..", number}};
+    for (size_t i = 1; i < nodes.size(); i++)
+        if (nodes[i].parent + 1 == number)
+            entries.emplace_back(nodes[i].name, i + 1);
+    std::string buffer(size, '\0');
+    size_t used = 0;
+    for (auto i = static_cast<size_t>(offset); i < entries.size(); i++) {
+        struct stat attr = attributes(nodes[entries[i].second - 1], entries[i].second);
+        size_t needed = fuse_add_direntry(request, buffer.data() + used, size - used, entries[i].first.c_str(), &attr,
+                                          static_cast<off_t>(i + 1));
+        if (needed > size - used)
+            break;
+        used += needed;
+    }
+    fuse_reply_buf(request, buffer.data(), used);
+}
+
+void refuse_create(fuse_req_t request, Number, const char*, mode_t, fuse_file_info*) { fuse_reply_err(request, EPERM); }
+void refuse_mknod(fuse_req_t request, Number, const char*, mode_t, dev_t) { fuse_reply_err(request, EPERM); }
+void refuse_unlink(fuse_req_t request, Number, const char*) { fuse_reply_err(request, EPERM); }
+
+const fuse_lowlevel_ops operations = [] {
+    fuse_lowlevel_ops out{};
+    out.lookup = look_up;
+    out.getattr = get_attributes;
+    out.setattr = set_attributes;
+    out.open = open_file;
+    out.read = read_file_at;
+    out.write = write_file_at;
+    out.release = release_file;
+    out.readdir = read_folder;
+    out.create = refuse_create;
+    out.mknod = refuse_mknod;
+    out.unlink = refuse_unlink;
+    return out;
+}();
+
+// Where sessions have their folders.
+std::string base_folder() {
+    if (geteuid() == 0)
+        return "/run/sonde";
+    const char* own = std::getenv("XDG_RUNTIME_DIR");
+    return own && *own ? fmt::format("{}/sonde", own) : fmt::format("/tmp/sonde-{}", getuid());
+}
+
+// Nobody answers there any more: the session was killed.
+bool is_leftover(const std::string& folder) {
+    struct stat attr{};
+    return stat(folder.c_str(), &attr) != 0 && errno == ENOTCONN;
+}
+
+void remove_leftovers(const std::string& base) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
+        std::string folder = entry.path();
+        if (is_leftover(folder) && umount2(folder.c_str(), MNT_DETACH) == 0)
+            rmdir(folder.c_str());
+    }
+}
+
+bool is_mounted(const std::string& folder) {
+    struct stat own{}, above{};
+    return stat(folder.c_str(), &own) == 0 && stat((folder + "/..").c_str(), &above) == 0 && own.st_dev != above.st_dev;
+}
+
+void no_log(fuse_log_level, const char*, va_list) {}
+
+} // namespace
+
+void ControlFiles::add(const plan::Probe& probe) {
+    const plan::Point& point = probe.points[0];
+    uint64_t parent = 0;
+    for (size_t at = 0; at <= point.path.size();) {
+        size_t end = std::min(point.path.find('/', at), point.path.size());
+        std::string name = point.path.substr(at, end - at);
+        bool last = end == point.path.size();
+        at = end + 1;
+        auto same = [&](const Node& node) { return &node != &nodes[0] && node.parent == parent && node.name == name; };
+        auto found = std::find_if(nodes.begin(), nodes.end(), same);
+        if (found == nodes.end()) {
+            Node node;
+            node.name = name;
+            node.parent = parent;
+            node.is_folder = !last;
+            nodes.push_back(std::move(node));
+            found = nodes.end() - 1;
+        }
+        parent = static_cast<uint64_t>(found - nodes.begin());
+    }
+    Node& node = nodes[parent];
+    node.mode |= point.file.mode;
+    if (probe.kind == plan::ProbeKind::FileRead)
+        node.reads = &probe;
+    else
+        node.writes.push_back(&probe);
+}
+
+Result<void> ControlFiles::mount(const std::string& name) {
+    std::string base = base_folder();
+    mkdir(base.c_str(), 0755);
+    remove_leftovers(base);
+    folder_ = base + "/" + name;
+    std::string what = fmt::format("cannot make the control files in {}", folder_);
+    if (mkdir(folder_.c_str(), 0755) != 0 && errno != EEXIST)
+        return errno_error(what, errno);
+    if (is_mounted(folder_))
+        return Error(fmt::format("{}: another session is called `{}`; -m gives this one another name", what, name));
+    made_ = true;
+    if (access("/dev/fuse", F_OK) != 0)
+        return Error(fmt::format("{}: there is no /dev/fuse (the kernel's module `fuse` is not loaded, or a container "
+                                 "keeps it away)",
+                                 what));
+    fuse_set_log_func(no_log);
+    std::string options = "fsname=sonde,subtype=sonde,default_permissions";
+    if (geteuid() == 0)
+        options += ",allow_other";
+    const char* arguments[] = {"sonde", "-o", options.c_str()};
+    fuse_args args = FUSE_ARGS_INIT(3, const_cast<char**>(arguments));
+    session_ = fuse_session_new(&args, &operations, sizeof operations, this);
+    errno = 0;
+    if (!session_ || fuse_session_mount(session_, folder_.c_str()) != 0) {
+        if (session_)
+            fuse_session_destroy(session_);
+        session_ = nullptr;
+        return errno_error(what, errno ? errno : EPERM);
+    }
+    fcntl(fd(), F_SETFL, fcntl(fd(), F_GETFL) | O_NONBLOCK);
+    return {};
+}
+
+Result<std::unique_ptr<ControlFiles>> ControlFiles::open(const plan::Plan& plan, RunFileHandler run) {
+    std::unique_ptr<ControlFiles> out(new ControlFiles());
+    out->run = std::move(run);
+    out->text_limit = plan.max_string - 1;
+    out->nodes.emplace_back().is_folder = true;
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
+            out->add(probe);
+    if (out->nodes.size() == 1)
+        return std::unique_ptr<ControlFiles>();
+    if (Result<void> mounted = out->mount(plan.module); !mounted)
+        return std::move(mounted).error();
+    return out;
+}
+
+ControlFiles::~ControlFiles() {
+    if (session_) {
+        fuse_session_unmount(session_);
+        fuse_session_destroy(session_);
+    }
+    if (made_) {
+        rmdir(folder_.c_str());
+        rmdir(base_folder().c_str()); // the last one
+    }
+}
+
+int ControlFiles::fd() const { return fuse_session_fd(session_); }
+
+void ControlFiles::serve() {
+    fuse_buf buffer{};
+    while (fuse_session_receive_buf(session_, &buffer) > 0)
+        fuse_session_process_buf(session_, &buffer);
+    std::free(buffer.mem);
+}
+
+// ---- standard input -------------------------------------------------------------------------------------------------
+
+StandardInput::StandardInput(const plan::Plan& plan, RunFileHandler run)
+    : run_(std::move(run)), limit_(plan.max_string - 1) {
+    for (const plan::Probe& probe : plan.probes)
+        if (probe.kind == plan::ProbeKind::FileWrite)
+            for (const plan::Point& point : probe.points) {
+                if (point.path == "__stdin")
+                    characters_.push_back(&probe);
+                else if (point.path == "__stdin_line")
+                    lines_.push_back(&probe);
+            }
+    if (characters_.empty() && lines_.empty())
+        return;
+    fd_ = STDIN_FILENO;
+    if (characters_.empty() || tcgetattr(fd_, &before_) != 0)
+        return;
+    termios now = before_;
+    now.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+    changed_ = tcsetattr(fd_, TCSANOW, &now) == 0;
+}
+
+StandardInput::~StandardInput() {
+    if (changed_)
+        tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+}
+
+void StandardInput::serve(const std::function<bool()>& stop) {
+    char bytes[4096];
+    ssize_t got = read(fd_, bytes, sizeof bytes);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0)
+        fd_ = -1;
+    for (ssize_t i = 0; i < got && !stop(); i++) {
+        for (const plan::Probe* probe : characters_)
+            if (!stop())
+                run_(*probe, std::string(1, bytes[i]), limit_);
+        if (line_.size() < limit_)
+            line_ += bytes[i];
+        if (bytes[i] != '\n')
+            continue;
+        for (const plan::Probe* probe : lines_)
+            if (!stop())
+                run_(*probe, line_, limit_);
+        line_.clear();
+    }
+}
+
+} // namespace sonde
