@@ -47,6 +47,8 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
     std::optional<ElfFile> beside; // a stripped file's own functions are there
     if (!file.find_section(".symtab"))
         beside = find_debug_file(file);
+    if (!beside && !file.find_section(".symtab"))
+        beside = open_packed_symbols(file);
     if (beside)
         beside->for_each_symbol(take);
     std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
