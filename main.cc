@@ -32,6 +32,7 @@
 #include "frontend/parse/parser.h"
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
+#include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/library.h"
 #include "runtime/plan_file.h"
@@ -49,6 +50,7 @@ struct Options {
     std::vector<std::string> extras; // -E
     std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
+    std::string why;                           // --why: the variable; the point is the first positional argument
     std::vector<std::string> positional;       // FILE and script arguments
     std::string command;                       // -c
     int64_t target_pid = 0;                    // -x
@@ -271,7 +273,7 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) 
     size_t first_argument = 0;
     if (options.has_script) {
         ids.push_back(t.sources.add("<input>", options.script));
-    } else if (!options.list && !options.positional.empty()) {
+    } else if (!options.list && options.why.empty() && !options.positional.empty()) {
         const std::string& path = options.positional[0];
         Result<std::string> text = path == "-" ? read_standard_input() : read_file(path);
         if (!text)
@@ -294,6 +296,22 @@ int list_points(Translation& t, const Options& options) {
     std::vector<ResolvedPoint> resolved = resolve_listing(points, *t.library, t.env, t.arena, t.diags);
     std::vector<std::string> lines = sonde::list_points(resolved, options.list_variables);
     t.report();
+    for (const std::string& line : lines)
+        fmt::print("{}\n", line);
+    return lines.empty() ? exit_failure : 0;
+}
+
+int explain_why(Translation& t, const Options& options) {
+    FileId variable_file = t.sources.add("<variable>", options.why);
+    FileId point_file = t.sources.add("<point>", options.positional[0]);
+    const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<std::string> lines;
+    if (!t.diags.has_errors())
+        lines = explain_variable(*variable, resolve_listing(points, *t.library, t.env, t.arena, t.diags), t.arena,
+                                 t.env, t.diags);
+    if (!t.report())
+        return exit_failure;
     for (const std::string& line : lines)
         fmt::print("{}\n", line);
     return lines.empty() ? exit_failure : 0;
@@ -330,7 +348,8 @@ int run_plan(const plan::Plan& plan, const Options& options) {
 
 // `sonde FILE.sonde`: a saved Plan needs none of the other passes.
 std::optional<int> run_saved_plan(const Options& options) {
-    if (options.has_script || options.list || options.positional.empty() || !options.positional[0].ends_with(".sonde"))
+    if (options.has_script || options.list || !options.why.empty() || options.positional.empty() ||
+        !options.positional[0].ends_with(".sonde"))
         return std::nullopt;
     Result<plan::Plan> plan = plan::load_file(options.positional[0]);
     if (!plan) {
@@ -365,6 +384,8 @@ int run(const Options& options) {
         t.files.push_back(parse_file(file, t.sources, t.parse_options, t.arena, t.diags));
     if (options.list)
         return list_points(t, options);
+    if (!options.why.empty())
+        return explain_why(t, options);
     if (t.diags.has_errors()) {
         t.report();
         fmt::print(stderr, "Pass 1: parse failed.\n");
@@ -459,7 +480,8 @@ int run(const Options& options) {
 int parse_options_and_run(int argc, char** argv) {
     Options options;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
-                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT"};
+                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT\n"
+                 "  sonde --why '$VARIABLE' POINT"};
     app.name("sonde");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
@@ -467,6 +489,8 @@ int parse_options_and_run(int argc, char** argv) {
     app.add_option("-E", options.extras, "Add this script text to the script")->allow_extra_args(false);
     CLI::Option* list = app.add_option("-l", options.list_point, "List the probe points that match");
     CLI::Option* list_variables = app.add_option("-L", options.list_point, "List them with their variables");
+    CLI::Option* why =
+        app.add_option("--why", options.why, "Say where this variable lives, and why it is not there at POINT");
     app.add_option("-c", options.command,
                    "Run this command with every probe armed, and end with it; target() is its pid");
     app.add_option("-x", options.target_pid, "Trace this process and its children; target() is its pid");
@@ -512,6 +536,11 @@ int parse_options_and_run(int argc, char** argv) {
     options.has_script = script->count() > 0;
     options.list = list->count() > 0 || list_variables->count() > 0;
     options.list_variables = list_variables->count() > 0;
+    if (why->count() > 0 && (options.why.empty() || options.positional.size() != 1)) {
+        say_error(
+            "--why takes a variable and one probe point: sonde --why '$x' 'process(\"PATH\").function(\"NAME\")'");
+        return exit_failure;
+    }
     if (!options.has_script && !options.list && options.positional.empty() && options.extras.empty()) {
         say_error("no script: give a FILE, - or -e SCRIPT (see sonde --help)");
         return exit_failure;
