@@ -43,4 +43,7 @@ KernelFunctionProbing probe_kernel_functions();
 
 KernelFeatures probe_kernel_features();
 
+// Why handlers cannot write user memory on this kernel, in words; empty: they can.
+std::string why_not_write();
+
 } // namespace sonde

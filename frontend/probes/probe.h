@@ -142,6 +142,18 @@ hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, 
 // `&$x->y`: the address. Errors also: in a register, a bitfield.
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 
+// An assignment to a target expression: `= value`, `op= value`; ++ and -- are those with 1.
+struct Assignment {
+    hir::Expr* value;
+    std::optional<hir::BinaryOp> op;
+    bool gives_old = false; // the expression's value is the one before; `op` is Add or Sub then
+    Range range;            // of the operation
+};
+// Writes the program's memory. Errors also: in a register, no number, the kernel's memory, a handler that is not run by
+// the program.
+hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+                      Binder& binder);
+
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
 // What a script calls that result: by its name, else "return" or "return1".

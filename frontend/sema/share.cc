@@ -113,6 +113,7 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
+        reach.writes = reach.writes || more.writes;
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
@@ -132,7 +133,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
-        place_cheaply(resolved.point, reach.targets);
+        // Before the prologue parameters are in registers, which cannot be written.
+        if (!reach.writes)
+            place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
