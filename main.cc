@@ -202,6 +202,7 @@ struct Translation {
         env.command_path = command_program(options.command);
         env.target_pid = options.target_pid;
         env.listing = options.list;
+        env.listing_variables = options.list_variables;
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
                 kernel_probing = find_kernel_probing(forced);

@@ -162,10 +162,12 @@ bool TargetBinder::has_variables() {
         return false;
     if (point_.function.has_debug_info)
         return true;
-    fail(DiagId::NoDebugInfo, expr_.range,
-         fmt::format("`{}` needs debug information, and `{}` in `{}` has none", ast::to_source(expr_),
-                     point_.function.name, point_.module->path()),
-         advice(point_));
+    DiagBuilder report =
+        binder_.diags.report(DiagId::NoDebugInfo, expr_.range,
+                             fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
+                                         ast::to_source(expr_), point_.function.name, point_.module->path()));
+    report.help(advice(point_));
+    add_debug_problems(report, *point_.module);
     return false;
 }
 

@@ -31,9 +31,10 @@ struct KernelProbing {
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
-    std::string command_path; // -c: the command's program, for `process` without an argument; empty without
-    int64_t target_pid = 0;   // -x
-    bool listing = false;     // -l, -L: what cannot be probed on this machine is listed too
+    std::string command_path;       // -c: the command's program, for `process` without an argument; empty without
+    int64_t target_pid = 0;         // -x
+    bool listing = false;           // -l, -L: what cannot be probed on this machine is listed too
+    bool listing_variables = false; // -L
     // What this machine's kernel can do, found out when it matters.
     std::function<const KernelProbing&()> kernel_probing;
 
@@ -162,6 +163,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 // ---- listings -----------------------------------------------------------------------------------------------------
 
 // -l and -L: sorted, unique lines as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
+std::string list_point(const ResolvedPoint& point, bool with_variables);
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables);
 
 } // namespace sonde
