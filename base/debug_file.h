@@ -34,4 +34,10 @@ std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& 
 // none.
 std::optional<ElfFile> open_packed_symbols(const ElfFile& file);
 
+// The running kernel's, lower-case hex, from /sys/kernel/notes. Errors: it is not there.
+Result<std::string> running_kernel_build_id();
+
+// Where distributions have the `vmlinux` with a kernel's debug information, the likeliest first.
+std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id);
+
 } // namespace sonde

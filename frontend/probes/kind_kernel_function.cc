@@ -4,7 +4,7 @@
 // Names and prototypes come from the kernel's BTF; functions that it leaves out, from /proc/kallsyms, without
 // variables. One function is probed by a trampoline (fentry, fexit) where the kernel has these, which is the fastest
 // way and keeps the arguments until the return; others and modules' by breakpoints (kprobes). Source files, lines and
-// inlined copies are not in BTF.
+// inlined copies are not in BTF, but in debug information (kind_kernel_debug.cc).
 #include <algorithm>
 #include <set>
 
@@ -135,9 +135,11 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
         report.suggest(nearest_name(name, kernel.function_names(wanted.module)));
 }
 
-// False after a report if functions of this kernel cannot be probed.
-bool can_probe(Resolving& resolving, const KernelProbing& probing) {
-    if (probing.fentry || probing.kprobe || resolving.env.listing)
+} // namespace
+
+bool can_probe_functions(Resolving& resolving, bool inside) {
+    const KernelProbing& probing = resolving.env.kernel_probing();
+    if ((probing.fentry && !inside) || probing.kprobe || resolving.env.listing)
         return true;
     resolving.diags
         .report(DiagId::Unsupported, resolving.components()[0].range,
@@ -147,6 +149,8 @@ bool can_probe(Resolving& resolving, const KernelProbing& probing) {
         .help("tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them");
     return false;
 }
+
+namespace {
 
 std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoint& wanted) {
     KernelTypes* kernel = open_kernel(resolving);
@@ -180,7 +184,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         return {};
     }
     const KernelProbing& probing = resolving.env.kernel_probing();
-    if (!can_probe(resolving, probing))
+    if (!can_probe_functions(resolving))
         return {};
     bool is_return = wanted.suffix == "return";
     std::vector<ResolvedPoint> points;

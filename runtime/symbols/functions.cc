@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/debug_file.h"
+#include "base/demangle.h"
 
 namespace sonde {
 namespace {
@@ -63,7 +64,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
         // A label within a function is no function.
         if (!out.empty() && symbol.size == 0 && symbol.address - out.back().address < out.back().size)
             continue;
-        out.push_back({symbol.address, symbol.size, std::string(symbol.name)});
+        out.push_back({symbol.address, symbol.size, readable_symbol(symbol.name)});
     }
     for (size_t i = 0; i < out.size(); i++) {
         uint64_t most = end_of_code(out[i].address) - out[i].address;
