@@ -35,6 +35,7 @@ struct ProbeEnvironment {
     std::string command_path;            // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;              // -x
     bool listing = false;                // -l, -L: what cannot be probed on this machine is listed too
+    bool listing_variables = false;      // -L
     std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
     // Control files, by their path and whether they are read: where the first handler of each was written.
     std::map<std::pair<std::string, bool>, Range> files;
@@ -165,6 +166,18 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
 std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,
                                           const ResolvedPoint& point, Binder& binder);
 
+// An assignment to a target expression: `= value`, `op= value`; ++ and -- are those with 1.
+struct Assignment {
+    hir::Expr* value;
+    std::optional<hir::BinaryOp> op;
+    bool gives_old = false; // the expression's value is the one before; `op` is Add or Sub then
+    Range range;            // of the operation
+};
+// Writes the program's memory. Errors also: in a register, no number, the kernel's memory, a handler that is not run by
+// the program.
+hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+                      Binder& binder);
+
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
 // What a script calls that result: by its name, else "return" or "return1".
@@ -173,6 +186,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 // ---- listings -----------------------------------------------------------------------------------------------------
 
 // -l and -L: sorted, unique lines as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
+std::string list_point(const ResolvedPoint& point, bool with_variables);
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables);
 
 } // namespace sonde

@@ -54,6 +54,7 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
             effect = global_of(*as<Assign>(expr).target) != nullptr;
             break;
         case ExprKind::StatAdd:
+        case ExprKind::Store:
             effect = true;
             break;
         case ExprKind::Print:
