@@ -34,6 +34,7 @@
 #include "frontend/parse/parser.h"
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
+#include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
 #include "frontend/tapset/library.h"
@@ -142,6 +143,7 @@ struct Translation {
         env.target_pid = options.target_pid;
         env.listing = options.list;
         env.try_counter = try_counter;
+        env.listing_variables = options.list_variables;
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
                 kernel_probing = find_kernel_probing(forced);
@@ -213,7 +215,7 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) 
     size_t first_argument = 0;
     if (options.has_script) {
         ids.push_back(t.sources.add("<input>", options.script));
-    } else if (!options.list && !options.positional.empty()) {
+    } else if (!options.list && options.why.empty() && !options.positional.empty()) {
         const std::string& path = options.positional[0];
         Result<std::string> text = path == "-" ? read_standard_input() : read_file(path);
         if (!text)
@@ -236,6 +238,22 @@ int list_points(Translation& t, const Options& options) {
     std::vector<ResolvedPoint> resolved = resolve_listing(points, *t.library, t.env, t.arena, t.diags);
     std::vector<std::string> lines = sonde::list_points(resolved, options.list_variables);
     t.report();
+    for (const std::string& line : lines)
+        fmt::print("{}\n", line);
+    return lines.empty() ? exit_failure : 0;
+}
+
+int explain_why(Translation& t, const Options& options) {
+    FileId variable_file = t.sources.add("<variable>", options.why);
+    FileId point_file = t.sources.add("<point>", options.positional[0]);
+    const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<std::string> lines;
+    if (!t.diags.has_errors())
+        lines = explain_variable(*variable, resolve_listing(points, *t.library, t.env, t.arena, t.diags), t.arena,
+                                 t.env, t.diags);
+    if (!t.report())
+        return exit_failure;
     for (const std::string& line : lines)
         fmt::print("{}\n", line);
     return lines.empty() ? exit_failure : 0;
@@ -321,7 +339,8 @@ int run_in_background(const plan::Plan& plan, const Options& options) {
 
 // `sonde FILE.sonde`: a saved Plan needs none of the other passes.
 std::optional<int> run_saved_plan(const Options& options) {
-    if (options.has_script || options.list || options.positional.empty() || !options.positional[0].ends_with(".sonde"))
+    if (options.has_script || options.list || !options.why.empty() || options.positional.empty() ||
+        !options.positional[0].ends_with(".sonde"))
         return std::nullopt;
     Result<plan::Plan> plan = plan::load_file(options.positional[0]);
     if (!plan) {
@@ -352,6 +371,8 @@ int run(const Options& options) {
         return list_points(t, options);
     if (options.inventory != Inventory::None)
         return print_inventory(t, options.inventory);
+    if (!options.why.empty())
+        return explain_why(t, options);
     if (t.diags.has_errors()) {
         t.report();
         fmt::print(stderr, "Pass 1: parse failed.\n");

@@ -172,6 +172,7 @@ void add_script_options(CLI::App& app, Options& o) {
     app.add_option("-E", o.extras, "Add this script text to the script")->allow_extra_args(false);
     app.add_option("-l", o.list_point, "List the probe points that match");
     app.add_option("-L", o.list_point, "List them with their variables");
+    app.add_option("--why", o.why, "Say where this variable lives, and why it is not there at POINT");
     app.add_option_function<std::vector<std::string>>(
            "-D",
            [&o](const std::vector<std::string>& defines) {
@@ -344,7 +345,9 @@ Result<std::vector<std::string>> read_defaults() {
 }
 
 // What only all options together can get wrong.
-std::string check_together(const Options& o, bool lifts_limits) {
+std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
+    if (asks_why && (o.why.empty() || o.positional.size() != 1))
+        return "--why takes a variable and one probe point: sonde --why '$x' 'process(\"PATH\").function(\"NAME\")'";
     if (lifts_limits && !o.guru)
         return "--suppress-time-limits needs guru mode (-g): a handler without limit can stop the machine";
     if (o.background && o.output.empty())
@@ -369,7 +372,8 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     Options options;
     options.compatible = systemtap_version;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
-                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT"};
+                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT\n"
+                 "  sonde --why '$VARIABLE' POINT"};
     app.name("sonde");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.failure_message([](const CLI::App*, const CLI::Error& error) {
@@ -402,7 +406,8 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         return 0;
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
-    if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0); !problem.empty())
+    if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);
+        !problem.empty())
         return fail(problem);
     return options;
 }

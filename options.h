@@ -26,6 +26,7 @@ struct Options {
     std::vector<std::string> extras; // -E
     std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
+    std::string why;                       // --why: the variable; the point is the first positional argument
     Inventory inventory = Inventory::None; // --dump-functions, --dump-probe-aliases, --dump-probe-types
     std::vector<std::string> positional;   // FILE and script arguments
     std::string command;                   // -c

@@ -1,20 +1,22 @@
 #include "base/debug_file.h"
 
 #include <elf.h>
+#include <lzma.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
+#include "base/debuginfod.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 namespace sonde {
 namespace {
-
-constexpr const char* debug_root = "/usr/lib/debug";
 
 std::optional<uint32_t> file_crc(int fd) {
     std::vector<char> buffer(1 << 16);
@@ -29,6 +31,90 @@ std::optional<uint32_t> file_crc(int fd) {
         offset += got;
     }
 }
+
+// A `+` or `-` in front says whether stap checks the checksum; here it is always checked.
+std::vector<std::string> search_folders() {
+    const char* set = std::getenv("SYSTEMTAP_DEBUGINFO_PATH");
+    std::string_view rest = set && *set ? set : ":.debug:/usr/lib/debug";
+    std::vector<std::string> folders;
+    for (bool more = true; more;) {
+        size_t colon = rest.find(':');
+        more = colon != std::string_view::npos;
+        std::string_view one = rest.substr(0, colon);
+        if (one.starts_with('+') || one.starts_with('-'))
+            one.remove_prefix(1);
+        if (std::find(folders.begin(), folders.end(), one) == folders.end())
+            folders.emplace_back(one);
+        rest = more ? rest.substr(colon + 1) : "";
+    }
+    return folders;
+}
+
+// A process in another mount namespace has a tree of its own, `/proc/PID/root`; the one from here may do as well.
+std::vector<std::string> trees_of(const std::string& path) {
+    std::string root = process_root(path);
+    return root.empty() ? std::vector<std::string>{""} : std::vector<std::string>{root, ""};
+}
+
+std::string build_id_path(const std::string& folder, const std::string& build_id) {
+    return fmt::format("{}/.build-id/{}/{}.debug", folder, build_id.substr(0, 2), build_id.substr(2));
+}
+
+class Finder {
+  public:
+    Finder(std::string build_id, std::optional<uint32_t> crc, const DebugSearch& search)
+        : build_id_(std::move(build_id)), crc_(crc), search_(search) {}
+
+    // The file if it is the debug information of this very build.
+    std::optional<ElfFile> accept(const std::string& path) {
+        if (access(path.c_str(), F_OK) != 0)
+            return std::nullopt;
+        Result<ElfFile> candidate = ElfFile::open_debug_information(path);
+        if (!candidate)
+            return note(candidate.error().message);
+        if (!has_dwarf(*candidate))
+            return std::nullopt;
+        std::string other = candidate->build_id();
+        if (!build_id_.empty() && other != build_id_)
+            return note(other.empty() ? fmt::format("`{}` has no build-id, so it is not known to belong to it", path)
+                                      : fmt::format("`{}` is of another build: its build-id is {}, not {}", path, other,
+                                                    build_id_));
+        if (build_id_.empty() && crc_ && file_crc(candidate->fd()) != crc_)
+            return note(fmt::format("`{}` is of another build: its checksum is not the one in .gnu_debuglink", path));
+        return *std::move(candidate);
+    }
+
+    std::optional<ElfFile> by_build_id(const std::string& program) {
+        if (build_id_.size() <= 2)
+            return std::nullopt;
+        for (const std::string& tree : trees_of(program))
+            for (const std::string& folder : search_folders())
+                if (folder.starts_with('/'))
+                    if (std::optional<ElfFile> found = accept(build_id_path(tree + folder, build_id_)))
+                        return found;
+        return std::nullopt;
+    }
+
+    std::optional<ElfFile> download() {
+        if (!search_.may_download || build_id_.empty())
+            return std::nullopt;
+        Result<std::string> path = download_debug_file(build_id_);
+        if (path)
+            return accept(*path);
+        return path.error().message.empty() ? std::nullopt : note(path.error().message);
+    }
+
+  private:
+    std::nullopt_t note(std::string problem) {
+        if (search_.problems)
+            search_.problems->push_back(std::move(problem));
+        return std::nullopt;
+    }
+
+    std::string build_id_;
+    std::optional<uint32_t> crc_;
+    const DebugSearch& search_;
+};
 
 } // namespace
 
@@ -58,7 +144,7 @@ Result<std::string> running_kernel_build_id() {
 std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id) {
     std::vector<std::string> out;
     if (build_id.size() > 2)
-        out.push_back(fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id.substr(0, 2), build_id.substr(2)));
+        out.push_back(build_id_path("/usr/lib/debug", build_id));
     for (const char* path : {"/usr/lib/debug/boot/vmlinux-{}", "/usr/lib/debug/lib/modules/{}/vmlinux",
                              "/usr/lib/debug/usr/lib/modules/{}/vmlinux", "/lib/modules/{}/build/vmlinux",
                              "/lib/modules/{}/vmlinux", "/boot/vmlinux-{}"})
@@ -73,38 +159,84 @@ bool has_dwarf(const ElfFile& file) {
     return false;
 }
 
-std::optional<ElfFile> find_debug_file(const ElfFile& file) {
-    const std::string build_id = file.build_id();
-    // Returns the candidate if it is the debug information of this very build.
-    auto accept = [&](const std::string& path, std::optional<uint32_t> crc) -> std::optional<ElfFile> {
-        if (access(path.c_str(), R_OK) != 0)
-            return std::nullopt;
-        Result<ElfFile> candidate = ElfFile::open(path);
-        if (!candidate || !has_dwarf(*candidate))
-            return std::nullopt;
-        if (!build_id.empty() ? candidate->build_id() != build_id : crc && file_crc(candidate->fd()) != crc)
-            return std::nullopt;
-        return *std::move(candidate);
-    };
-    if (build_id.size() > 2) {
-        std::string path =
-            fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id.substr(0, 2), build_id.substr(2));
-        if (std::optional<ElfFile> found = accept(path, std::nullopt))
-            return found;
-    }
+std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& search) {
     std::optional<DebugLink> link = file.debuglink();
-    if (!link || link->name.empty() || link->name.find('/') != std::string::npos)
+    Finder finder(file.build_id(), link ? std::optional(link->crc) : std::nullopt, search);
+    if (std::optional<ElfFile> found = finder.by_build_id(file.path()))
+        return found;
+    if (link && !link->name.empty() && link->name.find('/') == std::string::npos) {
+        const std::string own = without_links(file.path());
+        const std::string folder = own.substr(0, own.rfind('/'));
+        const std::string root = process_root(own);
+        for (const std::string& place : search_folders()) {
+            std::vector<std::string> in = {place.empty() ? folder : fmt::format("{}/{}", folder, place)};
+            if (place.starts_with('/')) {
+                in.clear();
+                for (const std::string& tree : trees_of(own))
+                    in.push_back(tree + place + folder.substr(root.size()));
+            }
+            for (const std::string& one : in)
+                if (std::string path = fmt::format("{}/{}", one, link->name); path != own)
+                    if (std::optional<ElfFile> found = finder.accept(path))
+                        return found;
+        }
+    }
+    return finder.download();
+}
+
+std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search) {
+    std::string_view data = file.section_data(".gnu_debugaltlink");
+    size_t end = data.find('\0');
+    if (end == std::string_view::npos)
         return std::nullopt;
-    std::unique_ptr<char, decltype(&free)> real(realpath(file.path().c_str(), nullptr), free);
-    const std::string own = real ? real.get() : file.path();
-    const std::string folder = own.substr(0, own.rfind('/'));
-    for (const std::string& path :
-         {fmt::format("{}/{}", folder, link->name), fmt::format("{}/.debug/{}", folder, link->name),
-          fmt::format("{}{}/{}", debug_root, folder, link->name)})
-        if (path != own)
-            if (std::optional<ElfFile> found = accept(path, link->crc))
-                return found;
+    std::string build_id;
+    for (unsigned char byte : data.substr(end + 1))
+        build_id += fmt::format("{:02x}", byte);
+    Finder finder(build_id, std::nullopt, search);
+    std::string name(data.substr(0, end));
+    const std::string own = without_links(file.path());
+    std::string path = name.starts_with('/') ? process_root(own) + name : own.substr(0, own.rfind('/') + 1) + name;
+    if (std::optional<ElfFile> found = finder.accept(path))
+        return found;
+    if (std::optional<ElfFile> found = finder.by_build_id(file.path()))
+        return found;
+    if (std::optional<ElfFile> found = finder.download())
+        return found;
+    if (search.problems)
+        search.problems->push_back(
+            fmt::format("`{}` has a part of its debug information in `{}`, which is missing", file.path(), name));
     return std::nullopt;
+}
+
+std::optional<ElfFile> open_packed_symbols(const ElfFile& file) {
+    std::string_view packed = file.section_data(".gnu_debugdata");
+    constexpr size_t most = 256 << 20;
+    if (packed.empty())
+        return std::nullopt;
+    int memory = memfd_create("symbols", MFD_CLOEXEC);
+    Fd fd(memory);
+    if (memory < 0)
+        return std::nullopt;
+    lzma_stream stream = LZMA_STREAM_INIT;
+    if (lzma_stream_decoder(&stream, most, 0) != LZMA_OK)
+        return std::nullopt;
+    std::vector<uint8_t> buffer(1 << 16);
+    stream.next_in = reinterpret_cast<const uint8_t*>(packed.data());
+    stream.avail_in = packed.size();
+    lzma_ret status = LZMA_OK;
+    while (status == LZMA_OK && stream.total_out < most) {
+        stream.next_out = buffer.data();
+        stream.avail_out = buffer.size();
+        status = lzma_code(&stream, LZMA_FINISH);
+        size_t got = buffer.size() - stream.avail_out;
+        if (write(memory, buffer.data(), got) != static_cast<ssize_t>(got))
+            status = LZMA_BUF_ERROR;
+    }
+    lzma_end(&stream);
+    if (status != LZMA_STREAM_END)
+        return std::nullopt;
+    Result<ElfFile> opened = ElfFile::open(fmt::format("/proc/self/fd/{}", memory));
+    return opened ? std::optional(*std::move(opened)) : std::nullopt;
 }
 
 } // namespace sonde

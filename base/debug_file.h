@@ -1,7 +1,9 @@
 // The separate file with a program's debug information.
 //
-// It is looked for by build-id in the system's debug folder, then by the name and checksum in .gnu_debuglink, as GDB
-// documents it ("Debugging Information in Separate Files"). A candidate counts only if it is for the very same build.
+// It is looked for by build-id, then by the name and checksum in .gnu_debuglink, as GDB documents it ("Debugging
+// Information in Separate Files"), at last on the servers of DEBUGINFOD_URLS. A candidate counts only if it is for the
+// very same build. Folders are those of SYSTEMTAP_DEBUGINFO_PATH as stap(1) describes it: names with `:` between them,
+// relative ones beside the program, others holding the whole tree; without it `:.debug:/usr/lib/debug`.
 #pragma once
 
 #include <optional>
@@ -15,8 +17,22 @@ namespace sonde {
 // True if the file itself has DWARF debug information.
 bool has_dwarf(const ElfFile& file);
 
+struct DebugSearch {
+    bool may_download = false;
+    // What was met and does not count, in words: files of other builds, what a server said. May be null.
+    std::vector<std::string>* problems = nullptr;
+};
+
 // Nothing if there is none.
-std::optional<ElfFile> find_debug_file(const ElfFile& file);
+std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& search = {});
+
+// The common part of several files' debug information that dwz(1) has put into a file of its own (.gnu_debugaltlink);
+// nothing if `file` refers to none or it is not there.
+std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search = {});
+
+// The symbols that a stripped file carries along (.gnu_debugdata, an ELF file compressed by xz); nothing if it has
+// none.
+std::optional<ElfFile> open_packed_symbols(const ElfFile& file);
 
 // The running kernel's, lower-case hex, from /sys/kernel/notes. Errors: it is not there.
 Result<std::string> running_kernel_build_id();

@@ -526,4 +526,22 @@ std::optional<std::string> demangle(std::string_view symbol) {
     return status == 0 && text ? std::optional<std::string>(text.get()) : std::nullopt;
 }
 
+std::string readable_symbol(std::string_view symbol) {
+    std::optional<std::string> text =
+        symbol.starts_with("_Z") || symbol.starts_with("_R") ? demangle(symbol) : std::nullopt;
+    if (!text)
+        return std::string(symbol);
+    // The last parentheses that are closed hold the parameters; behind them stand `const` and the like.
+    size_t close = text->rfind(')');
+    if (symbol.starts_with("_R") || close == std::string::npos || text->find("::", close) != std::string::npos)
+        return *text;
+    int depth = 0;
+    for (size_t at = close + 1; at-- > 0;) {
+        depth += (*text)[at] == ')' ? 1 : (*text)[at] == '(' ? -1 : 0;
+        if (depth == 0 && (*text)[at] == '(')
+            return at == 0 ? *text : text->substr(0, at);
+    }
+    return *text;
+}
+
 } // namespace sonde

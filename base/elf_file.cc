@@ -124,7 +124,7 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
     return *this;
 }
 
-Result<ElfFile> ElfFile::open(const std::string& path) {
+Result<ElfFile> ElfFile::open(const std::string& path, bool object_too) {
     std::string context = fmt::format("cannot open `{}`", path);
     CHECK(elf_version(EV_CURRENT) != EV_NONE);
 
@@ -147,7 +147,7 @@ Result<ElfFile> ElfFile::open(const std::string& path) {
     if (fstat(file.fd_.get(), &status) != 0)
         return errno_error(context, errno);
     auto size = static_cast<uint64_t>(status.st_size);
-    if (Result<void> header = file.check_header(size); !header)
+    if (Result<void> header = file.check_header(size, object_too); !header)
         return std::move(header).error().in(context);
     // Beyond this point the file has a whole header of an ELF program for this machine.
     file.elf_.reset(elf_begin(file.fd_.get(), ELF_C_READ_MMAP, nullptr));
@@ -160,7 +160,7 @@ Result<ElfFile> ElfFile::open(const std::string& path) {
     return file;
 }
 
-Result<void> ElfFile::check_header(uint64_t file_size) {
+Result<void> ElfFile::check_header(uint64_t file_size, bool object_too) {
     Elf64_Ehdr header{};
     ssize_t got = pread(fd_.get(), &header, sizeof header, 0);
     if (got < 0)
@@ -175,23 +175,25 @@ Result<void> ElfFile::check_header(uint64_t file_size) {
     if (got < EI_NIDENT)
         return truncated_error("it ends in the ELF header");
     if (header.e_ident[EI_CLASS] == ELFCLASS32)
-        return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", ENOEXEC);
+        return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", foreign_program);
     if (got < static_cast<ssize_t>(sizeof header))
         return truncated_error("it ends in the ELF header");
     constexpr unsigned char host_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_VERSION] != EV_CURRENT)
         return Error("its ELF header is corrupt", ENOEXEC);
     if (header.e_ident[EI_DATA] != host_order)
-        return Error("its byte order is not this machine's", ENOEXEC);
+        return Error("its byte order is not this machine's", foreign_program);
     if (header.e_machine != host_machine)
         return Error(fmt::format("it is built for {}, and this machine is {}", machine_name(header.e_machine),
                                  machine_name(host_machine)),
-                     ENOEXEC);
+                     foreign_program);
     switch (header.e_type) {
     case ET_EXEC:
     case ET_DYN:
         break;
     case ET_REL:
+        if (object_too)
+            break;
         return Error("it is an object file, not a linked program or library", ENOEXEC);
     case ET_CORE:
         return Error("it is a core file, not a program or library", ENOEXEC);

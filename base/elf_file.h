@@ -5,6 +5,7 @@
 // Information in Separate Files".
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,12 +56,17 @@ struct DebugLink {
     uint32_t crc = 0; // of the whole debug file: elf_crc32()
 };
 
+// Error::os_error of a program or library for another machine or word size; ENOEXEC is anything else that cannot run.
+constexpr int foreign_program = ENOTSUP;
+
 class ElfFile {
   public:
     // Opens a program, a library or the separate debug file of one, for this machine. Errors say what is wrong with the
     // path or the file: it is missing, a folder or a device, may not be read, is no ELF file, is cut off, is an object
     // file or a core file, or is for another machine or word size.
-    static Result<ElfFile> open(const std::string& path);
+    static Result<ElfFile> open(const std::string& path) { return open(path, false); }
+    // The same, and an object file too: debug information without a program of its own is in one.
+    static Result<ElfFile> open_debug_information(const std::string& path) { return open(path, true); }
 
     ElfFile(ElfFile&&) noexcept;
     ElfFile& operator=(ElfFile&&) noexcept;
@@ -103,7 +109,8 @@ class ElfFile {
         void operator()(Elf* elf) const;
     };
     ElfFile() = default;
-    Result<void> check_header(uint64_t file_size);
+    static Result<ElfFile> open(const std::string& path, bool object_too);
+    Result<void> check_header(uint64_t file_size, bool object_too);
     Result<void> read_segments(uint64_t file_size);
     Result<void> read_sections(uint64_t file_size);
 

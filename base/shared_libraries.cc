@@ -20,6 +20,7 @@
 
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 namespace sonde {
 namespace {
@@ -203,17 +204,19 @@ std::vector<Mapping> read_mappings(int64_t pid) {
 std::vector<std::string> mapped_libraries(int64_t pid) {
     std::error_code error;
     std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
-    std::vector<std::string> out;
+    std::vector<std::string> names, out;
     for (const Mapping& mapping : read_mappings(pid))
-        if (mapping.path != program && std::find(out.begin(), out.end(), mapping.path) == out.end())
-            out.push_back(mapping.path);
+        if (mapping.path != program && std::find(names.begin(), names.end(), mapping.path) == names.end())
+            names.push_back(mapping.path);
+    for (const std::string& name : names)
+        out.push_back(path_in_process(pid, name));
     return out;
 }
 
 std::optional<MappedAt> mapped_at(int64_t pid, uint64_t address) {
     for (const Mapping& mapping : read_mappings(pid))
         if (address >= mapping.begin && address < mapping.end)
-            return MappedAt{mapping.path, address - mapping.begin + mapping.offset};
+            return MappedAt{path_in_process(pid, mapping.path), address - mapping.begin + mapping.offset};
     return std::nullopt;
 }
 

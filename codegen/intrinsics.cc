@@ -395,4 +395,32 @@ llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
     return load(load_expr);
 }
 
+llvm::Value* Lowering::emit_set_user(const hir::Intrinsic& expr) {
+    uint32_t size = expr.name == "set_user_char"    ? 1
+                    : expr.name == "set_user_short" ? 2
+                    : expr.name == "set_user_int"   ? 4
+                                                    : 8;
+    llvm::Value* address = lower(*expr.args[0]);
+    write_memory(address, lower(*expr.args[1]), size, expr.range, expr.name);
+    return t_.number(0);
+}
+
+// A text with its NUL, or at most n bytes of that.
+llvm::Value* Lowering::emit_set_user_string(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* address = lower(*expr.args[0]);
+    llvm::Value* slot = new_slot();
+    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args.back())});
+    llvm::Value* size = b_.CreateAdd(length, t_.number(1));
+    if (expr.args.size() == 3) {
+        llvm::Value* most = lower(*expr.args[1]);
+        most = b_.CreateSelect(b_.CreateICmpSLT(most, t_.number(0)), t_.number(0), most);
+        size = b_.CreateSelect(b_.CreateICmpSLT(most, size), most, size);
+    }
+    note_write(expr.range, expr.name);
+    llvm::Value* fault = t_.write_block(env_, slot, size, address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), write_fault, expr.range, address);
+    return t_.number(0);
+}
+
 } // namespace sonde

@@ -90,6 +90,10 @@ class Lowering {
     llvm::Value* arithmetic(hir::BinaryOp op, llvm::Value* a, llvm::Value* b, Range range);
     llvm::Value* assign(const hir::Assign& expr);
     llvm::Value* load(const hir::Load& expr);
+    llvm::Value* store(const hir::Store& expr);
+    void write_memory(llvm::Value* address, llvm::Value* value, uint32_t size, Range range, const std::string& what);
+    void note_write(Range range, const std::string& what);
+    static constexpr const char* write_fault = "write fault [man error::fault] at %#x";
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
     llvm::Value* copy_of(llvm::Value* string);
@@ -176,6 +180,8 @@ class Lowering {
     llvm::Value* emit_user_buffer_quoted(const hir::Intrinsic& expr);
     void stop_session();
     llvm::Value* emit_user_text(const hir::Intrinsic& expr);
+    llvm::Value* emit_set_user(const hir::Intrinsic& expr);
+    llvm::Value* emit_set_user_string(const hir::Intrinsic& expr);
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;
 

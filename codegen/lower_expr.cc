@@ -1,6 +1,8 @@
 // Expressions.
 #include "codegen/lower.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace sonde {
@@ -160,6 +162,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         return t_.argument(env_, as<Argument>(expr).number);
     case ExprKind::Load:
         return load(as<Load>(expr));
+    case ExprKind::Store:
+        return store(as<Store>(expr));
     case ExprKind::EntryRead:
         return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index,
                               expr.type == ValueType::String ? new_slot() : nullptr);
@@ -388,6 +392,30 @@ llvm::Value* Lowering::load(const hir::Load& expr) {
     if (expr.size == 8)
         return value;
     return expr.is_signed ? b_.CreateSExt(value, t_.i64()) : b_.CreateZExt(value, t_.i64());
+}
+
+void Lowering::write_memory(llvm::Value* address, llvm::Value* value, uint32_t size, Range range,
+                            const std::string& what) {
+    llvm::Value* buffer = t_.scratch("store", 8);
+    b_.CreateStore(value, buffer);
+    note_write(range, what);
+    llvm::Value* fault = t_.write_memory(env_, buffer, size, address);
+    raise_if(b_.CreateICmpNE(fault, t_.number(0)), write_fault, range, address);
+}
+
+// The first one is named if the kernel does not allow any.
+void Lowering::note_write(Range range, const std::string& what) {
+    plan::Plan& plan = t_.state().plan;
+    if (plan.writes.empty())
+        plan.writes = fmt::format("`{}` at {}", what, t_.state().sources.place(range));
+    if (!t_.is_bpf())
+        fail(range, fmt::format("`{}`: sonde's own process, where this handler runs, writes no memory", what));
+}
+
+llvm::Value* Lowering::store(const hir::Store& expr) {
+    llvm::Value* value = lower(*expr.value);
+    write_memory(lower(*expr.address), value, expr.size, expr.range, expr.what);
+    return value;
 }
 
 } // namespace sonde

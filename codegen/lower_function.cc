@@ -182,7 +182,7 @@ void Lowering::begin_environment(const Needs& need) {
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    bool decides = plan::decides(handler_->kind);
+    bool decides = handler_ && plan::decides(handler_->kind);
     env_.budget = new_variable(decides ? 16 : 8);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
     if (decides)

@@ -144,6 +144,10 @@ class Target {
     // Reads into memory; the result is nonzero on a fault.
     virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                                      bool user) = 0;
+    // Writes `size` (1, 2, 4, 8) bytes of a buffer, or of a slot with at most max_string bytes, to user memory; nonzero
+    // on a fault.
+    virtual llvm::Value* write_memory(Environment&, llvm::Value*, uint32_t, llvm::Value*) { return number(1); }
+    virtual llvm::Value* write_block(Environment&, llvm::Value*, llvm::Value*, llvm::Value*) { return number(1); }
     // At most max_string - 1 bytes into a slot; nonzero on a fault.
     virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
     virtual llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,

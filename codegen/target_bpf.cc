@@ -393,10 +393,8 @@ class BpfTarget final : public Target {
                              ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
     }
     llvm::Value* user_register(Environment& env, int number_) override {
-        if (number_ > 16 || number_ == hir::Register::thread_pointer) {
-            unsupported_ = "thread-local variables are not supported yet";
-            return number(0);
-        }
+        if (number_ == hir::Register::thread_pointer)
+            return routine("sonde_rt_thread_pointer", i64(), {});
         int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax : register_offsets[number_];
         if (registers_are_behind_) {
             llvm::Value* value = scratch("register", 8);
@@ -454,6 +452,12 @@ class BpfTarget final : public Target {
         if (address->getType()->isPointerTy() || !user)
             return helper(probe_read_kernel, {buffer, number(size), address});
         return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, may_wait(env)});
+    }
+    llvm::Value* write_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address) override {
+        return routine("sonde_rt_write_user", i64(), {buffer, ir_.getInt32(size), address});
+    }
+    llvm::Value* write_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+        return routine("sonde_rt_write_user_block", i64(), {slot, size, address});
     }
     llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         return routine("sonde_rt_read_user_block", i64(), {slot, size, address, may_wait(env)});

@@ -180,10 +180,11 @@ std::string base_folder() {
     return own && *own ? fmt::format("{}/sonde", own) : fmt::format("/tmp/sonde-{}", getuid());
 }
 
-// Nobody answers there any more: the session was killed.
+// Nobody answers there any more: the session was killed. Attributes would not tell, which the kernel keeps for a while.
 bool is_leftover(const std::string& folder) {
-    struct stat attr{};
-    return stat(folder.c_str(), &attr) != 0 && errno == ENOTCONN;
+    std::error_code error;
+    std::filesystem::directory_iterator listed(folder, error);
+    return error.value() == ENOTCONN;
 }
 
 void remove_leftovers(const std::string& base) {

@@ -66,16 +66,37 @@ bool has_tracepoint_cookie() {
     return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
 }
 
+// How the kernel is locked down ("integrity"), empty if it is not. In the file, what is in brackets holds.
+std::string lockdown() {
+    Result<std::string> text = read_file("/sys/kernel/security/lockdown");
+    size_t open = text.ok() ? text->find('[') : std::string::npos;
+    if (open == std::string::npos || text->starts_with("[none]"))
+        return "";
+    return text->substr(open + 1, text->find(']') - open - 1);
+}
+
 } // namespace
+
+std::string why_not_write() {
+    // bpf_probe_write_user(0, r10 - 8, 8); return 0
+    const bpf_insn code[] = {
+        {0x7a, 10, 0, -8, 0}, {0xbf, 2, 10, 0, 0}, {0x07, 2, 0, 0, -8},
+        {0xb7, 1, 0, 0, 0},   {0xb7, 3, 0, 0, 8},  {0x85, 0, 0, 0, BPF_FUNC_probe_write_user},
+        {0xb7, 0, 0, 0, 0},   {0x95, 0, 0, 0, 0},
+    };
+    if (load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0)
+        return "";
+    int error = errno;
+    if (std::string locked = lockdown(); !locked.empty())
+        return fmt::format("it is locked down ({}), and then no BPF program may write user memory", locked);
+    return fmt::format("it refuses a program that writes user memory: {}", std::strerror(error));
+}
 
 KernelFunctionProbing probe_kernel_functions() {
     KernelFunctionProbing out;
-    // "none [integrity] confidentiality": what is in brackets holds.
-    std::string locked;
-    if (Result<std::string> text = read_file("/sys/kernel/security/lockdown"); text.ok())
-        if (size_t open = text->find('['); open != std::string::npos && !text->starts_with("[none]"))
-            locked =
-                fmt::format(", and the kernel is locked down ({})", text->substr(open + 1, text->find(']') - open - 1));
+    std::string locked = lockdown();
+    if (!locked.empty())
+        locked = fmt::format(", and the kernel is locked down ({})", locked);
     if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
         out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
     // A function that nothing but the kernel's own tests call.

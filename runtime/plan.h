@@ -298,6 +298,7 @@ struct Plan {
     uint64_t max_backtrace = 20; // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
     uint8_t tables = 0;         // what handlers look up in the tables of files: FileTables
+    std::string writes;         // the first of what writes user memory, with its place; empty: nothing does
     bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;        // -t: BPF map `sonde_timing`
     std::vector<Global> globals;

@@ -132,7 +132,7 @@ template <typename A> void members(A& a, Probe& v) {
 }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
-        v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.filter_target, v.timing);
+        v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing);
     all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.module);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }

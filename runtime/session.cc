@@ -424,6 +424,12 @@ std::vector<int64_t> running_processes(const Session& session, int64_t waiting) 
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
+    if (!plan.writes.empty())
+        if (std::string why = why_not_write(); !why.empty())
+            return Error(
+                fmt::format("the script changes the traced program's memory ({}), which this kernel does not allow: "
+                            "{}; without the write the script can run",
+                            plan.writes, why));
     Session session(plan, options);
     if (options.target_pid && (options.target_pid < 0 || options.target_pid > INT32_MAX ||
                                (kill(static_cast<pid_t>(options.target_pid), 0) != 0 && errno == ESRCH)))

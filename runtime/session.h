@@ -51,4 +51,7 @@ int try_counter(const plan::PerfSpec& perf);
 
 KernelFeatures probe_kernel_features();
 
+// Why handlers cannot write user memory on this kernel, in words; empty: they can.
+std::string why_not_write();
+
 } // namespace sonde

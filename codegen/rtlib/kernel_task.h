@@ -53,6 +53,9 @@ struct return_instance {
 struct uprobe_task {
     struct return_instance* return_instances; /* the newest */
 };
+struct thread_struct {
+    u64 fsbase; /* x86-64: the thread pointer */
+};
 struct task_struct {
     u32 flags;
     s32 pid, tgid;
@@ -64,6 +67,7 @@ struct task_struct {
     struct signal_struct* signal;
     char comm[16];
     struct uprobe_task* utask;
+    struct thread_struct thread;
 };
 #pragma clang attribute pop
 

@@ -42,6 +42,14 @@ RT s64 sonde_rt_execname(u8* slot, u64 task)
     return bpf_probe_read_kernel_str(slot, 16, __builtin_preserve_access_index(&other->comm));
 }
 
+/* As the program's last arch_prctl() or clone() has set it; the C libraries use no other way. */
+RT s64 sonde_rt_thread_pointer(void)
+{
+    u64 base = 0;
+    READ(base, of(0)->thread.fsbase);
+    return (s64)base;
+}
+
 static u32 (*const bpf_get_prandom_u32)(void) = (void*)7;
 static u64 (*const bpf_jiffies64)(void) = (void*)118;
 RT s64 sonde_rt_random(void) { return bpf_get_prandom_u32(); }

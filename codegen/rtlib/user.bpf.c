@@ -1,4 +1,4 @@
-/* Reading user memory: the fast read first, and where the page is not in memory the one that can wait for it.
+/* Reading user memory, and writing it. Reading: the fast read first, and where the page is not in memory the one that can wait for it.
  *
  * Only a sleepable program may wait. `wait` is a constant where these are called, so that the verifier does not even see the
  * waiting read in others. */
@@ -8,6 +8,7 @@ enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 static long (*const bpf_probe_read_user_str)(void* dst, u32 size, const void* address) = (void*)114;
+static long (*const bpf_probe_write_user)(void* address, const void* src, u32 size) = (void*)36;
 static long (*const bpf_copy_from_user)(void* dst, u32 size, const void* address) = (void*)148;
 /* 6.12, "bpf: Add bpf_copy_from_user_str kfunc"; without it such a string is an error that can be caught. */
 extern int bpf_copy_from_user_str(void* dst, u32 dst__sz, const void* unsafe_ptr__ign, u64 flags) __attribute__((section(".ksyms"), weak));
@@ -127,4 +128,24 @@ RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
         LOOP(sonde_rt_max, wide_step, &w);
     slot[w.len & MASK] = 0;
     return (s64)w.status;
+}
+
+/* Nonzero on a fault. size is 1, 2, 4 or 8. */
+RT s64 sonde_rt_write_user(const u8* src, u32 size, u64 address)
+{
+    size &= 15;
+    if (size == 0 || size > 8 || (s64)address < 0)
+        return 1;
+    return bpf_probe_write_user((void*)address, src, size) != 0;
+}
+
+/* size bytes of a slot, at most MAXSTRINGLEN; none is no fault. */
+RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
+{
+    if (size == 0)
+        return 0;
+    u32 bound = ((u32)(size - 1) & MASK) + 1;
+    if ((s64)address < 0)
+        return 1;
+    return bpf_probe_write_user((void*)address, slot, bound) != 0;
 }

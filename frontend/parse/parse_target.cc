@@ -262,4 +262,16 @@ Expr* Parser::parse_at(const Token& name) {
     return with_components(grow(op, op->args));
 }
 
+const TargetExpr* Parser::parse_target_only() {
+    Expr* expr = parse_expr();
+    if (expr && !at_end()) {
+        fail_expected("the end of the expression");
+        return nullptr;
+    }
+    if (!expr || expr->kind == ExprKind::Target)
+        return expr ? &ast::as<TargetExpr>(*expr) : nullptr;
+    fail(expr->range, fmt::format("expected a `$variable`, got `{}`", ast::to_source(*expr)));
+    return nullptr;
+}
+
 } // namespace sonde

@@ -203,4 +203,9 @@ std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources,
     return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_points_only();
 }
 
+const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
+                                    Diagnostics& diags) {
+    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_target_only();
+}
+
 } // namespace sonde

@@ -51,4 +51,8 @@ ast::File* parse_file(FileId file, const Sources& sources, const ParseOptions& o
 std::vector<ast::ProbePoint*> parse_probe_points(FileId file, const Sources& sources, const ParseOptions& options,
                                                  Arena& arena, Diagnostics& diags);
 
+// The argument of --why: `$x` with members. Null after a report.
+const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
+                                    Diagnostics& diags);
+
 } // namespace sonde

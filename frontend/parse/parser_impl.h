@@ -24,6 +24,7 @@ class Parser {
 
     ast::File* parse_file();
     std::vector<ast::ProbePoint*> parse_points_only();
+    const ast::TargetExpr* parse_target_only();
 
   private:
     struct DepthGuard {

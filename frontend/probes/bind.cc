@@ -162,9 +162,11 @@ bool TargetBinder::has_module() {
         return false;
     }
     if (!point_.module->has_debug_info()) {
-        fail(DiagId::NoDebugInfo, expr_.range,
-             fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()),
-             advice(point_));
+        DiagBuilder report = binder_.diags.report(
+            DiagId::NoDebugInfo, expr_.range,
+            fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()));
+        report.help(advice(point_));
+        add_debug_problems(report, *point_.module);
         return false;
     }
     return true;
@@ -175,10 +177,12 @@ bool TargetBinder::has_variables() {
         return false;
     if (point_.function.has_debug_info)
         return true;
-    fail(DiagId::NoDebugInfo, expr_.range,
-         fmt::format("`{}` needs debug information, and `{}` in `{}` has none", ast::to_source(expr_),
-                     point_.function.name, point_.module->path()),
-         advice(point_));
+    DiagBuilder report =
+        binder_.diags.report(DiagId::NoDebugInfo, expr_.range,
+                             fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
+                                         ast::to_source(expr_), point_.function.name, point_.module->path()));
+    report.help(advice(point_));
+    add_debug_problems(report, *point_.module);
     return false;
 }
 
@@ -299,6 +303,9 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     std::optional<Place> place = place_at(location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
+        // The function has returned: registers that lead to a thread-local one are no longer those of the function.
+        if (entry && variable.is_global && place->address)
+            place->address = saved(place->address, true);
         return place;
     }
     if (std::optional<Address> linked = module.global_address(variable)) {

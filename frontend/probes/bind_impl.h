@@ -50,6 +50,7 @@ class TargetBinder {
 
     hir::Expr* value();
     hir::Expr* address();
+    hir::Expr* store(const Assignment& assignment);
     hir::Expr* return_address();
 
   private:
@@ -130,6 +131,12 @@ class TargetBinder {
     hir::Expr* binary(hir::BinaryOp op, hir::Expr* left, hir::Expr* right);
     hir::Expr* number(int64_t value);
     std::vector<PlacePart>::const_iterator part_at(const Place& place, uint64_t offset) const;
+
+    // bind_store.cc: writing
+    bool is_assignable();
+    hir::Expr* address_to_write(const Place& place, uint64_t size);
+    std::nullptr_t refuse_store(const Place& place);
+    hir::Expr* store_at(const Place& place, hir::Expr* address, hir::Expr* value);
 
     // bind_members.cc: components
     std::optional<Place> walk(Place place, size_t end);

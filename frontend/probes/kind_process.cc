@@ -67,14 +67,18 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         return one.inlined && !pattern.suffix.empty();
     });
     std::vector<ResolvedPoint> points;
-    std::set<std::pair<Address, std::string>> seen; // one symbol may stand for several declarations
+    std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
+    // A large program has a hundred times as many inlined copies as lines in its listing.
+    std::set<std::string> listed;
+    const ProbeEnvironment& env = resolving.env;
     auto add = [&](const FunctionInstance& one) -> Result<void> {
         Result<std::vector<ResolvedPoint>> places =
             function_points(target, one, function_text(target, one), pattern.suffix);
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)
-            if (seen.insert({point.address, one.name}).second)
+            if (env.listing ? listed.insert(list_point(point, env.listing_variables)).second
+                            : seen.insert({point.address, one.name}).second)
                 points.push_back(std::move(point));
         return {};
     };
@@ -202,8 +206,8 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     if (!pattern.component || (pattern.component->name != "function" && pattern.component->name != "statement")) {
         std::vector<std::string> allowed = {"function", "statement", "mark", "provider", "plt"};
         if (next == 1)
-            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall"});
-        report_component(resolving, next, allowed, {"insn", "error", "data"});
+            allowed.insert(allowed.end(), {"library", "begin", "end", "thread", "syscall", "data"});
+        report_component(resolving, next, allowed, {"insn", "error"});
         return std::nullopt;
     }
     pattern.is_statement = pattern.component->name == "statement";
@@ -250,7 +254,7 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
     for (const ProcessTarget& target : targets) {
         Diagnostics::Suppress quiet(resolving.diags);
         std::vector<ResolvedPoint> some = resolve_in(target);
-        points.insert(points.end(), some.begin(), some.end());
+        std::move(some.begin(), some.end(), std::back_inserter(points));
     }
     if (points.empty() && !targets.empty())
         resolving.diags.report(DiagId::NoMatch, pattern->component->arg_range,

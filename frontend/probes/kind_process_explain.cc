@@ -37,9 +37,11 @@ void add_names(DiagBuilder builder, const std::string& wanted, const std::vector
 bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     if (module.has_debug_info() || (pattern.parsed.file.empty() && !pattern.is_statement))
         return false;
-    report(resolving, pattern, DiagId::NoDebugInfo,
-           fmt::format("`{}` has no debug information, so source files and lines are unknown", module.path()))
-        .help(debug_info_advice);
+    DiagBuilder builder =
+        report(resolving, pattern, DiagId::NoDebugInfo,
+               fmt::format("`{}` has no debug information, so source files and lines are unknown", module.path()));
+    builder.help(debug_info_advice);
+    add_debug_problems(builder, module);
     return true;
 }
 
@@ -78,8 +80,10 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
                                  fmt::format("no function `{}` {}", pattern.parsed.function, place_of(module)));
     add_names(builder, pattern.parsed.function, module.function_names());
-    if (!module.has_debug_info())
+    if (!module.has_debug_info()) {
         builder.note({}, "the program has no debug information, so only its symbols are known").help(debug_info_advice);
+        add_debug_problems(builder, module);
+    }
     return true;
 }
 
@@ -91,6 +95,11 @@ void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPat
 }
 
 } // namespace
+
+void add_debug_problems(DiagBuilder report, const DwarfModule& module) {
+    for (const std::string& problem : module.debug_problems())
+        report.note({}, problem);
+}
 
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {
     if (any) {

@@ -39,4 +39,7 @@ bool expect_argument(Resolving& resolving, const ast::PointComponent& component,
 // False and a report if there is a component at `index`.
 bool expect_end(Resolving& resolving, size_t index, const std::vector<std::string>& allowed = {});
 
+// What stood in the way of the module's debug information.
+void add_debug_problems(DiagBuilder report, const DwarfModule& module);
+
 } // namespace sonde

@@ -27,38 +27,41 @@ std::string kernel_variables_text(const ResolvedPoint& point) {
 
 } // namespace
 
+std::string list_point(const ResolvedPoint& point, bool with_variables) {
+    std::string line = point.point.pp;
+    bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
+    if (with_variables && syscall)
+        for (const std::string& name : process_syscall_variables(point.kind))
+            line += fmt::format(" {}:long", name);
+    else if (with_variables && plan::is_file(point.kind))
+        line += " $value:string";
+    else if (with_variables && point.kind == plan::ProbeKind::Netfilter)
+        line += " $hooknum:unsigned char $skb:struct sk_buff* $in:struct net_device* $out:struct net_device*";
+    else if (with_variables && point.mark)
+        for (size_t i = 0; i < point.mark->arguments.size(); i++)
+            line += fmt::format(" $arg{}:long", i + 1);
+    else if (with_variables && point.syscall)
+        line += syscall_variables_text(point);
+    else if (with_variables && point.prototype)
+        line += kernel_variables_text(point);
+    else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
+        Address address = point.is_return ? point.entry_address : point.address;
+        std::vector<Variable> results;
+        if (point.is_return)
+            results = point.module->results(point.function);
+        for (size_t i = 0; i < results.size(); i++)
+            line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
+        for (const Variable& variable : point.module->variables_in(point.function, address))
+            if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
+                line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    }
+    return line;
+}
+
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {
     std::set<std::string> lines;
-    for (const ResolvedPoint& point : points) {
-        std::string line = point.point.pp;
-        bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
-        if (with_variables && syscall)
-            for (const std::string& name : process_syscall_variables(point.kind))
-                line += fmt::format(" {}:long", name);
-        else if (with_variables && plan::is_file(point.kind))
-            line += " $value:string";
-        else if (with_variables && point.kind == plan::ProbeKind::Netfilter)
-            line += " $hooknum:unsigned char $skb:struct sk_buff* $in:struct net_device* $out:struct net_device*";
-        else if (with_variables && point.mark)
-            for (size_t i = 0; i < point.mark->arguments.size(); i++)
-                line += fmt::format(" $arg{}:long", i + 1);
-        else if (with_variables && point.syscall)
-            line += syscall_variables_text(point);
-        else if (with_variables && point.prototype)
-            line += kernel_variables_text(point);
-        else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
-            Address address = point.is_return ? point.entry_address : point.address;
-            std::vector<Variable> results;
-            if (point.is_return)
-                results = point.module->results(point.function);
-            for (size_t i = 0; i < results.size(); i++)
-                line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
-            for (const Variable& variable : point.module->variables_in(point.function, address))
-                if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
-                    line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
-        }
-        lines.insert(std::move(line));
-    }
+    for (const ResolvedPoint& point : points)
+        lines.insert(list_point(point, with_variables));
     return {lines.begin(), lines.end()};
 }
 

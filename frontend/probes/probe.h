@@ -35,6 +35,7 @@ struct ProbeEnvironment {
     std::string command_path;            // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;              // -x
     bool listing = false;                // -l, -L: what cannot be probed on this machine is listed too
+    bool listing_variables = false;      // -L
     std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
     // Control files, by their path and whether they are read: where the first handler of each was written.
     std::map<std::pair<std::string, bool>, Range> files;
@@ -158,12 +159,24 @@ hir::ValueType target_type(const ast::TargetExpr& expr);
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Errors also: in a register, a bitfield.
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+// Where the return address lies at the entry of a .return probe; null: on top of the stack.
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
 // `$value = e` and `$value .= e` of a control file, `$verdict = e` and `$return = e` where the kernel goes by what a
 // handler decides: a call of a function of the library. Nullopt: it is no such variable; null after a report.
 std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,
                                           const ResolvedPoint& point, Binder& binder);
-// Where the return address lies at the entry of a .return probe; null: on top of the stack.
-hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
+
+// An assignment to a target expression: `= value`, `op= value`; ++ and -- are those with 1.
+struct Assignment {
+    hir::Expr* value;
+    std::optional<hir::BinaryOp> op;
+    bool gives_old = false; // the expression's value is the one before; `op` is Add or Sub then
+    Range range;            // of the operation
+};
+// Writes the program's memory. Errors also: in a register, no number, the kernel's memory, a handler that is not run by
+// the program.
+hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+                      Binder& binder);
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
@@ -173,6 +186,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 // ---- listings -----------------------------------------------------------------------------------------------------
 
 // -l and -L: sorted, unique lines as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
+std::string list_point(const ResolvedPoint& point, bool with_variables);
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables);
 
 } // namespace sonde

@@ -1,6 +1,7 @@
 // From `process("P")`, `process(PID)` and `process`, with or without `.library("L")`, to files and the points in them.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -8,7 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/elf_file.h"
 #include "base/glob.h"
+#include "base/path.h"
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
@@ -41,12 +44,6 @@ std::vector<std::string> expand_target(const std::string& pattern) {
     return found;
 }
 
-std::string without_links(const std::string& path) {
-    std::error_code error;
-    std::filesystem::path real = std::filesystem::canonical(path, error);
-    return error ? path : real.string();
-}
-
 // The program that runs a script is in its first line, `#!/bin/sh`; behind `#!/usr/bin/env` it is looked for.
 std::string interpreter_of(const std::string& path) {
     char head[256] = {}; // what the kernel looks at (BINPRM_BUF_SIZE)
@@ -69,7 +66,26 @@ Result<std::string> program_of(int64_t pid) {
     std::string path = std::filesystem::read_symlink(link, error);
     if (error)
         return Error(fmt::format("no program of process {}: {}", pid, error.message()));
-    return std::filesystem::equivalent(path, link, error) ? path : link;
+    for (const std::string& candidate : {path, path_in_process(pid, path)})
+        if (std::filesystem::equivalent(candidate, link, error))
+            return candidate;
+    return link;
+}
+
+// The process of -x may run a file that has gone: probes by its path are in what has taken its place.
+void warn_of_replaced(Resolving& resolving, const std::string& path) {
+    int64_t pid = resolving.env.target_pid;
+    if (pid == 0)
+        return;
+    std::error_code error;
+    std::string runs = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+    if (error || runs != path + " (deleted)")
+        return;
+    resolving.diags
+        .report(DiagId::ReplacedFile, resolving.components()[0].arg_range,
+                fmt::format("process {} runs an older file that was replaced by today's `{}`, which is what is probed",
+                            pid, path))
+        .help(fmt::format("`process({})` probes what it runs; or start the program anew", pid));
 }
 
 } // namespace
@@ -106,6 +122,7 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
     }
     if (Result<std::string> found = find_in_path(target.text)) {
         out.paths = {interpreter_of(*found)};
+        warn_of_replaced(resolving, out.paths[0]);
     } else if (!has_wildcard(target.text)) {
         report_target(resolving, found.error().message);
     } else {
@@ -122,14 +139,26 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
 
 namespace {
 
-// Adds the modules that open; `refused` gets why the first of the others does not.
+// What was refused: the first reason, and programs for other machines.
+struct Refused {
+    std::string why;
+    std::vector<std::string> foreign; // paths
+    std::string why_foreign;          // of the first
+};
+
+// Adds the modules that open.
 void open_all(Resolving& resolving, const std::vector<std::string>& paths, const ProcessTarget& like,
-              std::vector<ProcessTarget>& targets, std::string& refused) {
+              std::vector<ProcessTarget>& targets, Refused& refused) {
     for (const std::string& path : paths) {
         Result<DwarfModule*> module = resolving.env.module(path);
         if (!module) {
-            if (refused.empty())
-                refused = module.error().message; // a data file among programs
+            if (refused.why.empty())
+                refused.why = module.error().message; // a data file among programs
+            if (module.error().os_error == foreign_program) {
+                if (refused.foreign.empty())
+                    refused.why_foreign = module.error().message;
+                refused.foreign.push_back(path);
+            }
             continue;
         }
         ProcessTarget target = like;
@@ -139,6 +168,15 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
             }))
             targets.push_back(std::move(target));
     }
+}
+
+// A pattern may match programs for other machines beside those that can be probed.
+void warn_of_foreign(Resolving& resolving, const PointComponent& component, const Refused& refused) {
+    if (refused.foreign.empty())
+        return;
+    std::string more = refused.foreign.size() == 1 ? "" : fmt::format(", and {} more", refused.foreign.size() - 1);
+    resolving.diags.report(DiagId::SkippedFile, component.arg_range,
+                           fmt::format("not probed: {}{}", refused.why_foreign.substr(strlen("cannot open ")), more));
 }
 
 // The file's name, its path, or the path without links.
@@ -152,12 +190,15 @@ bool is_library(const std::string& pattern, const std::string& path) {
 // process("P").library("L"): libraries that P begins with, or by its whole path any.
 std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& programs) {
     const PointComponent &process = resolving.components()[0], &library = resolving.components()[1];
+    int64_t running = programs.pid;
+    if (process.arg == PointComponent::None && resolving.env.command_path.empty())
+        running = resolving.env.target_pid;
     std::vector<ProcessTarget> out;
     std::vector<std::string> names;
-    std::string refused;
+    Refused refused;
     for (const std::string& program : programs.paths) {
         std::vector<std::string> matching;
-        for (const std::string& path : programs.pid ? mapped_libraries(programs.pid) : shared_libraries(program)) {
+        for (const std::string& path : running != 0 ? mapped_libraries(running) : shared_libraries(program)) {
             names.push_back(std::filesystem::path(path).filename());
             if (is_library(library.text, path))
                 matching.push_back(path);
@@ -177,10 +218,12 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
                                   target.pid ? fmt::to_string(target.pid)
                                              : quoted(target.program.empty() ? programs.paths[0] : target.program),
                                   quoted(target.module->path()));
-    if (!out.empty())
+    if (!out.empty()) {
+        warn_of_foreign(resolving, library, refused);
         return out;
-    if (!refused.empty()) {
-        resolving.diags.report(DiagId::BadTarget, library.arg_range, refused);
+    }
+    if (!refused.why.empty()) {
+        resolving.diags.report(DiagId::BadTarget, library.arg_range, refused.why);
         return out;
     }
     DiagBuilder report =
@@ -204,7 +247,7 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
     if (next > 1)
         return open_libraries(resolving, programs);
     std::vector<ProcessTarget> out;
-    std::string refused;
+    Refused refused;
     ProcessTarget like;
     like.pid = programs.pid;
     open_all(resolving, programs.paths, like, out, refused);
@@ -212,7 +255,9 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
         target.text = target.pid ? fmt::format("process({})", target.pid)
                                  : fmt::format("process({})", quoted(target.module->path()));
     if (out.empty())
-        report_target(resolving, refused);
+        report_target(resolving, refused.why);
+    else
+        warn_of_foreign(resolving, resolving.components()[0], refused);
     return out;
 }
 

@@ -55,6 +55,7 @@ class Analyzer {
     struct Reach {
         bool point = false; // `$x`, @defined ...: it has to be built for each point
         std::vector<const ast::TargetExpr*> targets;
+        bool writes = false;  // some of them are assigned to
         bool address = false; // `&$x`: a variable has to be in memory
     };
     struct FunctionEntry {

@@ -76,6 +76,8 @@ class BodyBuilder {
     // The probe point's context (build_target.cc).
     Binder binder(Range expr_range);
     hir::Expr* build_target(const ast::TargetExpr& expr, bool address);
+    // An assignment to what lies in the program's memory.
+    hir::Expr* build_store(const ast::Expr& target, const Assignment& assignment);
     hir::Expr* build_address(const ast::AddressOfExpr& expr);
     // Its base with all components: a target's own, or what a script's value points at.
     static ast::TargetExpr as_target(const ast::MemberExpr& expr);

@@ -189,16 +189,6 @@ hir::Expr* BodyBuilder::build_lvalue(const ast::Expr& expr) {
         hir::Expr* element = build(expr);
         return element->kind == hir::ExprKind::Element ? element : nullptr;
     }
-    if (expr.kind == ast::ExprKind::Target) {
-        if (!a_.options_.guru)
-            a_.report_once(DiagId::NeedsGuru, expr.range,
-                           fmt::format("writing to `{}` changes the traced program", ast::to_source(expr)))
-                .help("-g allows it");
-        else
-            a_.report_once(DiagId::Unsupported, expr.range,
-                           fmt::format("writing to `{}` is not supported yet", ast::to_source(expr)));
-        return nullptr;
-    }
     a_.report_once(DiagId::NotAssignable, expr.range, fmt::format("cannot assign to `{}`", ast::to_source(expr)))
         .help("variables, globals and array elements can be assigned to");
     return nullptr;
@@ -207,6 +197,11 @@ hir::Expr* BodyBuilder::build_lvalue(const ast::Expr& expr) {
 // ---- operators --------------------------------------------------------------------------------------------------
 
 namespace {
+// What lies in the traced program's memory, and not in the script's.
+bool is_memory(const ast::Expr& target) {
+    return target.kind == ast::ExprKind::Target || target.kind == ast::ExprKind::Member;
+}
+
 std::optional<hir::BinaryOp> to_hir(ast::BinaryOp op) {
     using A = ast::BinaryOp;
     using H = hir::BinaryOp;
@@ -328,6 +323,15 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
     if (std::optional<hir::Expr*> decision = build_decision(expr))
         return *decision;
     hir::Expr* value = build(*expr.value);
+    if (is_memory(*expr.target)) {
+        if (expr.op == ast::BinaryOp::Concat) {
+            a_.report_once(DiagId::TypeMismatch, expr.range,
+                           fmt::format("`.=` joins strings, and `{}` is a number", ast::to_source(*expr.target)))
+                .help("`set_user_string(ADDRESS, TEXT)` writes a text");
+            return value;
+        }
+        return build_store(*expr.target, {value, expr.op ? to_hir(*expr.op) : std::nullopt, false, expr.range});
+    }
     hir::Expr* target = build_lvalue(*expr.target);
     if (!target)
         return value;
@@ -365,6 +369,10 @@ std::optional<hir::Expr*> BodyBuilder::build_decision(const ast::AssignExpr& exp
 }
 
 hir::Expr* BodyBuilder::build_incdec(const ast::IncDecExpr& expr, bool value_unused) {
+    if (is_memory(*expr.target))
+        return build_store(*expr.target, {make<hir::ConstLong>(expr.range, 1),
+                                          expr.increment ? hir::BinaryOp::Add : hir::BinaryOp::Sub,
+                                          !expr.prefix && !value_unused, expr.range});
     hir::Expr* target = build_lvalue(*expr.target);
     if (!target)
         return zero(expr.range);
@@ -390,6 +398,13 @@ hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
 
 hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
     const ast::Function& function = *entry.ast;
+    const Sources& sources = a_.diags_.sources();
+    if (!a_.options_.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
+        !sources.is_tapset(file_)) {
+        a_.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", function.name))
+            .help("-g allows it");
+        return zero(range);
+    }
     if (!function.embedded.empty()) {
         a_.report_once(
               DiagId::EmbeddedCode, range,

@@ -169,6 +169,17 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
 
 // ---- what a body mentions of its probe point ----------------------------------------------------------------------
 
+namespace {
+bool writes_target(const ast::Expr& expr) {
+    const ast::Expr* target = nullptr;
+    if (expr.kind == ast::ExprKind::Assign)
+        target = ast::as<ast::AssignExpr>(expr).target;
+    else if (expr.kind == ast::ExprKind::IncDec)
+        target = ast::as<ast::IncDecExpr>(expr).target;
+    return target && (target->kind == ast::ExprKind::Target || target->kind == ast::ExprKind::Member);
+}
+} // namespace
+
 Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
     Reach reach;
     // A list, and no recursion: functions may call each other as deep as they like.
@@ -181,6 +192,7 @@ Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
             reach.point = reach.point || mentions_point(expr);
             if (expr.kind == ast::ExprKind::Target)
                 reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+            reach.writes = reach.writes || writes_target(expr);
             if (expr.kind == ast::ExprKind::AddressOf) {
                 const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
                 reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&

@@ -20,6 +20,7 @@ bool is_repeatable(const hir::Expr& expr) {
         switch (e.kind) {
         case hir::ExprKind::Assign:
         case hir::ExprKind::StatAdd:
+        case hir::ExprKind::Store:
         case hir::ExprKind::Call:
         case hir::ExprKind::Intrinsic:
         case hir::ExprKind::Print:
@@ -123,6 +124,23 @@ hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) 
     if (target_type(expr) == ValueType::String && !address)
         return make<hir::ConstString>(expr.range, "");
     return zero(expr.range);
+}
+
+hir::Expr* BodyBuilder::build_store(const ast::Expr& target, const Assignment& assignment) {
+    if (!a_.options_.guru) {
+        a_.report_once(DiagId::NeedsGuru, target.range,
+                       fmt::format("writing to `{}` changes the traced program", ast::to_source(target)))
+            .help("-g allows it");
+        return assignment.value;
+    }
+    ast::TargetExpr whole = target.kind == ast::ExprKind::Member ? as_target(ast::as<ast::MemberExpr>(target))
+                                                                 : ast::as<ast::TargetExpr>(target);
+    Binder with = binder(target.range);
+    std::optional<Diagnostics::Suppress> quiet;
+    if (a_.options_.skip_bad_variables)
+        quiet.emplace(a_.diags_);
+    hir::Expr* written = bind_store(whole, assignment, *point_, with);
+    return written ? written : assignment.value;
 }
 
 hir::Expr* BodyBuilder::build_address(const ast::AddressOfExpr& expr) {

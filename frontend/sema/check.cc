@@ -54,14 +54,18 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
             effect = global_of(*as<Assign>(expr).target) != nullptr;
             break;
         case ExprKind::StatAdd:
+        case ExprKind::Store:
             effect = true;
             break;
         case ExprKind::Print:
             effect = !as<Print>(expr).to_string;
             break;
-        case ExprKind::Intrinsic:
-            effect = expr.type == ValueType::Void;
+        case ExprKind::Intrinsic: {
+            // Of primitives with a result these names are for what changes something (stdlib/prelude.stp).
+            const std::string& name = as<Intrinsic>(expr).name;
+            effect = expr.type == ValueType::Void || name.starts_with("__set_") || name.starts_with("__append_");
             break;
+        }
         case ExprKind::Call:
             if (seen.insert(as<Call>(expr).callee).second)
                 effect = has_effect(*as<Call>(expr).callee->body, seen);

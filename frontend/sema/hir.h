@@ -74,6 +74,7 @@ enum class ExprKind {
     Register,
     Argument,
     Load,
+    Store,
     EntryRead,
     Retype,
 };
@@ -272,6 +273,17 @@ struct Load : Expr { // Long
     uint32_t bit_size = 0;
     Load(Range r, Expr* a, uint32_t s, bool sign)
         : Expr(ExprKind::Load, ValueType::Long, r), address(a), size(s), is_signed(sign) {}
+};
+
+// A fault-safe write of a value's lowest `size` (1, 2, 4, 8) bytes to user memory; raises "write fault". Gives the
+// value.
+struct Store : Expr { // Long
+    Expr* address;
+    Expr* value;
+    uint32_t size;
+    std::string what; // as the script has it: "$x->y", for messages
+    Store(Range r, Expr* a, Expr* v, uint32_t s, std::string w)
+        : Expr(ExprKind::Store, ValueType::Long, r), address(a), value(v), size(s), what(std::move(w)) {}
 };
 
 // The value that Handler::entry_values[index] had when the function was entered.

@@ -109,6 +109,10 @@ std::string text(const Expr& expr) {
         return fmt::format("{}{}{}[{}{}]", e.user ? "user" : "kernel", e.is_signed ? ".s" : ".u", e.size * 8,
                            text(*e.address), bits);
     }
+    case ExprKind::Store: {
+        const auto& e = as<Store>(expr);
+        return fmt::format("(user.u{}[{}] = {})", e.size * 8, text(*e.address), text(*e.value));
+    }
     case ExprKind::EntryRead:
         return fmt::format("entry{}", as<EntryRead>(expr).index);
     case ExprKind::Retype:

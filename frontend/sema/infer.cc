@@ -329,6 +329,10 @@ class Inference {
         case ExprKind::Load:
             want(*as_mutable<Load>(expr).address, ValueType::Long);
             return ValueType::Long;
+        case ExprKind::Store:
+            want(*as_mutable<Store>(expr).address, ValueType::Long);
+            want(*as_mutable<Store>(expr).value, ValueType::Long);
+            return ValueType::Long;
         case ExprKind::Retype:
             want(*as_mutable<Retype>(expr).operand, ValueType::Long);
             return ValueType::Long;

@@ -123,6 +123,7 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
         reach.point = reach.point || more.point;
         reach.address = reach.address || more.address;
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
+        reach.writes = reach.writes || more.writes;
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
@@ -168,7 +169,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
-        if (!reach.address) // where a call passes it, it may be in a register
+        // Before the prologue parameters may be in registers, which have no address and cannot be written.
+        if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =

@@ -251,6 +251,10 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
     case ExprKind::Load:
         one(as<Load>(expr).address);
         break;
+    case ExprKind::Store:
+        one(as<Store>(expr).address);
+        one(as<Store>(expr).value);
+        break;
     case ExprKind::Retype:
         one(as<Retype>(expr).operand);
         break;

@@ -89,7 +89,26 @@ std::vector<std::string> probe_point_forms() {
             lines.push_back(fmt::format("{}.function(string){}", kernel, more));
     for (const char* more : {"", ".call", ".return"})
         lines.push_back(fmt::format("kprobe.function(string){}", more));
-    lines.push_back("kernel.trace(string)");
+    for (const char* more :
+         {"", ".exported", ".inline", ".callees", ".callees(number)", ".label(string)", ".callee(string)"})
+        lines.push_back(fmt::format("kernel.function(string){}", more));
+    lines.push_back("kernel.statement(string)");
+    for (const char* place : {"kernel.data(string)", "kernel.data(number)", "process.data(string)",
+                              "process.data(number)", "process(string).data(string)", "process(string).data(number)",
+                              "process(number).data(string)", "process(number).data(number)"})
+        for (const char* more : {".write", ".rw", ".length(number).write", ".length(number).rw"})
+            lines.push_back(fmt::format("{}{}", place, more));
+    for (const char* more : {"", ".sample(number)", ".hz(number)", ".process(string)", ".counter(string)",
+                             ".process(string).counter(string)", ".sample(number).process(string)"})
+        lines.push_back(fmt::format("perf.type(number).config(number){}", more));
+    for (const char* file : {"procfs", "procfs(string)"})
+        for (const char* umask : {"", ".umask(number)"})
+            for (const char* more : {".read", ".read.maxsize(number)", ".write"})
+                lines.push_back(fmt::format("{}{}{}", file, umask, more));
+    for (const char* more : {"", ".priority(string)"})
+        lines.push_back(fmt::format("netfilter.hook(string).pf(string){}", more));
+    for (const char* more : {"kernel.trace(string)", "kernel.tracepoint(string)", "kernel.lsm(string)", "lsm.*"})
+        lines.emplace_back(more);
     return sorted(std::move(lines));
 }
 

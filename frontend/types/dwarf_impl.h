@@ -122,6 +122,7 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc
     Result<void> open(const std::string& path);
     bool has_debug_info();
+    const std::vector<std::string>& debug_problems() const { return debug_problems_; }
     const std::vector<UsdtMark>& marks();
     const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
@@ -163,6 +164,8 @@ class DwarfReader : private TypeSource {
     // dwarf_location.cc
     Location locate(const Variable& variable, Address address);
     std::optional<Address> global_address(const Variable& variable);
+    // dwarf_ranges.cc
+    std::vector<LocationRange> location_ranges(const Variable& variable, const FunctionInstance& function);
     Location return_address(Address address);
 
     // dwarf_abi.cc
@@ -181,7 +184,10 @@ class DwarfReader : private TypeSource {
 
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
+    void find_common();
+    // dwarf_tls.cc
     void find_thread_local_bias();
+    void find_thread_local_slot();
     Dwarf_CFI* eh_frame();                // null if there is none
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
@@ -276,12 +282,24 @@ class DwarfReader : private TypeSource {
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
     std::string qualified_global(Dwarf_Die& die);
 
-    std::optional<ElfFile> main_;  // always there once open() succeeded
-    std::optional<ElfFile> debug_; // empty: the debug information is in main_, or missing
+    std::optional<ElfFile> main_;   // always there once open() succeeded
+    std::optional<ElfFile> debug_;  // empty: the debug information is in main_, or missing
+    std::optional<ElfFile> packed_; // the symbols that a stripped program carries along
+    std::optional<ElfFile> common_; // what dwz has taken out of several files
+    Dwarf* common_dwarf_ = nullptr;
+    std::vector<std::string> debug_problems_;
     std::string path_;
     std::string build_id_;
     // From an offset in the thread-local block to one from the thread pointer; programs only.
     std::optional<int64_t> thread_local_bias_;
+    // A library's word that the loader has filled: the distance from the thread pointer of what is at `offset` in the
+    // block, or the library's index in the threads' tables of blocks.
+    struct ThreadLocalSlot {
+        Address address = 0;
+        bool distance = false;
+        int64_t offset = 0;
+    };
+    std::optional<ThreadLocalSlot> thread_local_slot_;
     bool debug_searched_ = false;
     Dwarf* dwarf_ = nullptr;
     bool dwarf_opened_ = false;

@@ -226,11 +226,26 @@ class LocationTranslator {
         return push(LocationOp::Constant, static_cast<int64_t>(address));
     }
 
+    // On the stack is the variable's place in the module's block.
     bool push_thread_local() {
-        std::optional<int64_t> bias = reader_.thread_local_bias_;
-        if (!bias)
-            return fail("is a thread-local variable of a shared library");
-        return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
+        if (std::optional<int64_t> bias = reader_.thread_local_bias_)
+            return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
+        if (!reader_.thread_local_slot_)
+            return fail("is a thread-local variable of a shared library that does not tell where its block is");
+        const DwarfReader::ThreadLocalSlot& slot = *reader_.thread_local_slot_;
+        constexpr int64_t rip = 16, table = 8, entry_size = 16;
+        // The program counter says where the library is.
+        auto push_slot = [&] {
+            return push(LocationOp::Register, rip) &&
+                   push(LocationOp::Constant, static_cast<int64_t>(slot.address - address_)) && push(LocationOp::Add) &&
+                   push(LocationOp::Deref, 8);
+        };
+        if (slot.distance)
+            return push(LocationOp::ThreadBase) && push(LocationOp::Add) && push_slot() && push(LocationOp::Add) &&
+                   add(-slot.offset);
+        return push(LocationOp::ThreadBase) && push(LocationOp::Constant, table) && push(LocationOp::Add) &&
+               push(LocationOp::Deref, 8) && push_slot() && push(LocationOp::Constant, entry_size) &&
+               push(LocationOp::Mul) && push(LocationOp::Add) && push(LocationOp::Deref, 8) && push(LocationOp::Add);
     }
 
     bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {

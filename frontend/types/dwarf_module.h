@@ -104,6 +104,13 @@ struct Variable {
     bool external = false; // globals() only: other files see it
 };
 
+// Some addresses of a function, and where a variable is while it runs there.
+struct LocationRange {
+    Address low = 0, high = 0;
+    Location place;    // as it is at `low`; Unavailable: it has none there
+    std::string lines; // the function's own lines there, "41-44, 47"; may be empty
+};
+
 class DwarfModule {
   public:
     // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
@@ -117,6 +124,8 @@ class DwarfModule {
     const std::string& path() const;     // as opened, absolute
     const std::string& build_id() const; // lower-case hex, empty without
     bool has_debug_info() const;
+    // What stood in the way of debug information, in words: files of other builds, what a server said.
+    const std::vector<std::string>& debug_problems() const;
     bool position_independent() const; // ET_DYN
 
     // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
@@ -149,6 +158,9 @@ class DwarfModule {
     std::vector<Variable> parameters(const FunctionInstance& function);
     // Where `variable` lives when execution is at `address`.
     Location locate(const Variable& variable, Address address);
+
+    // The same for all addresses of `function`, in order; they follow each other wherever its code does.
+    std::vector<LocationRange> location_ranges(const Variable& variable, const FunctionInstance& function);
 
     // Link-time address of a global or static variable; add the module's load bias when position_independent().
     // nullopt: not a global, thread-local, or optimised away.

@@ -1,7 +1,6 @@
 // Opening a module: ELF headers, symbols, and where its debug information is.
 //
-// Debug information is looked for inside the file, then beside it (base/debug_file.h). dwz's common file
-// (.gnu_debugaltlink) is found by libdw itself.
+// Debug information is looked for inside the file, then beside it (base/debug_file.h).
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/debug_file.h"
+#include "base/path.h"
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
@@ -19,6 +19,8 @@ DwarfReader::~DwarfReader() {
         dwarf_cfi_end(eh_frame_);
     if (dwarf_)
         dwarf_end(dwarf_);
+    if (common_dwarf_)
+        dwarf_end(common_dwarf_);
 }
 
 Result<void> DwarfReader::open(const std::string& path) {
@@ -26,45 +28,10 @@ Result<void> DwarfReader::open(const std::string& path) {
     if (!file)
         return std::move(file).error();
     main_ = *std::move(file);
-    std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
-    path_ = real ? real.get() : path;
+    path_ = without_links(path);
     build_id_ = main_->build_id();
     find_thread_local_bias();
     return {};
-}
-
-void DwarfReader::find_thread_local_bias() {
-    size_t count = 0;
-    if (elf_getphdrnum(main_->elf(), &count) != 0)
-        return;
-    bool is_program = !main_->is_dynamic();
-    std::optional<GElf_Phdr> block;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(main_->elf(), static_cast<int>(i), &header))
-            continue;
-        if (header.p_type == PT_TLS) {
-            block = header;
-        } else if (header.p_type == PT_DYNAMIC) {
-            // A position independent program says so; a shared library with an interpreter (libc) does not.
-            Elf_Data* data =
-                elf_getdata_rawchunk(main_->elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
-            GElf_Dyn entry;
-            for (int n = 0; data && gelf_getdyn(data, n, &entry) && entry.d_tag != DT_NULL; n++)
-                if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE))
-                    is_program = true;
-        }
-    }
-    if (!is_program || !block)
-        return;
-    // x86-64 is "variant II" (Drepper, ELF Handling for Thread-Local Storage, section 3.4.6): the program's block ends
-    // at the thread pointer, aligned.
-    uint64_t align = std::max<uint64_t>(block->p_align, 1);
-    uint64_t size = block->p_memsz;
-    if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
-        return;
-    uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
-    thread_local_bias_ = -static_cast<int64_t>(size + skew);
 }
 
 std::optional<uint64_t> DwarfReader::file_offset(Address address) const {
@@ -99,7 +66,7 @@ bool DwarfReader::has_debug_info() {
     if (!debug_searched_) {
         debug_searched_ = true;
         if (!has_dwarf(*main_))
-            debug_ = find_debug_file(*main_);
+            debug_ = find_debug_file(*main_, {.may_download = true, .problems = &debug_problems_});
     }
     return debug_ || has_dwarf(*main_);
 }
@@ -111,8 +78,20 @@ Dwarf* DwarfReader::dwarf() {
             dwarf_ = dwarf_begin_elf(debug_ ? debug_->elf() : main_->elf(), DWARF_C_READ, nullptr);
         if (dwarf_)
             dwarfs_.push_back(dwarf_);
+        find_common();
     }
     return dwarf_;
+}
+
+// dwz's common file: libdw finds it by its name only.
+void DwarfReader::find_common() {
+    const ElfFile& file = debug_ ? *debug_ : *main_;
+    if (!dwarf_ || !file.find_section(".gnu_debugaltlink") || dwarf_getalt(dwarf_))
+        return;
+    common_ = find_common_file(file, {.may_download = true, .problems = &debug_problems_});
+    common_dwarf_ = common_ ? dwarf_begin_elf(common_->elf(), DWARF_C_READ, nullptr) : nullptr;
+    if (common_dwarf_)
+        dwarf_setalt(dwarf_, common_dwarf_);
 }
 
 const std::vector<Symbol>& DwarfReader::symbols() {
@@ -120,7 +99,9 @@ const std::vector<Symbol>& DwarfReader::symbols() {
         return symbols_;
     symbols_loaded_ = true;
     has_debug_info(); // so that the debug file's symbol table is there
-    for (const std::optional<ElfFile>* file : {&main_, &debug_}) {
+    if (!debug_)
+        packed_ = open_packed_symbols(*main_);
+    for (const std::optional<ElfFile>* file : {&main_, &debug_, &packed_}) {
         if (!*file)
             continue;
         (*file)->for_each_symbol([&](const ElfSymbol& symbol) {
@@ -192,6 +173,7 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path) 
 const std::string& DwarfModule::path() const { return impl_->path(); }
 const std::string& DwarfModule::build_id() const { return impl_->build_id(); }
 bool DwarfModule::has_debug_info() const { return impl_->has_debug_info(); }
+const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug_problems(); }
 bool DwarfModule::position_independent() const { return impl_->position_independent(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
     return impl_->functions(pattern);
@@ -209,6 +191,9 @@ std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function
 }
 std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) { return impl_->parameters(function); }
 Location DwarfModule::locate(const Variable& variable, Address address) { return impl_->locate(variable, address); }
+std::vector<LocationRange> DwarfModule::location_ranges(const Variable& variable, const FunctionInstance& function) {
+    return impl_->location_ranges(variable, function);
+}
 std::optional<Address> DwarfModule::global_address(const Variable& variable) { return impl_->global_address(variable); }
 std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_view file) {
     return impl_->globals(name, file);

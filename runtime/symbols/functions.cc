@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/debug_file.h"
+#include "base/demangle.h"
 
 namespace sonde {
 namespace {
@@ -47,6 +48,8 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
     std::optional<ElfFile> beside; // a stripped file's own functions are there
     if (!file.find_section(".symtab"))
         beside = find_debug_file(file);
+    if (!beside && !file.find_section(".symtab"))
+        beside = open_packed_symbols(file);
     if (beside)
         beside->for_each_symbol(take);
     std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
@@ -61,7 +64,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
         // A label within a function is no function.
         if (!out.empty() && symbol.size == 0 && symbol.address - out.back().address < out.back().size)
             continue;
-        out.push_back({symbol.address, symbol.size, std::string(symbol.name)});
+        out.push_back({symbol.address, symbol.size, readable_symbol(symbol.name)});
     }
     for (size_t i = 0; i < out.size(); i++) {
         uint64_t most = end_of_code(out[i].address) - out[i].address;

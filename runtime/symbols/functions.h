@@ -12,7 +12,7 @@ namespace sonde {
 struct FunctionSymbol {
     uint64_t address = 0; // as linked
     uint64_t size = 0;
-    std::string name; // as in the file: mangled
+    std::string name; // readable_symbol()
 };
 
 // One for each address, sorted, without overlaps: of several names the one that programs call it by. A symbol without a

@@ -8,6 +8,20 @@ namespace {
 
 TEST(Demangle, Cxx) { EXPECT_EQ(demangle("_ZN2ns1C1fEiPKc"), "ns::C::f(int, char const*)"); }
 
+TEST(Demangle, Readable) {
+    for (auto [symbol, text] : {std::pair("_ZN2ns1C1fEiPKc", "ns::C::f"),
+                                {"_ZNK2ns1CclEi", "ns::C::operator()"},
+                                {"_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f"},
+                                {"_Z1gIPFivEEvT_", "void g<int (*)()>"},
+                                {"_ZN4shop4Item5total17h4c05b1b5f55367aaE", "shop::Item::total"},
+                                {"_ZN49_$LT$shop..Item$u20$as$u20$core..fmt..Display$GT$3fmt17h37f4ff63a3036740E",
+                                 "<shop::Item as core::fmt::Display>::fmt"},
+                                {"main", "main"},
+                                {"_Zzz", "_Zzz"},
+                                {"", ""}})
+        EXPECT_EQ(readable_symbol(symbol), text);
+}
+
 TEST(Demangle, NotMangled) {
     for (const char* name : {"", "main", "_Z", "_R", "_ZN", "_ZN99999999999999999999a", "_RNv", "_RNvB_", "_RINvC1ai"})
         EXPECT_FALSE(demangle(name)) << name;

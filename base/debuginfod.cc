@@ -1,0 +1,110 @@
+#include "base/debuginfod.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+// elfutils/debuginfod.h, whose interface does not change within libdebuginfod.so.1.
+struct Library {
+    using Progress = int (*)(void* client, long done, long all);
+    void* handle = nullptr;
+    void* (*begin)() = nullptr;
+    void (*set_progress)(void* client, Progress) = nullptr;
+    int (*find)(void* client, const unsigned char* build_id, int length, char** path) = nullptr;
+    void (*end)(void* client) = nullptr;
+
+    bool load() {
+        handle = dlopen("libdebuginfod.so.1", RTLD_NOW);
+        if (!handle)
+            return false;
+        auto get = [&](auto& function, const char* name) {
+            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+            return function != nullptr;
+        };
+        return get(begin, "debuginfod_begin") && get(set_progress, "debuginfod_set_progressfn") &&
+               get(find, "debuginfod_find_debuginfo") && get(end, "debuginfod_end");
+    }
+};
+
+// What is said once a transfer has begun; a file in the cache is silent. On a terminal the line is rewritten.
+struct Words {
+    std::string build_id;
+    bool begun = false;
+    long told = -1; // MB
+};
+Words* words = nullptr; // the library passes no pointer of ours
+
+int tell(void*, long done, long all) {
+    constexpr long megabyte = 1 << 20;
+    if (done <= 0 || !words)
+        return 0;
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    if (!words->begun)
+        std::fprintf(stderr, "downloading debug information of build-id %s from %s%s", words->build_id.c_str(),
+                     std::getenv("DEBUGINFOD_URLS"), terminal ? "" : "\n");
+    words->begun = true;
+    if (terminal && done / megabyte != words->told) {
+        words->told = done / megabyte;
+        std::fprintf(stderr, "\rdownloading debug information of build-id %s: %ld MB", words->build_id.c_str(),
+                     words->told);
+        if (all > 0)
+            std::fprintf(stderr, " of %ld MB", all / megabyte);
+        std::fputs("\033[K", stderr);
+    }
+    return 0;
+}
+
+std::string to_bytes(const std::string& hex) {
+    std::string bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+        bytes += static_cast<char>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16));
+    return bytes;
+}
+
+} // namespace
+
+bool has_debuginfod() {
+    const char* servers = std::getenv("DEBUGINFOD_URLS");
+    return servers && servers[strspn(servers, " \t")] != 0;
+}
+
+Result<std::string> download_debug_file(const std::string& build_id) {
+    if (!has_debuginfod() || build_id.empty())
+        return Error("");
+    static Library library;
+    if (!library.handle && !library.load())
+        return Error("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not there (Debian: install libdebuginfod1)");
+    void* client = library.begin();
+    if (!client)
+        return Error("libdebuginfod does not start");
+    Words said{build_id};
+    words = &said;
+    library.set_progress(client, tell);
+    std::string bytes = to_bytes(build_id);
+    char* path = nullptr;
+    int fd = library.find(client, reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()),
+                          &path);
+    words = nullptr;
+    if (said.begun && isatty(STDERR_FILENO) == 1)
+        std::fputc('\n', stderr);
+    library.end(client);
+    if (fd < 0)
+        return Error(fd == -ENOENT ? ""
+                                   : fmt::format("no debug information of build-id {} from {}: {}", build_id,
+                                                 std::getenv("DEBUGINFOD_URLS"), std::strerror(-fd)));
+    close(fd);
+    std::string found = path ? path : "";
+    free(path);
+    return found;
+}
+
+} // namespace sonde

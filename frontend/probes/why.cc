@@ -1,0 +1,337 @@
+// The answer has four parts: where the variable lives, over all addresses of its function; what that means at the
+// probe's address; where it is nearest; and how to go on.
+#include "frontend/probes/why.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/probes/kinds.h"
+#include "frontend/probes/why_text.h"
+
+namespace sonde {
+namespace {
+
+// Functions that are explained at most: a pattern may have thousands.
+constexpr size_t max_functions = 8;
+// Rows of one table.
+constexpr size_t max_rows = 60;
+
+class Explanation {
+  public:
+    Explanation(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder)
+        : expr_(expr), point_(point), module_(*point.module), binder_(binder) {}
+
+    // False after a report.
+    bool run();
+    std::vector<std::string> lines;
+
+  private:
+    using Row = LocationRange;
+
+    Address address() const { return point_.is_return ? point_.entry_address : point_.address; }
+    void say(std::string line) { lines.push_back(std::move(line)); }
+    bool find_variable();
+    bool check_members();
+    void add_head();
+    void add_table();
+    void add_verdict();
+    void add_nearest();
+    void add_others();
+    void add_advice();
+    const Row* row_at(Address address) const;
+    std::optional<Statement> nearest_statement();
+    std::string function_name() const;
+    std::string line_at(Address address);
+
+    const ast::TargetExpr& expr_;
+    const ResolvedPoint& point_;
+    DwarfModule& module_;
+    Binder& binder_;
+    Variable variable_;
+    std::vector<Row> rows_;
+    bool here_ = false; // readable at the probe
+    bool ever_ = false; // anywhere in the function
+};
+
+std::string Explanation::function_name() const {
+    return fmt::format("{}{}", point_.function.name, point_.function.inlined ? " (an inlined copy)" : "");
+}
+
+// ", line 12", or nothing.
+std::string Explanation::line_at(Address address) {
+    std::optional<Statement> statement = module_.statement_at(address);
+    return statement && statement->line > 0 ? fmt::format(", line {}", statement->line) : "";
+}
+
+bool Explanation::find_variable() {
+    std::string name = expr_.name.substr(1);
+    // What another block of the function has is a variable of the function too.
+    std::vector<Variable> all = module_.variables_in(point_.function, address(), true);
+    FunctionPattern pattern;
+    pattern.function = point_.function.name;
+    pattern.line_kind = FunctionPattern::Wildcard;
+    for (const Statement& statement : module_.statements(pattern))
+        if (statement.function.die == point_.function.die)
+            for (Variable& one : module_.variables_in(point_.function, statement.address))
+                if (std::none_of(all.begin(), all.end(), [&](const Variable& other) { return other.die == one.die; }))
+                    all.push_back(std::move(one));
+    std::vector<std::string> names;
+    for (const Variable& one : all) {
+        if (one.name == name) {
+            variable_ = one;
+            return true;
+        }
+        if (!one.is_global)
+            names.push_back(one.name);
+    }
+    std::string nearest = nearest_name(name, names);
+    DiagBuilder report =
+        binder_.diags.report(DiagId::UnknownVariable, expr_.range,
+                             fmt::format("`{}` has no variable `{}`", point_.function.name, expr_.name));
+    if (!nearest.empty()) {
+        report.suggest("$" + nearest);
+        return false;
+    }
+    std::string list;
+    for (const std::string& one : names)
+        list += (list.empty() ? "$" : " $") + one;
+    report.help(list.empty() ? "it has no variables" : fmt::format("it has `{}`", list));
+    return false;
+}
+
+const Explanation::Row* Explanation::row_at(Address address) const {
+    for (const Row& row : rows_)
+        if (address >= row.low && address < row.high)
+            return &row;
+    return nullptr;
+}
+
+// Members are looked at where the variable is.
+bool Explanation::check_members() {
+    if (expr_.components.empty() || (!ever_ && !rows_.empty()))
+        return true;
+    ResolvedPoint there = point_;
+    there.is_return = there.at_call = false;
+    for (const Row& row : rows_)
+        if (is_there(row.place)) {
+            there.address = row.low;
+            break;
+        }
+    return bind_target(expr_, there, binder_) != nullptr;
+}
+
+void Explanation::add_head() {
+    std::string where = point_.function.file.empty()
+                            ? ""
+                            : fmt::format(", {}:{}", std::filesystem::path(point_.function.file).filename().string(),
+                                          point_.function.line);
+    say(fmt::format("`${}` is {} of type `{}` in `{}`{} of {}", variable_.name,
+                    variable_.is_global      ? "a global variable"
+                    : variable_.is_parameter ? "a parameter"
+                                             : "a local variable",
+                    type_name(variable_.type), function_name(), where, module_.path()));
+}
+
+void Explanation::add_table() {
+    // Neighbours that say the same are one row.
+    struct Line {
+        Address low, high;
+        std::string lines, text;
+    };
+    std::vector<Line> table;
+    for (const Row& row : rows_) {
+        std::string text = location_text(row.place);
+        if (!table.empty() && table.back().text == text && table.back().high == row.low) {
+            table.back().high = row.high;
+            if (!row.lines.empty() && row.lines != table.back().lines)
+                table.back().lines += (table.back().lines.empty() ? "" : ", ") + row.lines;
+        } else {
+            table.push_back({row.low, row.high, row.lines, std::move(text)});
+        }
+    }
+    size_t wide = strlen("lines");
+    for (const Line& line : table)
+        wide = std::max(wide, line.lines.size());
+    size_t address_wide = strlen("addresses");
+    for (const Line& line : table)
+        address_wide = std::max(address_wide, fmt::format("{:#x}-{:#x}", line.low, line.high - 1).size());
+    say("");
+    say(fmt::format("  {:{}}  {:{}}  where it is", "addresses", address_wide, "lines", wide));
+    for (size_t i = 0; i < table.size() && i < max_rows; i++)
+        say(fmt::format("  {:{}}  {:{}}  {}", fmt::format("{:#x}-{:#x}", table[i].low, table[i].high - 1), address_wide,
+                        table[i].lines, wide, table[i].text));
+    if (table.size() > max_rows)
+        say(fmt::format("  ... and {} more", table.size() - max_rows));
+    say("");
+}
+
+void Explanation::add_verdict() {
+    const Row* row = row_at(address());
+    std::string at = fmt::format("{} is at {:#x}{}", point_.point.pp, address(), line_at(address()));
+    if (point_.is_return)
+        at =
+            fmt::format("{} takes it at the function's entry, {:#x}{}", point_.point.pp, address(), line_at(address()));
+    if (here_)
+        say(fmt::format("{}: there it is readable, {}", at, location_text(row ? row->place : Location{})));
+    else if (!row)
+        say(fmt::format("{}: that is none of these addresses", at));
+    else
+        say(fmt::format("{}: there it is {}", at, location_text(row->place)));
+}
+
+// The statement of the function that is nearest to the probe and has the variable.
+std::optional<Statement> Explanation::nearest_statement() {
+    FunctionPattern pattern;
+    pattern.function = point_.function.name;
+    pattern.line_kind = FunctionPattern::Wildcard;
+    std::optional<Statement> best;
+    auto distance = [&](const Statement& one) {
+        return one.address > address() ? one.address - address() : address() - one.address;
+    };
+    for (const Statement& one : module_.statements(pattern)) {
+        const Row* row = row_at(one.address);
+        if (one.function.die == point_.function.die && row && is_there(row->place) &&
+            (!best || distance(one) < distance(*best)))
+            best = one;
+    }
+    return best;
+}
+
+void Explanation::add_nearest() {
+    const Row* before = nullptr;
+    const Row* after = nullptr;
+    for (const Row& row : rows_) {
+        if (!is_there(row.place))
+            continue;
+        if (row.high <= address())
+            before = &row;
+        else if (row.low > address() && !after)
+            after = &row;
+    }
+    if (after)
+        say(fmt::format("It is readable from {:#x}{} on, {} bytes behind the probe", after->low, line_at(after->low),
+                        after->low - address()));
+    if (before)
+        say(fmt::format("It was readable up to {:#x}{}, {} bytes before the probe", before->high - 1,
+                        line_at(before->high - 1), address() - before->high + 1));
+}
+
+// What else a handler there can have.
+void Explanation::add_others() {
+    std::string list;
+    for (const Variable& one : module_.variables_in(point_.function, address()))
+        if (one.name != variable_.name && is_there(module_.locate(one, address())))
+            list += (list.empty() ? "$" : " $") + one.name;
+    if (!list.empty())
+        say(fmt::format("Readable at the probe: {}", list));
+}
+
+void Explanation::add_advice() {
+    std::string text = ast::to_source(expr_);
+    say("");
+    say("How to go on:");
+    std::string program = quoted(module_.path());
+    if (std::optional<Statement> nearest = nearest_statement()) {
+        std::string file = std::filesystem::path(nearest->file).filename();
+        FunctionPattern one_line;
+        one_line.function = point_.function.name;
+        one_line.file = file;
+        one_line.line_kind = FunctionPattern::Absolute;
+        one_line.line = nearest->line;
+        bool everywhere = true;
+        for (const Statement& one : module_.statements(one_line)) {
+            const Row* row = row_at(one.address);
+            everywhere = everywhere && row && is_there(row->place);
+        }
+        if (everywhere)
+            say(fmt::format("* probe a line that has it: process({}).statement({})", program,
+                            quoted(fmt::format("{}@{}:{}", point_.function.name, file, nearest->line))));
+        else
+            say(fmt::format("* probe an address that has it: process({}).statement({:#x})", program, nearest->address));
+    }
+    if (const Row* entry = row_at(point_.function.entry); entry && is_there(entry->place) && variable_.is_parameter)
+        say(fmt::format("* keep it from the entry: process({}).function({}) {{ saved[tid()] = {} }}", program,
+                        quoted(point_.function.name), text));
+    if (!ever_)
+        say("* nothing in the program keeps it: probe a caller that passes it on, or what it is computed from");
+    say(fmt::format("* let the handler do without: @defined({}) is 0 where it is not there", text));
+    say("* compile the file with less optimisation (-Og, or -O0 for all variables at all lines)");
+}
+
+bool Explanation::run() {
+    if (!find_variable())
+        return false;
+    std::optional<Address> fixed = module_.global_address(variable_);
+    if (!variable_.is_global && !fixed)
+        rows_ = module_.location_ranges(variable_, point_.function);
+    ever_ = std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return is_there(row.place); });
+    const Row* row = row_at(address());
+    here_ = row ? is_there(row->place) : false;
+    if (!check_members())
+        return false;
+    add_head();
+    if (variable_.is_global || fixed) {
+        say(fixed ? fmt::format("It is in memory at {:#x} of the file, and readable wherever it is visible", *fixed)
+                  : fmt::format("It is {}", location_text(module_.locate(variable_, address()))));
+        return true;
+    }
+    add_table();
+    add_verdict();
+    if (here_)
+        return true;
+    add_nearest();
+    add_others();
+    add_advice();
+    return true;
+}
+
+} // namespace
+
+std::vector<std::string> explain_variable(const ast::TargetExpr& expr, const std::vector<ResolvedPoint>& points,
+                                          Arena& arena, ProbeEnvironment& env, Diagnostics& diags) {
+    // Members are bound only to see whether they exist; any index will do.
+    Binder binder{arena, diags, env, [&](const ast::Expr& index) { return arena.make<hir::ConstLong>(index.range, 0); },
+                  [](hir::Expr* value) { return value; }};
+    std::vector<std::string> out;
+    auto refuse = [&](DiagId id, const std::string& message, const char* help) {
+        binder.diags.report(id, expr.range, message).help(help);
+        return std::vector<std::string>();
+    };
+    if (expr.base != ast::TargetExpr::Variable || expr.name.starts_with("$$") || expr.name.starts_with("$return"))
+        return refuse(DiagId::WrongContext,
+                      fmt::format("`--why` explains `$variables`, not `{}`", ast::to_source(expr)),
+                      "as `sonde --why '$x->y' 'process(\"PATH\").function(\"NAME\")'`");
+    std::vector<std::pair<DieOffset, Address>> seen;
+    size_t left_out = 0;
+    for (const ResolvedPoint& point : points) {
+        if (!point.module || !point.function.has_debug_info || point.mark || point.plt)
+            continue;
+        std::pair<DieOffset, Address> key{point.function.die, point.is_return ? point.entry_address : point.address};
+        if (std::find(seen.begin(), seen.end(), key) != seen.end())
+            continue;
+        seen.push_back(key);
+        if (seen.size() > max_functions) {
+            left_out++;
+            continue;
+        }
+        Explanation explanation(expr, point, binder);
+        if (!explanation.run())
+            return {};
+        if (!out.empty())
+            out.push_back("");
+        std::move(explanation.lines.begin(), explanation.lines.end(), std::back_inserter(out));
+    }
+    if (seen.empty() && !points.empty())
+        return refuse(DiagId::NoDebugInfo,
+                      fmt::format("`{}`: no function with debug information is probed there", ast::to_source(expr)),
+                      "`$variables` come from the debug information of functions in programs");
+    if (left_out > 0)
+        out.push_back(fmt::format("\n... and {} more places; name one function to see them", left_out));
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,161 @@
+#include "frontend/probes/why_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+constexpr int rbp = 6, rsp = 7;
+
+// System V ABI, figure 3.36.
+std::string register_text(int64_t number) {
+    static constexpr const char* names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+                                            "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+    return number >= 0 && number <= 16 ? names[number] : fmt::format("register {}", number);
+}
+
+const char* operator_text(LocationOp::Code code) {
+    switch (code) {
+    case LocationOp::Add:
+        return "+";
+    case LocationOp::Sub:
+        return "-";
+    case LocationOp::Mul:
+        return "*";
+    case LocationOp::Div:
+        return "/";
+    case LocationOp::Mod:
+        return "%";
+    case LocationOp::And:
+        return "&";
+    case LocationOp::Or:
+        return "|";
+    case LocationOp::Xor:
+        return "^";
+    case LocationOp::Shl:
+        return "<<";
+    case LocationOp::Shr:
+        return ">>>";
+    case LocationOp::Sar:
+        return ">>";
+    case LocationOp::Eq:
+        return "==";
+    case LocationOp::Ne:
+        return "!=";
+    case LocationOp::Lt:
+        return "<";
+    case LocationOp::Le:
+        return "<=";
+    case LocationOp::Gt:
+        return ">";
+    case LocationOp::Ge:
+        return ">=";
+    default:
+        return nullptr;
+    }
+}
+
+std::string join_operands(const std::string& left, LocationOp::Code code, const std::string& right) {
+    if (code == LocationOp::Add && right.starts_with("-"))
+        return fmt::format("({} - {})", left, right.substr(1));
+    return fmt::format("({} {} {})", left, operator_text(code), right);
+}
+
+// As an expression; empty if it takes more than that.
+std::string formula(const std::vector<LocationOp>& ops) {
+    std::vector<std::string> stack;
+    for (const LocationOp& op : ops) {
+        if (op.code == LocationOp::Register) {
+            stack.push_back(register_text(op.operand));
+        } else if (op.code == LocationOp::Constant) {
+            stack.push_back(fmt::to_string(op.operand));
+        } else if (op.code == LocationOp::ThreadBase) {
+            stack.push_back("fs");
+        } else if (op.code == LocationOp::Deref && !stack.empty()) {
+            stack.back() = fmt::format("*{}", stack.back());
+        } else if (op.code == LocationOp::Neg && !stack.empty()) {
+            stack.back() = fmt::format("-{}", stack.back());
+        } else if (op.code == LocationOp::Not && !stack.empty()) {
+            stack.back() = fmt::format("~{}", stack.back());
+        } else if (operator_text(op.code) && stack.size() >= 2) {
+            std::string right = std::move(stack.back());
+            stack.pop_back();
+            stack.back() = join_operands(stack.back(), op.code, right);
+        } else {
+            return "";
+        }
+        constexpr size_t too_long = 200;
+        if (stack.back().size() > too_long)
+            return "";
+    }
+    if (stack.size() != 1)
+        return "";
+    std::string text = std::move(stack[0]);
+    return text.starts_with("(") ? text.substr(1, text.size() - 2) : text;
+}
+
+bool is_on_stack(const std::vector<LocationOp>& ops) {
+    bool simple =
+        ops.size() == 1 || (ops.size() == 3 && ops[1].code == LocationOp::Constant && ops[2].code == LocationOp::Add);
+    return simple && ops[0].code == LocationOp::Register && (ops[0].operand == rsp || ops[0].operand == rbp);
+}
+
+std::string memory_text(const std::vector<LocationOp>& ops) {
+    std::string at = formula(ops);
+    if (is_on_stack(ops))
+        return fmt::format("in memory, on the stack ({})", at);
+    if (ops.size() == 1 && ops[0].code == LocationOp::Constant)
+        return fmt::format("in memory, at the fixed address {:#x}", static_cast<uint64_t>(ops[0].operand));
+    return at.empty() ? "in memory, at a computed address" : fmt::format("in memory, at {}", at);
+}
+
+std::string pieces_text(const Location& location) {
+    std::string out = "in pieces: ";
+    uint64_t offset = 0;
+    for (const Location::Piece& piece : location.pieces) {
+        if (piece.byte_size == 0)
+            continue;
+        if (offset != 0)
+            out += "; ";
+        out += piece.byte_size == 1
+                   ? fmt::format("byte {} {}", offset, location_text(piece.place))
+                   : fmt::format("bytes {} to {} {}", offset, offset + piece.byte_size - 1, location_text(piece.place));
+        offset += piece.byte_size;
+    }
+    return out;
+}
+
+} // namespace
+
+bool is_there(const Location& location) { return location.kind != Location::Unavailable; }
+
+std::string location_text(const Location& location) {
+    switch (location.kind) {
+    case Location::Unavailable: {
+        // Where else it is, the table tells.
+        std::string why = location.why.substr(0, location.why.find(';'));
+        if (why.empty() || why.starts_with("optimized out"))
+            return "nowhere: optimized out";
+        return fmt::format("not readable: it {}", why.starts_with("is ") ? why : "is " + why);
+    }
+    case Location::Memory:
+        return memory_text(location.ops);
+    case Location::Register:
+        return fmt::format("in the register {}", register_text(location.reg));
+    case Location::Value: {
+        if (location.ops.size() == 1 && location.ops[0].code == LocationOp::Constant)
+            return fmt::format("a constant, {}", location.ops[0].operand);
+        std::string value = formula(location.ops);
+        return value.empty() ? "not kept, but can be computed" : fmt::format("not kept, but known: {}", value);
+    }
+    case Location::Bytes:
+        return fmt::format("a constant of {} bytes", location.bytes.size());
+    case Location::Pieces:
+        return pieces_text(location);
+    }
+    return "";
+}
+
+} // namespace sonde
