@@ -63,6 +63,7 @@ struct Options {
     std::string dump;                          // --dump
     std::string host_probes = "host";          // --host-probes
     std::string attach;                        // --attach
+    std::string loops;                         // --loops
     int last_pass = 5;                         // -p
     int verbose = 0;
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
@@ -156,10 +157,9 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     KernelFunctionProbing functions = probe_kernel_functions();
     KernelProbing out;
     out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
-    out.why_not_fentry = forced == "kprobe" ? "--attach=kprobe asks for the others" : functions.why_not_fentry;
-    out.why_not_kprobe = functions.why_not_kprobe;
-    out.fentry = out.why_not_fentry.empty();
-    out.kprobe = out.why_not_kprobe.empty();
+    out.only_breakpoints = forced == "kprobe";
+    out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
+    out.kprobe = functions.why_not_kprobe.empty();
     return out;
 }
 
@@ -423,7 +423,7 @@ int run(const Options& options) {
     codegen.max_skipped = limits->max_skipped;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing;
-    codegen.may_goto = any_in_kernel && probe_kernel_features().may_goto;
+    codegen.may_goto = any_in_kernel && options.loops.empty() && probe_kernel_features().may_goto;
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
@@ -502,6 +502,8 @@ int parse_options_and_run(int argc, char** argv) {
         ->check(CLI::IsMember({"host", "kernel"}));
     app.add_option("--attach", options.attach, "Force a mechanism: perf_event, kprobe")
         ->check(CLI::IsMember({"perf_event", "kprobe"}));
+    app.add_option("--loops", options.loops, "Force how the kernel runs loops, as one before 6.9 has to")
+        ->check(CLI::IsMember({"bpf_loop"}));
     app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
 
     try {

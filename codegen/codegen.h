@@ -19,8 +19,7 @@ struct CodegenOptions {
     uint64_t ring_bytes = 16 << 20;
     bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
     bool timing = false;        // -t
-    bool may_goto =
-        true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
+    bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
     std::string script; // name for messages
 };
 

@@ -40,7 +40,11 @@ struct KernelFunctionProbing {
     std::string why_not_fentry, why_not_kprobe;
 };
 KernelFunctionProbing probe_kernel_functions();
+// An error if the plan probes functions of the kernel in a way that this kernel does not have: which one, and why.
+Result<void> check_function_probing(const plan::Plan& plan);
 
 KernelFeatures probe_kernel_features();
+// Whether one link can be for breakpoints at many functions of the kernel.
+bool has_kprobe_multi();
 
 } // namespace sonde

@@ -118,14 +118,9 @@ std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
         return resolve_tracepoints(resolving);
     if (second && second->name == "function")
         return resolve_kernel_functions(resolving);
-    if (second && second->name == "statement") {
-        resolving.diags
-            .report(DiagId::Unsupported, second->range,
-                    "statements of the kernel are known only to its debug information, which is not read")
-            .help("`kernel.function(\"NAME\")` and `kernel.trace(\"NAME\")` need nothing but the kernel itself");
-        return {};
-    }
-    report_component(resolving, 1, {"function", "trace", "tracepoint"}, {"data", "lsm", "mark"});
+    if (second && second->name == "statement")
+        return resolve_kernel_address(resolving, 1);
+    report_component(resolving, 1, {"function", "statement", "trace", "tracepoint"}, {"data", "lsm", "mark"});
     return {};
 }
 

@@ -10,5 +10,7 @@ KernelTypes* open_kernel(Resolving& resolving);
 
 // kind_kernel_function.cc: kernel.function(...)
 std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving);
+// kernel.statement(...), where component `at` is that
+std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at);
 
 } // namespace sonde
