@@ -13,6 +13,8 @@
 // iteration holds for all; kernels before 6.8 look at no more than one.
 #include "codegen/loop_callbacks.h"
 
+#include <algorithm>
+
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DIBuilder.h>
@@ -29,6 +31,7 @@
 namespace sonde {
 namespace {
 
+constexpr const char *handed_name = "loop.", *values_name = "loop.values", *way_name = "loop.way";
 constexpr uint64_t bpf_loop = 181;
 constexpr uint32_t most_iterations = 1 << 23; // BPF_MAX_LOOPS (include/linux/bpf.h)
 
@@ -49,6 +52,75 @@ llvm::Loop* find_innermost(llvm::LoopInfo& loops) {
         if (loop->isInnermost() && find_mark(*loop, loops))
             return loop;
     return nullptr;
+}
+
+bool uses_outside(const llvm::AllocaInst& piece, const llvm::Loop& loop) {
+    return llvm::any_of(piece.users(), [&](const llvm::User* user) {
+        return !loop.contains(llvm::cast<llvm::Instruction>(user)->getParent());
+    });
+}
+
+// Whether the loop writes the piece, itself or by way of addresses in it.
+bool writes(const llvm::Loop& loop, const llvm::Value& address) {
+    return llvm::any_of(address.users(), [&](const llvm::User* user) {
+        const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+        if (store && store->getPointerOperand() == &address && loop.contains(store->getParent()))
+            return true;
+        return llvm::isa<llvm::GetElementPtrInst>(user) && writes(loop, *user);
+    });
+}
+
+// The pieces of the stack that belong to one iteration move into the loop: a callback may not keep addresses of its own
+// stack in its caller's. What one step of a handler works with (scratch) has no value before; what a foreach walks with
+// has one in its own loop, and none in loops around it, which begin the walk.
+std::vector<llvm::AllocaInst*> take_pieces(llvm::Function& function, llvm::Loop& loop) {
+    std::vector<llvm::AllocaInst*> out;
+    llvm::BasicBlock& header = *loop.getHeader();
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(function.getEntryBlock())) {
+        auto* piece = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+        if (!piece || piece->user_empty())
+            continue;
+        llvm::StringRef name = piece->getName();
+        if (name.starts_with(handed_name) && !uses_outside(*piece, loop)) {
+            piece->moveBefore(&*header.getFirstInsertionPt());
+            out.push_back(piece);
+        } else if (name.starts_with(walk_name) ? writes(loop, *piece) : name.starts_with(scratch_name)) {
+            auto* own = llvm::cast<llvm::AllocaInst>(piece->clone());
+            own->insertBefore(&*header.getFirstInsertionPt());
+            own->setName(name.starts_with(walk_name) ? walk_name : scratch_name);
+            piece->replaceUsesWithIf(own, [&](llvm::Use& use) {
+                return loop.contains(llvm::cast<llvm::Instruction>(use.getUser())->getParent());
+            });
+            if (own->use_empty())
+                own->eraseFromParent();
+            else
+                out.push_back(own);
+        }
+    }
+    return out;
+}
+
+// Loops that follow each other hand over in the same place.
+void share_pieces(llvm::Function& function) {
+    const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+    auto size = [&](const llvm::AllocaInst& piece) { return piece.getAllocationSize(layout)->getFixedValue(); };
+    for (const char* kind : {values_name, way_name}) {
+        std::vector<llvm::AllocaInst*> pieces;
+        for (llvm::Instruction& instruction : function.getEntryBlock())
+            if (auto* piece = llvm::dyn_cast<llvm::AllocaInst>(&instruction); piece && piece->getName().starts_with(kind))
+                pieces.push_back(piece);
+        if (pieces.size() < 2)
+            continue;
+        auto largest = std::max_element(pieces.begin(), pieces.end(),
+                                        [&](const auto* a, const auto* b) { return size(*a) < size(*b); });
+        llvm::AllocaInst* whole = *largest;
+        whole->moveBefore(&*function.getEntryBlock().getFirstInsertionPt());
+        for (llvm::AllocaInst* piece : pieces)
+            if (piece != whole) {
+                piece->replaceAllUsesWith(whole);
+                piece->eraseFromParent();
+            }
+    }
 }
 
 // What lies on the stack becomes one piece of it, so that its address is one value.
@@ -146,7 +218,7 @@ llvm::Function* make_callback(llvm::Function& iteration, uint64_t again, llvm::S
 void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
     llvm::IRBuilder<> builder(&entry, entry.begin());
-    llvm::AllocaInst* hand = builder.CreateAlloca(handed);
+    llvm::AllocaInst* hand = builder.CreateAlloca(handed, nullptr, way_name);
     builder.SetInsertPoint(&call);
     builder.CreateStore(call.getArgOperand(0), builder.CreateStructGEP(handed, hand, 0));
     llvm::Value* number = builder.CreateStructGEP(handed, hand, 1);
@@ -164,6 +236,7 @@ void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) 
     llvm::LLVMContext& context = function.getContext();
     while (!loop.getHeader()->phis().empty())
         llvm::DemotePHIToStack(&*loop.getHeader()->phis().begin());
+    std::vector<llvm::AllocaInst*> own = take_pieces(function, loop);
     join_stack(function, loop);
     compute_addresses_inside(loop, function.getParent()->getDataLayout());
     // The mark's branch goes on; where it would have left for is where a loop without end leaves for.
@@ -184,12 +257,16 @@ void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) 
 
     llvm::SmallVector<llvm::BasicBlock*, 32> blocks(loop.blocks());
     llvm::DominatorTree dominators(function);
-    llvm::CodeExtractor extractor(blocks, &dominators, true);
+    llvm::CodeExtractor extractor(blocks, &dominators, true, nullptr, nullptr, nullptr, false, true);
     llvm::CodeExtractorAnalysisCache cache(function);
     CHECK(extractor.isEligible());
     llvm::Function* iteration = extractor.extractCodeRegion(cache);
     CHECK(iteration && iteration->hasOneUser() && iteration->arg_size() == 1);
+    for (llvm::AllocaInst* piece : own)
+        piece->moveBefore(&*iteration->getEntryBlock().getFirstInsertionPt());
     auto* call = llvm::cast<llvm::CallInst>(iteration->user_back());
+    if (auto* values = llvm::dyn_cast<llvm::AllocaInst>(call->getArgOperand(0)))
+        values->setName(values_name);
     auto* handed = llvm::StructType::get(context, {llvm::PointerType::get(context, 0), llvm::Type::getInt64Ty(context)});
     llvm::Function* callback =
         make_callback(*iteration, number_of_way(*call->getParent()->getTerminator(), again), handed);
@@ -218,6 +295,9 @@ void make_loop_callbacks(llvm::Module& module) {
                 break;
             replace(*function, *loop, loops);
         }
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration())
+            share_pieces(function);
     // What is left of them is no loop: it always leaves.
     while (!mark->use_empty()) {
         auto* call = llvm::cast<llvm::CallInst>(mark->user_back());
