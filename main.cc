@@ -4,22 +4,24 @@
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
 //   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
 //   5 run      the Plan: load, attach, pump events, detach, report
-#include <string.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/arena.h"
@@ -33,7 +35,9 @@
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
+#include "frontend/tapset/inventory.h"
 #include "frontend/tapset/library.h"
+#include "options.h"
 #include "runtime/plan_file.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
@@ -43,81 +47,13 @@ namespace {
 
 constexpr int exit_failure = 1;
 
-struct Options {
-    std::string script; // -e
-    bool has_script = false;
-    std::vector<std::string> extras; // -E
-    std::string list_point;          // -l, -L
-    bool list = false, list_variables = false;
-    std::vector<std::string> positional;       // FILE and script arguments
-    std::string command;                       // -c
-    int64_t target_pid = 0;                    // -x
-    std::string output;                        // -o
-    double time_limit_s = 0;                   // -T
-    std::vector<std::string> defines;          // -D
-    std::vector<std::string> globals;          // -G
-    std::vector<std::string> folders;          // -I
-    std::vector<std::string> files;            // -d
-    std::string module = "sonde";              // -m: name of the plan that -p4 writes
-    std::string compatible{systemtap_version}; // --compatible
-    std::string dump;                          // --dump
-    std::string host_probes = "host";          // --host-probes
-    std::string attach;                        // --attach
-    std::string loops;                         // --loops
-    int last_pass = 5;                         // -p
-    int verbose = 0;
-    bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
-    bool no_global_display = false, ldd = false, skip_bad_variables = false;
-};
-
-// Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
-struct Limits {
-    uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
-             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50;
-};
-
 void say_error(const std::string& message) { fmt::print(stderr, "ERROR: {}\n", message); }
-
-Result<Limits> parse_limits(const std::vector<std::string>& defines) {
-    struct Row {
-        const char* name;
-        uint64_t Limits::* field;
-        int64_t least, most;
-    };
-    constexpr Row rows[] = {
-        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},
-        {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
-        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},
-        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
-        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
-        {"MAXNESTING", &Limits::max_nesting, 1, 256},
-        {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
-        {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
-        {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
-    };
-    Limits limits;
-    for (const std::string& define : defines) {
-        size_t equals = define.find('=');
-        std::string name = define.substr(0, equals);
-        for (const Row& row : rows) {
-            if (name != row.name)
-                continue;
-            std::string text = equals == std::string::npos ? "1" : define.substr(equals + 1);
-            char* end = nullptr;
-            errno = 0;
-            int64_t value = std::strtoll(text.c_str(), &end, 0);
-            if (text.empty() || *end || errno || value < row.least || value > row.most)
-                return Error(fmt::format("-D {}: `{}` is not a number from {} to {}", name, text, row.least, row.most));
-            limits.*row.field = static_cast<uint64_t>(value);
-        }
-    }
-    return limits;
-}
 
 // Times a pass and says it at -v, as stap does.
 class PassTimer {
   public:
-    PassTimer(int pass, int verbose) : pass_(pass), verbose_(verbose), start_(now()) {}
+    PassTimer(int pass, const Options& options)
+        : pass_(pass), verbose_(options.verbose[static_cast<size_t>(pass) - 1]), start_(now()) {}
 
     void done(const std::string& what) const {
         if (verbose_ < 1)
@@ -176,8 +112,10 @@ struct Translation {
     std::optional<Library> library;
     std::vector<const ast::File*> files;
     size_t library_files = 0;
+    bool in_color;
 
-    explicit Translation(const Options& options) {
+    explicit Translation(const Options& options)
+        : in_color(options.color == When::Auto ? isatty(STDERR_FILENO) == 1 : options.color == When::Always) {
         utsname system{};
         uname(&system);
         parse_options.kernel_release = system.release;
@@ -209,7 +147,7 @@ struct Translation {
 
     // Prints what was reported; false if there were errors.
     bool report() {
-        fmt::print(stderr, "{}", diags.render(isatty(STDERR_FILENO) == 1));
+        fmt::print(stderr, "{}", diags.render(in_color));
         return !diags.has_errors();
     }
 };
@@ -299,26 +237,37 @@ int list_points(Translation& t, const Options& options) {
     return lines.empty() ? exit_failure : 0;
 }
 
+int print_inventory(Translation& t, Inventory inventory) {
+    std::vector<std::string> lines = inventory == Inventory::Functions ? describe_functions(*t.library)
+                                     : inventory == Inventory::Aliases ? describe_aliases(*t.library)
+                                                                       : probe_point_forms();
+    for (const std::string& line : lines)
+        fmt::print("{}\n", line);
+    return t.report() ? 0 : exit_failure;
+}
+
 SessionOptions session_options(const Options& options) {
     SessionOptions session;
     session.command = options.command;
     session.target_pid = options.target_pid;
     session.files = options.files;
-    session.output = options.output;
+    session.output = {options.output, options.output_bytes, options.output_files};
     session.time_limit_s = options.time_limit_s;
     session.warnings_off = options.warnings_off;
     session.suppress_auto_print = options.no_global_display;
-    session.verbose = options.verbose;
+    session.verbose = options.verbose[4];
     session.timing = options.timing;
     session.attach = options.attach;
     return session;
 }
 
-int run_plan(const plan::Plan& plan, const Options& options) {
-    PassTimer timer(5, options.verbose);
-    if (options.verbose > 0)
+int run_plan(const plan::Plan& plan, const Options& options, std::function<void()> armed = [] {}) {
+    PassTimer timer(5, options);
+    if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
-    Result<int> status = run_session(plan, session_options(options));
+    SessionOptions session = session_options(options);
+    session.armed = std::move(armed);
+    Result<int> status = run_session(plan, session);
     if (!status) {
         say_error(status.error().message);
         fmt::print(stderr, "Pass 5: run failed.\n");
@@ -326,6 +275,44 @@ int run_plan(const plan::Plan& plan, const Options& options) {
     }
     timer.done("run completed");
     return *status;
+}
+
+// -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, kept if it said
+// anything. Gives 0 when every probe is armed.
+int run_in_background(const plan::Plan& plan, const Options& options) {
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) != 0)
+        return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
+    Fd reader(ready[0]), writer(ready[1]);
+    pid_t child = fork();
+    if (child < 0)
+        return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
+    if (child == 0) {
+        setsid();
+        std::string messages = options.output + ".err";
+        int status = run_plan(plan, options, [&] {
+            Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+            Fd said(open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+            for (int fd : {STDIN_FILENO, STDOUT_FILENO})
+                dup2(nothing.get(), fd);
+            dup2(said ? said.get() : nothing.get(), STDERR_FILENO);
+            static_cast<void>(write(writer.get(), "", 1));
+        });
+        std::error_code ignored;
+        if (std::filesystem::file_size(messages, ignored) == 0)
+            std::filesystem::remove(messages, ignored);
+        fflush(nullptr);
+        _exit(status);
+    }
+    writer.reset();
+    char armed;
+    if (read(reader.get(), &armed, 1) == 1) {
+        fmt::print("{}\n", child);
+        return 0;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : exit_failure;
 }
 
 // `sonde FILE.sonde`: a saved Plan needs none of the other passes.
@@ -337,20 +324,14 @@ std::optional<int> run_saved_plan(const Options& options) {
         say_error(plan.error().message);
         return exit_failure;
     }
-    return run_plan(*plan, options);
+    return options.background ? run_in_background(*plan, options) : run_plan(*plan, options);
 }
 
 int run(const Options& options) {
     if (std::optional<int> status = run_saved_plan(options))
         return *status;
-    Result<Limits> limits = parse_limits(options.defines);
-    if (!limits) {
-        say_error(limits.error().message);
-        return exit_failure;
-    }
-
     // Pass 1: texts to trees.
-    PassTimer pass1(1, options.verbose);
+    PassTimer pass1(1, options);
     Translation t(options);
     if (Result<void> opened = open_library(t, options); !opened) {
         say_error(opened.error().message);
@@ -365,6 +346,8 @@ int run(const Options& options) {
         t.files.push_back(parse_file(file, t.sources, t.parse_options, t.arena, t.diags));
     if (options.list)
         return list_points(t, options);
+    if (options.inventory != Inventory::None)
+        return print_inventory(t, options.inventory);
     if (t.diags.has_errors()) {
         t.report();
         fmt::print(stderr, "Pass 1: parse failed.\n");
@@ -378,15 +361,16 @@ int run(const Options& options) {
         return t.report() ? 0 : exit_failure;
 
     // Pass 2: beyond this point everything is resolved and typed; no script error can follow.
-    PassTimer pass2(2, options.verbose);
+    PassTimer pass2(2, options);
     SemaOptions sema;
     sema.guru = options.guru;
     sema.unoptimized = options.unoptimized;
     sema.skip_bad_variables = options.skip_bad_variables;
+    sema.suppress_errors = options.suppress_handler_errors;
     sema.kernel_host_probes = options.host_probes == "kernel";
-    sema.max_map_entries = limits->max_map_entries;
-    sema.hist_elision = static_cast<int64_t>(limits->hist_elision);
-    sema.hist_width = limits->hist_width;
+    sema.max_map_entries = options.limits.max_map_entries;
+    sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
+    sema.hist_width = options.limits.hist_width;
     for (const std::string& assignment : options.globals) {
         size_t equals = assignment.find('=');
         if (equals == std::string::npos || equals == 0) {
@@ -411,16 +395,17 @@ int run(const Options& options) {
         return 0;
 
     // Passes 3 and 4: HIR to machine code; beyond this point there is nothing but the Plan.
-    PassTimer pass3(3, options.verbose);
+    PassTimer pass3(3, options);
     bool any_in_kernel = std::any_of(program->handlers.begin(), program->handlers.end(),
                                      [](const hir::Handler* handler) { return handler->in_kernel; });
     CodegenOptions codegen;
-    codegen.max_string = static_cast<uint32_t>(limits->max_string);
-    codegen.max_action = limits->max_action;
-    codegen.max_nesting = limits->max_nesting;
-    codegen.max_backtrace = limits->max_backtrace;
-    codegen.max_errors = limits->max_errors;
-    codegen.max_skipped = limits->max_skipped;
+    codegen.max_string = static_cast<uint32_t>(options.limits.max_string);
+    codegen.max_action = options.limits.max_action;
+    codegen.max_nesting = options.limits.max_nesting;
+    codegen.max_backtrace = options.limits.max_backtrace;
+    codegen.max_errors = options.limits.max_errors;
+    codegen.max_skipped = options.limits.max_skipped;
+    codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing;
     codegen.may_goto = any_in_kernel && options.loops.empty() && probe_kernel_features().may_goto;
@@ -453,75 +438,15 @@ int run(const Options& options) {
         fmt::print("{}\n", path);
         return 0;
     }
-    return run_plan(*plan, options);
-}
-
-int parse_options_and_run(int argc, char** argv) {
-    Options options;
-    CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
-                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT"};
-    app.name("sonde");
-    app.set_help_flag("-h,--help", "Print this help and exit");
-    app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
-    CLI::Option* script = app.add_option("-e", options.script, "Run this script text");
-    app.add_option("-E", options.extras, "Add this script text to the script")->allow_extra_args(false);
-    CLI::Option* list = app.add_option("-l", options.list_point, "List the probe points that match");
-    CLI::Option* list_variables = app.add_option("-L", options.list_point, "List them with their variables");
-    app.add_option("-c", options.command,
-                   "Run this command with every probe armed, and end with it; target() is its pid");
-    app.add_option("-x", options.target_pid, "Trace this process and its children; target() is its pid");
-    app.add_option("-o", options.output, "Write the output to this file");
-    app.add_option("-T", options.time_limit_s, "End after that many seconds");
-    app.add_option("-D", options.defines, "Set a limit: NAME=VALUE")->allow_extra_args(false);
-    app.add_option("-G", options.globals, "Set a global's initial value: NAME=VALUE")->allow_extra_args(false);
-    app.add_option("-I", options.folders, "Add a folder of library scripts")->allow_extra_args(false);
-    app.add_option("-d", options.files, "Know a library's stacks and symbols before it is loaded")
-        ->allow_extra_args(false);
-    app.add_flag("--ldd", options.ldd, "Accepted: the libraries of probed programs are known in any case");
-    app.add_option("-m", options.module, "Name of the file that -p4 writes (NAME.sonde)");
-    app.add_option("-p", options.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
-        ->check(CLI::Range(1, 5));
-    app.add_flag("-v", options.verbose, "Say what each pass does and how long it took");
-    app.add_flag("-g", options.guru, "Guru mode: allow what can change the traced program");
-    app.add_flag("-w", options.warnings_off, "No warnings");
-    app.add_flag("-W", options.warnings_fatal, "Warnings are errors");
-    app.add_flag("-u", options.unoptimized, "Keep unused variables and functions");
-    app.add_flag("-t", options.timing, "Report how often each probe was hit and what that cost");
-    app.add_flag("--no-global-var-display", options.no_global_display, "Do not print globals that are never read");
-    app.add_flag("--skip-badvars", options.skip_bad_variables, "Take 0 for a `$variable` that is not there");
-    app.add_option("--compatible", options.compatible, "Read the script as that version of SystemTap did")
-        ->check([](const std::string& text) {
-            bool version = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-            if (version && strverscmp(text.c_str(), std::string(systemtap_version).c_str()) <= 0)
-                return std::string();
-            return fmt::format("`{}` is no version up to {}", text, systemtap_version);
-        });
-    app.add_option("--dump", options.dump, "Print an intermediate form and stop")
-        ->check(CLI::IsMember({"ast", "hir", "ir", "bpf", "plan"}));
-    app.add_option("--host-probes", options.host_probes, "Where begin, end and timer handlers run")
-        ->check(CLI::IsMember({"host", "kernel"}));
-    app.add_option("--attach", options.attach, "Force a mechanism: perf_event, kprobe")
-        ->check(CLI::IsMember({"perf_event", "kprobe"}));
-    app.add_option("--loops", options.loops, "Force how the kernel runs loops, as one before 6.9 has to")
-        ->check(CLI::IsMember({"bpf_loop"}));
-    app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
-
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : exit_failure;
-    }
-    options.has_script = script->count() > 0;
-    options.list = list->count() > 0 || list_variables->count() > 0;
-    options.list_variables = list_variables->count() > 0;
-    if (!options.has_script && !options.list && options.positional.empty() && options.extras.empty()) {
-        say_error("no script: give a FILE, - or -e SCRIPT (see sonde --help)");
-        return exit_failure;
-    }
-    return run(options);
+    return options.background ? run_in_background(*plan, options) : run_plan(*plan, options);
 }
 
 } // namespace
 } // namespace sonde
 
-int main(int argc, char** argv) { return sonde::parse_options_and_run(argc, argv); }
+int main(int argc, char** argv) {
+    std::variant<sonde::Options, int> read = sonde::read_command_line(argc, argv);
+    if (const int* status = std::get_if<int>(&read))
+        return *status;
+    return sonde::run(std::get<sonde::Options>(read));
+}

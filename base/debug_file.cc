@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
+
+#include "base/fd.h"
 
 namespace sonde {
 namespace {
@@ -28,6 +31,40 @@ std::optional<uint32_t> file_crc(int fd) {
 }
 
 } // namespace
+
+Result<std::string> running_kernel_build_id() {
+    Result<std::string> notes = read_file("/sys/kernel/notes");
+    if (!notes)
+        return std::move(notes).error();
+    // Each note: the sizes of its name and its contents and its type, then both, padded to 4 bytes (elf(5)).
+    auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
+    for (size_t at = 0; notes->size() - at >= sizeof(Elf64_Nhdr);) {
+        Elf64_Nhdr note;
+        std::memcpy(&note, notes->data() + at, sizeof note);
+        size_t name = at + sizeof note, contents = name + padded(note.n_namesz), end = contents + padded(note.n_descsz);
+        if (end > notes->size())
+            break;
+        if (note.n_type == NT_GNU_BUILD_ID && notes->compare(name, 4, "GNU\0", 4) == 0) {
+            std::string out;
+            for (size_t i = 0; i < note.n_descsz; i++)
+                out += fmt::format("{:02x}", static_cast<unsigned char>((*notes)[contents + i]));
+            return out;
+        }
+        at = end;
+    }
+    return Error("the running kernel does not say which build it is");
+}
+
+std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id) {
+    std::vector<std::string> out;
+    if (build_id.size() > 2)
+        out.push_back(fmt::format("{}/.build-id/{}/{}.debug", debug_root, build_id.substr(0, 2), build_id.substr(2)));
+    for (const char* path : {"/usr/lib/debug/boot/vmlinux-{}", "/usr/lib/debug/lib/modules/{}/vmlinux",
+                             "/usr/lib/debug/usr/lib/modules/{}/vmlinux", "/lib/modules/{}/build/vmlinux",
+                             "/lib/modules/{}/vmlinux", "/boot/vmlinux-{}"})
+        out.push_back(fmt::format(fmt::runtime(path), release));
+    return out;
+}
 
 bool has_dwarf(const ElfFile& file) {
     for (const char* name : {".debug_info", ".zdebug_info"})

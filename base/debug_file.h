@@ -5,6 +5,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/elf_file.h"
 
@@ -15,5 +17,11 @@ bool has_dwarf(const ElfFile& file);
 
 // Nothing if there is none.
 std::optional<ElfFile> find_debug_file(const ElfFile& file);
+
+// The running kernel's, lower-case hex, from /sys/kernel/notes. Errors: it is not there.
+Result<std::string> running_kernel_build_id();
+
+// Where distributions have the `vmlinux` with a kernel's debug information, the likeliest first.
+std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id);
 
 } // namespace sonde

@@ -36,14 +36,20 @@ bool Lowering::has_registers() const {
 
 // ---- control ----------------------------------------------------------------------------------------------------
 
+// No handler begins any more but those of the end.
+void Lowering::stop_session() {
+    b_.CreateStore(t_.number(plan::Stopping), t_.offset(env_.data, offsetof(plan::SessionWords, state)));
+}
+
 llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
     emit(plan::Exit, 0, {}, {});
+    stop_session();
     return t_.number(0);
 }
 
 llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
     emit(plan::Abort, 0, {}, {});
-    b_.CreateStore(t_.number(plan::Stopping), t_.offset(env_.data, offsetof(plan::SessionWords, state)));
+    stop_session();
     b_.CreateStore(t_.number(abort_site), env_.error);
     b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_abort"));

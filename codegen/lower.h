@@ -36,6 +36,7 @@ class Lowering {
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
+    void begin_environment(const Needs& need);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
     void take_environment(llvm::Function* function);
@@ -91,6 +92,7 @@ class Lowering {
     llvm::Value* load(const hir::Load& expr);
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
+    llvm::Value* copy_of(llvm::Value* string);
     llvm::Value* global_address(const hir::Global& global);
 
     // ---- arrays and statistics (lower_array.cc)
@@ -168,6 +170,7 @@ class Lowering {
     llvm::Value* emit_user_string_quoted(const hir::Intrinsic& expr);
     llvm::Value* emit_user_wide(const hir::Intrinsic& expr);
     llvm::Value* emit_user_buffer_quoted(const hir::Intrinsic& expr);
+    void stop_session();
     llvm::Value* emit_user_text(const hir::Intrinsic& expr);
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;

@@ -12,6 +12,12 @@ void Lowering::store_string(llvm::Value* destination, llvm::Value* source) {
     t_.routine("sonde_rt_copy", t_.i64(), {destination, source});
 }
 
+llvm::Value* Lowering::copy_of(llvm::Value* string) {
+    llvm::Value* slot = new_slot();
+    store_string(slot, string);
+    return slot;
+}
+
 llvm::Value* Lowering::global_address(const hir::Global& global) {
     return t_.offset(env_.data, t_.state().plan.globals[global.index].offset);
 }
@@ -54,15 +60,11 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         CHECK(variable);
         if (expr.type != ValueType::String)
             return b_.CreateLoad(t_.i64(), variable);
-        return variable;
+        return as<LocalRef>(expr).local->assigned_within ? copy_of(variable) : variable;
     }
     case ExprKind::GlobalRef: {
         llvm::Value* address = global_address(*as<GlobalRef>(expr).global);
-        if (expr.type == ValueType::Long)
-            return b_.CreateLoad(t_.i64(), address);
-        llvm::Value* slot = new_slot();
-        store_string(slot, address);
-        return slot;
+        return expr.type == ValueType::Long ? b_.CreateLoad(t_.i64(), address) : copy_of(address);
     }
     case ExprKind::Element:
         return read_element(as<Element>(expr));
@@ -317,7 +319,7 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             value = old;
         }
         store_string(destination, value);
-        return destination;
+        return expr.value_unused ? destination : copy_of(destination);
     }
 
     llvm::Value* value = lower(*expr.value);

@@ -175,6 +175,22 @@ Result<void> Lowering::run() {
     return {};
 }
 
+// What errors and MAXACTION are kept in.
+void Lowering::begin_environment(const Needs& need) {
+    env_.error = new_variable(16);
+    // The verifier sees ways to a handler's end that no error goes.
+    b_.CreateStore(t_.number(0), env_.error);
+    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    env_.budget = new_variable(8);
+    // Loaded, not constant: what the verifier does not know it does not unroll.
+    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
+                   env_.budget);
+    if (need.frame) {
+        env_.error_text = new_slot();
+        b_.CreateStore(b_.getInt8(0), env_.error_text);
+    }
+}
+
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
     // What a function may do depends on what it becomes part of.
     if (in_kernel_ && handler_ && handler_->kind != handler.kind) {
@@ -200,18 +216,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = new_variable(16);
-    // The verifier sees ways to a handler's end that no error goes.
-    b_.CreateStore(t_.number(0), env_.error);
-    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    env_.budget = new_variable(8);
-    // Loaded, not constant: what the verifier does not know it does not unroll.
-    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
-                   env_.budget);
-    if (need.frame) {
-        env_.error_text = new_slot();
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
-    }
+    begin_environment(need);
     begin_locals(handler.locals);
     if (need.tokens) {
         env_.tokens = new_bytes(8 + t_.slot_size());
@@ -428,12 +433,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     llvm::BasicBlock *failed = block("failed"), *end = block("end");
     catch_ = failed;
     leave_ = end;
-    env_.error = new_variable(16);
-    env_.budget = new_variable(8);
-    if (need.frame) {
-        env_.error_text = new_slot();
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
-    }
+    begin_environment(need);
     if (need.matches)
         begin_matches();
     if (need.stacks)
@@ -452,7 +452,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         else
             b_.CreateStore(lower(value), at);
     }
-    t_.save_entry_values(env_, handler, buffer);
+    t_.save_entry_values(env_, handler, buffer, handler.return_address ? lower(*handler.return_address) : nullptr);
     branch_to(end);
     b_.SetInsertPoint(failed);
     emit_error();

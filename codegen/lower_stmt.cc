@@ -45,6 +45,8 @@ llvm::Value* Lowering::is_aborted() {
 
 // Counts statements against MAXACTION: once an iteration or call, for all that it contains.
 void Lowering::spend(uint64_t statements, Range range) {
+    if (function_ && function_->bounded)
+        return;
     llvm::Value* left = b_.CreateSub(b_.CreateLoad(t_.i64(), env_.budget), t_.number(static_cast<int64_t>(statements)));
     b_.CreateStore(left, env_.budget);
     raise_if(b_.CreateICmpSLT(left, t_.number(0)), "MAXACTION exceeded", range);

@@ -160,7 +160,8 @@ class Target {
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;
     // `values` has each one at its entry_offset().
-    virtual void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) = 0;
+    virtual void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
+                                   llvm::Value* return_address) = 0;
     uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
 
     // Statistics of array elements are updated where the element is; how is the Lowering's business.

@@ -476,9 +476,12 @@ class BpfTarget final : public Target {
         return saved_key(ir_.CreateOr(process, distance), goroutine);
     }
 
-    void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values) override {
+    void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
+                           llvm::Value* return_address) override {
         const plan::Probe& probe = state_.plan.probes[probe_];
-        helper(map_update_elem, {map_reference(probe.entry_map), key_at_entry(env, handler), values, number(0)});
+        helper(map_update_elem,
+               {map_reference(probe.entry_map), return_address ? saved_key(return_address) : key_at_entry(env, handler),
+                values, number(0)});
     }
 
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override {

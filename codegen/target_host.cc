@@ -154,7 +154,7 @@ class HostTarget final : public Target {
         return number(1);
     }
     llvm::Value* entry_value(Environment&, const hir::Handler&, uint32_t, llvm::Value*) override { return number(0); }
-    void save_entry_values(Environment&, const hir::Handler&, llvm::Value*) override {}
+    void save_entry_values(Environment&, const hir::Handler&, llvm::Value*, llvm::Value*) override {}
 
   private:
     llvm::Value* index(const hir::Global& array) { return ir_.getInt32(array.index); }

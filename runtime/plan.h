@@ -196,8 +196,8 @@ struct Point {
     std::string module;        // the module that has it; empty: the kernel itself
     int64_t number = -1;       // of a system call, at the tracepoint of all; -1: none
     std::string build_id;      // hex; empty if the file has none
-    uint64_t offset = 0;       // uprobes: file offset of the instruction
-    uint64_t entry_offset = 0; // Uretprobe: file offset for the entry snapshot (where parameters are right)
+    uint64_t offset = 0;       // of the instruction: in the file (uprobes), behind the symbol (kprobes)
+    uint64_t entry_offset = 0; // returns: the same for the entry snapshot (where parameters are right)
     uint64_t ref_ctr_offset = 0;
     // Its subject, the processes that it is about: all, those that run a program, or one. Programs are known by their
     // file, so that links and other names of it are the same.

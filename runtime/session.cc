@@ -425,6 +425,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         if (session.kernel)
             begin_running_tasks(plan, *session.kernel, command.pid());
         command.release();
+        options.armed();
         Timers timers(plan);
         pump(session, rings, timers, signals, command);
         command_bad = command.pid() && command_failed(command, options.command);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/output.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -15,12 +16,14 @@ struct SessionOptions {
     std::string command;            // -c: run by the shell, started stopped, let go when every probe is armed
     int64_t target_pid = 0;         // -x
     std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
-    std::string output;             // -o; empty: standard output
+    OutputFile output;              // -o, -S
     double time_limit_s = 0;        // -T; 0: none
     bool warnings_off = false;      // -w
     bool suppress_auto_print = false;
     int verbose = 0;
-    bool timing = false;     // -t
+    bool timing = false; // -t
+    // Called once, when every probe is armed.
+    std::function<void()> armed = [] {};
     std::string attach = ""; // "perf_event" forces the older mechanism; empty: newest that works
     // Gives a verifier refusal its script line: "file:line" and the line's text are in the log through BTF line info.
 };

@@ -49,6 +49,10 @@ RT u64 sonde_rt_text(u8* slot, const u8* src_slot, u64 count, s64 most, u64 opti
     u64 least = quoted ? 5 : 0;
     u64 limit = most < 0 || (u64)most > MASK ? MASK : (u64)most < least ? least : (u64)most;
     u64 begin = opaque(slot, quoted);
+    /* Numbers that it thinks it knows would be taken for the only ones by a verifier that meets the loop inside a loop
+     * again (seen with a count of 0 in 6.18: the body was removed as dead). */
+    limit = opaque(slot, limit - quoted) + quoted;
+    count = opaque(slot, count);
     struct text t = {slot, src_slot, begin, limit - quoted, begin, count, options, 0};
     if (quoted)
         slot[0] = '"';

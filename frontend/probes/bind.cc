@@ -45,6 +45,19 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
     return TargetBinder(expr, point, binder).address();
 }
 
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
+    if (!point.module || point.entry_address == point.address)
+        return nullptr;
+    ast::TargetExpr none((Range()));
+    Binder binder{arena, diags, env, nullptr, nullptr};
+    return TargetBinder(none, point, binder).return_address();
+}
+
+hir::Expr* TargetBinder::return_address() {
+    Location location = point_.module->return_address(point_.entry_address);
+    return location.kind == Location::Memory ? evaluate(location.ops) : nullptr;
+}
+
 std::nullptr_t TargetBinder::fail(DiagId id, Range range, const std::string& message, const std::string& help) {
     DiagBuilder report = binder_.diags.report(id, range, message);
     if (!help.empty())
@@ -72,11 +85,11 @@ Range TargetBinder::base_range() const {
 
 hir::Expr* TargetBinder::value() {
     if (is_summary(expr_))
-        return point_.syscall  ? syscall_summary()
-               : point_.kernel ? kernel_summary()
-               : point_.mark   ? mark_summary()
-               : point_.plt    ? plt_summary()
-                               : all_variables();
+        return point_.syscall      ? syscall_summary()
+               : is_by_prototype() ? kernel_summary()
+               : point_.mark       ? mark_summary()
+               : point_.plt        ? plt_summary()
+                                   : all_variables();
     if (pretty_depth() > 0)
         return pretty();
     std::optional<Place> place = base();
@@ -180,7 +193,7 @@ std::optional<Place> TargetBinder::base() {
         return global();
     if (point_.syscall)
         return syscall_variable();
-    if (point_.kernel)
+    if (is_by_prototype())
         return kernel_variable();
     if (point_.mark)
         return mark_variable();
@@ -290,12 +303,18 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
         constexpr int rip = 16;
         Place at;
         at.type = variable.type;
-        if (module.position_independent())
+        at.kernel = point_.kernel != nullptr;
+        if (at.kernel) {
+            at.address = kernel_address(*linked);
+            if (!at.address)
+                return std::nullopt;
+        } else if (module.position_independent()) {
             at.address =
                 saved(plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - evaluation_address())),
                       entry);
-        else
+        } else {
             at.address = number(static_cast<int64_t>(*linked));
+        }
         return at;
     }
     fail(DiagId::VariableUnavailable, base_range(), fmt::format("`{}` is not available here: {}", text(0), why));

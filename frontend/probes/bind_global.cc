@@ -146,23 +146,45 @@ std::optional<Place> TargetBinder::pointer() {
     return std::nullopt;
 }
 
-// @var("name") and @var("name@file.c").
-std::optional<Place> TargetBinder::global() {
-    if (is_kernels()) {
-        fail(DiagId::Unsupported, base_range(),
-             fmt::format("`{}`: the places of the kernel's variables are not available", text(0)));
+// A variable of the probed program, or of the kernel at any point.
+std::optional<Place> TargetBinder::place_of_global(DwarfModule& module, const Variable& variable) {
+    if (&module == point_.module)
+        return place_of(variable);
+    std::optional<Address> linked = module.global_address(variable);
+    if (!linked) {
+        fail(DiagId::VariableUnavailable, base_range(), fmt::format("`{}` has no address", text(0)));
         return std::nullopt;
     }
-    std::vector<DwarfModule*> candidates = modules();
+    Place place;
+    place.type = variable.type;
+    place.kernel = true;
+    place.address = kernel_address(*linked);
+    return place.address ? std::optional(place) : std::nullopt;
+}
+
+// @var("name") and @var("name@file.c").
+std::optional<Place> TargetBinder::global() {
+    std::vector<DwarfModule*> candidates;
+    if (is_kernels()) {
+        Result<DwarfModule*> debug = binder_.env.kernel_debug_info();
+        if (!debug) {
+            fail(DiagId::NoDebugInfo, base_range(),
+                 fmt::format("`{}` needs the kernel's debug information: {}", text(0), debug.error().message));
+            return std::nullopt;
+        }
+        candidates = {*debug};
+    } else {
+        candidates = modules();
+    }
     if (candidates.empty())
         return std::nullopt;
-    if (candidates[0] != point_.module) {
+    if (candidates[0] != point_.module && !is_kernels()) {
         fail(DiagId::Unsupported, base_range(),
              fmt::format("where `{}` has its variables in the probed process is not known here", candidates[0]->path()),
              "read it in a probe of that program or library");
         return std::nullopt;
     }
-    DwarfModule& module = *point_.module;
+    DwarfModule& module = *candidates[0];
     size_t at = expr_.name.find('@');
     std::string name = expr_.name.substr(0, at);
     std::string file = at == std::string::npos ? "" : expr_.name.substr(at + 1);
@@ -179,20 +201,20 @@ std::optional<Place> TargetBinder::global() {
         return std::nullopt;
     }
     // The probed function's own source goes first, then what every source sees, then the only one there is.
-    if (file.empty() && point_.function.has_debug_info)
+    if (file.empty() && point_.module == &module && point_.function.has_debug_info)
         for (const Variable& candidate : module.variables_in(point_.function, evaluation_address(), true))
             if (candidate.is_global && candidate.name == name)
-                return place_of(candidate);
+                return place_of_global(module, candidate);
     for (const Variable& candidate : found)
         if (candidate.external)
-            return place_of(candidate);
+            return place_of_global(module, candidate);
     if (found.size() > 1 && found[0].file != found[1].file) {
         fail(DiagId::UnknownVariable, base_range(),
              fmt::format("`{}` is the name of {} static variables of other sources", name, found.size()),
              fmt::format("name the file: `@var(\"{}@{}\")`", name, found[0].file));
         return std::nullopt;
     }
-    return place_of(found[0]);
+    return place_of_global(module, found[0]);
 }
 
 } // namespace sonde

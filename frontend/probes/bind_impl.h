@@ -50,6 +50,7 @@ class TargetBinder {
 
     hir::Expr* value();
     hir::Expr* address();
+    hir::Expr* return_address();
 
   private:
     // bind.cc: what stands before the components
@@ -85,6 +86,7 @@ class TargetBinder {
     // A place of that type at `address`, or with the value `address` if that is a pointer.
     std::optional<Place> place_of_value(hir::Expr* address, const Type* type, bool kernel);
     std::optional<Place> global();
+    std::optional<Place> place_of_global(DwarfModule& module, const Variable& variable);
 
     // bind_mark.cc
     std::optional<Place> mark_variable();
@@ -95,6 +97,10 @@ class TargetBinder {
     std::optional<Place> process_syscall_variable();
 
     // bind_kernel.cc
+    // A point in the kernel whose variables are what its prototype says; else debug information tells of them.
+    bool is_by_prototype() const { return point_.kernel && !point_.module; }
+    // Of a variable at that link-time address; null after a report.
+    hir::Expr* kernel_address(Address linked);
     std::optional<Place> kernel_variable();
     std::optional<Place> kernel_place(const KernelVariable& variable);
     hir::Expr* kernel_summary();
@@ -150,9 +156,80 @@ class TargetBinder {
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
     void add_user_text(Text& text, hir::Expr* address);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
-    void add_text(Text& text, hir::Expr* value);
     // bind_go.cc: strings, slices and interfaces; false for anything else.
     bool add_go(Text& text, const Place& place);
+    // A place's text, saved at the function's entry if it holds only there.
+    void add_value(Text& text, Place place, bool deep);
+
+    // bind_values.cc: what library types have in common. Functions that give a bool add nothing where they give false:
+    // the type is not laid out as expected, and is shown as any other.
+    bool add_known(Text& text, const Place& place, bool deep, int depth);
+    // `path` is members' names with dots between them. None if there is no such member; no report.
+    std::optional<Place> field(Place place, std::string_view path);
+    hir::Expr* field_value(const Place& place, std::string_view path); // null where that is no number
+    Place inside(const Place& record, const TypeMember& member);
+    Place object_at(hir::Expr* address, const Type* type);
+    hir::Expr* text_of(const Place& place, bool deep, int depth);
+    void add_text(Text& text, hir::Expr* value); // a string
+    bool add_bytes(Text& text, hir::Expr* address, hir::Expr* count);
+    bool add_sequence(Text& text, hir::Expr* first, hir::Expr* count, const Type* element, bool deep, int depth);
+    bool add_optional(Text& text, hir::Expr* condition, const Place& value, bool deep, int depth);
+    hir::Expr* element_text(const Place& element, bool is_map, bool deep, int depth);
+
+    // A loop over elements. Its state: `at` is where it is, `index` the elements before; the others are the walk's own.
+    struct Cursor {
+        hir::Local *at, *index, *other, *steps;
+        std::vector<hir::Local*> more;
+        hir::Block& body;
+    };
+    struct Walk {
+        std::string open = "[", close = "]";
+        hir::Expr* first = nullptr; // `at` in the beginning
+        hir::Expr* count = nullptr; // elements
+        std::vector<hir::Expr*> more;
+        std::function<hir::Expr*(const Cursor&)> element; // its text
+        std::function<void(const Cursor&)> step;          // adds the statements that go to the next one
+    };
+    bool add_walk(Text& text, const Walk& walk, bool deep, int depth);
+    hir::Expr* walk_text(const Walk& walk);
+    hir::Expr* enumerator_text(const Type* type, hir::Expr* value); // the number where it has no name
+    hir::Expr* bytes_text(hir::Expr* address, hir::Expr* count);
+    hir::Function* begin_function(Range range);
+    hir::Expr* get(hir::Local* local);
+    hir::Stmt* set(hir::Local* local, hir::Expr* value, bool append = false);
+    hir::Expr* string(const std::string& value);
+
+    // bind_cxx.cc
+    bool add_cxx(Text& text, const Place& place, const std::string& name, bool deep, int depth);
+    bool add_cxx_string(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_vector(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_array(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_span(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_deque(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_list(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth);
+    bool add_cxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth);
+    bool add_cxx_chain(Text& text, const Place& first, std::string_view next_member, hir::Expr* count,
+                       const Type* element, bool is_map, bool deep, int depth);
+    bool add_cxx_pair(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_tuple(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_optional(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_variant(Text& text, const Place& place, bool deep, int depth);
+    bool add_cxx_pointer(Text& text, const Place& place, bool deep, int depth);
+    std::vector<Place> tuple_elements(const Place& place);
+
+    // bind_rust.cc
+    bool add_rust(Text& text, const Place& place, const std::string& name, bool deep, int depth);
+    bool add_rust_enum(Text& text, const Place& place, bool deep, int depth);
+    bool add_rust_tuple(Text& text, const Place& place, bool deep, int depth);
+    bool add_rust_slice(Text& text, const Place& place, bool deep, int depth);
+    bool add_rust_vector(Text& text, const Place& place, bool is_text, bool deep, int depth);
+    bool add_rust_shared(Text& text, const Place& place, bool deep, int depth);
+    bool add_rust_hash(Text& text, const Place& place, bool is_map, bool deep, int depth);
+    bool add_rust_reference(Text& text, const Type* pointer, hir::Expr* address, bool deep, int depth);
+    hir::Expr* character_text(hir::Expr* value);
+    std::optional<Place> first_pointer(const Place& place, int depth = 0);
+
     // 0: no trailing `$`; 1: `$`; 2: `$$`
     int pretty_depth() const;
 
@@ -163,14 +240,20 @@ class TargetBinder {
     const ast::TargetExpr& expr_;
     const ResolvedPoint& point_;
     Binder& binder_;
+    int loops_ = 0;             // around what is bound now
     hir::Expr* held_ = nullptr; // to be evaluated before everything else
 };
+
+// An owning pointer inside of a value counts as that many levels, so that a chain or tree of them ends soon.
+constexpr int levels_of_a_pointer = 8;
 
 // In bytes; 0 if unknown.
 uint64_t size_of(const Type* type);
 // char, signed or not, of one byte.
 bool is_char(const Type* type);
 bool is_record(const Type* type);
+// What its address is a multiple of.
+uint64_t alignment_of(const Type* type, int depth = 0);
 // The member at `place.offset` etc. of the record in `place`.
 Place member_place(const Place& record, const TypeMember& member);
 

@@ -27,6 +27,18 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     return out;
 }
 
+hir::Expr* TargetBinder::kernel_address(Address linked) {
+    // What every CPU has a copy of is linked at small addresses, which are offsets.
+    if (linked < (uint64_t{1} << 63))
+        return fail(DiagId::VariableUnavailable, base_range(),
+                    fmt::format("`{}` is a variable of each CPU, which has no one address", text(0)));
+    Result<uint64_t> bias = binder_.env.kernel_bias();
+    if (!bias)
+        return fail(DiagId::VariableUnavailable, base_range(),
+                    fmt::format("where `{}` is cannot be known: {}", text(0), bias.error().message));
+    return number(static_cast<int64_t>(linked + *bias));
+}
+
 std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) {
     Place place;
     place.type = variable.type;

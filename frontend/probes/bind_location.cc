@@ -95,9 +95,12 @@ hir::Expr* TargetBinder::evaluate(const std::vector<LocationOp>& ops) {
         case LocationOp::Constant:
             stack.push_back(number(op.operand));
             break;
-        case LocationOp::Deref:
-            stack.back() = make<hir::Load>(expr_.range, stack.back(), static_cast<uint32_t>(op.operand), false);
+        case LocationOp::Deref: {
+            auto* load = make<hir::Load>(expr_.range, stack.back(), static_cast<uint32_t>(op.operand), false);
+            load->user = !point_.kernel;
+            stack.back() = load;
             break;
+        }
         case LocationOp::Add: {
             hir::Expr* right = pop();
             if (right->kind == hir::ExprKind::ConstLong)
@@ -246,6 +249,7 @@ std::optional<Place> TargetBinder::place_at(const Location& location, const Type
     }
     Place place;
     place.type = type;
+    place.kernel = point_.kernel != nullptr;
     add_parts(location, 0, std::max<uint64_t>(size_of(type), 8), place.parts);
     if (place.parts.size() == 1 && place.parts[0].kind == PlacePart::Memory && location.kind == Location::Memory) {
         place.address = place.parts[0].expr;

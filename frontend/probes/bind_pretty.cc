@@ -30,13 +30,20 @@ hir::Expr* TargetBinder::pretty() {
     if (!place)
         return nullptr;
     Text text;
-    add_pretty(text, *place, pretty_depth() == 2, 0);
+    add_value(text, *std::move(place), pretty_depth() == 2);
     hir::Expr* result = finish(std::move(text));
     if (!held_)
         return result;
     // `held || 1` is true, and evaluates `held` first.
     auto* first = make<hir::Logical>(expr_.range, false, held_, number(1));
     return make<hir::Ternary>(expr_.range, first, result, make<hir::ConstString>(expr_.range, ""));
+}
+
+void TargetBinder::add_value(Text& text, Place place, bool deep) {
+    if (!place.at_entry)
+        return add_pretty(text, place, deep, 0);
+    place.at_entry = false;
+    add_text(text, saved(text_of(place, deep, 0), true));
 }
 
 void TargetBinder::add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit) {
@@ -60,6 +67,8 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
     switch (type->kind) {
     case Type::Struct:
     case Type::Union:
+        if (add_known(text, *place, deep, depth))
+            return;
         return open ? add_record(text, *place, deep, depth) : text.literal("{...}");
     case Type::Array:
         if (is_char(type->target) && place->address)
@@ -82,15 +91,24 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
     hir::Expr* value = load(*place, expr_.range);
     if (!value)
         return text.literal("?");
+    if (type->kind == Type::Boolean && type->name == "bool") // C's is `_Bool`
+        return add_text(text, make<hir::Ternary>(expr_.range, value, string("true"), string("false")));
+    constexpr size_t max_names = 64;
+    if (type->kind == Type::Enum && !type->scope.empty() && type->enumerators.size() <= max_names)
+        return add_text(text, enumerator_text(type, value));
+    if (type->kind == Type::Character && type->name == "char" && type->size == 4) // Rust's
+        return add_text(text, character_text(value));
     if (type->kind != Type::Pointer)
         return add_integer(text, value, type->is_signed ? 'd' : 'u', 0);
     if (is_char(type->target))
         return add_string(text, *place, value, max_string);
+    if (add_rust_reference(text, type, value, deep, depth))
+        return;
     if (depth == 0 && is_record(type->target)) {
-        Place target;
-        target.type = type->target;
-        target.address = value;
+        Place target = object_at(value, type->target);
         target.kernel = place->kernel;
+        if (add_known(text, target, deep, depth))
+            return;
         if (!complete(strip(target.type))->members.empty())
             return add_record(text, target, deep, depth);
     }
@@ -112,10 +130,7 @@ void TargetBinder::add_record(Text& text, const Place& place, bool deep, int dep
         }
         if (!member.name.empty())
             text.literal("." + member.name + "=");
-        Place part = member_place(place, member);
-        if (part.address)
-            part.address = plus(part.address, static_cast<int64_t>(member.byte_offset));
-        add_pretty(text, part, deep, depth + 1);
+        add_pretty(text, inside(place, member), deep, depth + 1);
     }
     text.literal("}");
 }

@@ -12,14 +12,6 @@ void TargetBinder::Text::literal(const std::string& text) {
     format.directives.back().text += text;
 }
 
-void TargetBinder::add_text(Text& text, hir::Expr* value) {
-    plan::Directive directive;
-    directive.kind = plan::Directive::String;
-    directive.conversion = 's';
-    text.format.directives.push_back(directive);
-    text.args.push_back(value);
-}
-
 std::string result_name(const std::vector<Variable>& results, size_t index) {
     if (!results[index].name.empty())
         return results[index].name;
@@ -54,7 +46,7 @@ void TargetBinder::add_variable(Text& text, const std::string& name,
     if (!place)
         return text.literal("?");
     if (int depth = pretty_depth())
-        return add_pretty(text, *place, depth == 2, 0);
+        return add_value(text, *std::move(place), depth == 2);
     std::optional<Place> target = without_references(*place, expr_.range);
     if (target && is_record(target->type))
         return text.literal("{...}");

@@ -116,6 +116,8 @@ std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
     const PointComponent* second = resolving.at(1);
     if (second && (second->name == "trace" || second->name == "tracepoint"))
         return resolve_tracepoints(resolving);
+    if (second && (second->name == "function" || second->name == "statement") && needs_debug_info(resolving))
+        return resolve_kernel_debug(resolving);
     if (second && second->name == "function")
         return resolve_kernel_functions(resolving);
     if (second && second->name == "statement")

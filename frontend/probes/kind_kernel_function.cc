@@ -4,7 +4,7 @@
 // Names and prototypes come from the kernel's BTF; functions that it leaves out, from /proc/kallsyms, without
 // variables. One function is probed by a trampoline (fentry, fexit) where the kernel has these, which is the fastest
 // way and keeps the arguments until the return; others and modules' by breakpoints (kprobes). Source files, lines and
-// inlined copies are not in BTF.
+// inlined copies are not in BTF, but in debug information (kind_kernel_debug.cc).
 #include <algorithm>
 #include <set>
 
@@ -218,14 +218,6 @@ std::vector<ResolvedPoint> resolve_from(Resolving& resolving, size_t at, Functio
 // from elsewhere, which nothing is known about.
 std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at) {
     const PointComponent &component = *resolving.at(at), *suffix = resolving.at(at + 1);
-    if (component.arg == PointComponent::String) {
-        resolving.diags
-            .report(DiagId::Unsupported, component.range,
-                    "statements of the kernel are known only to its debug information, which is not read")
-            .help("`kernel.function(\"NAME\")` and `kernel.trace(\"NAME\")` need nothing but the kernel itself")
-            .help("with `-g`, `kernel.statement(ADDRESS).absolute` is at an address from /proc/kallsyms");
-        return {};
-    }
     if (!expect_argument(resolving, component, PointComponent::Number))
         return {};
     if (!suffix || suffix->name != "absolute") {

@@ -237,26 +237,12 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
 
 } // namespace
 
-std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
-    bool library = resolving.at(1) && resolving.at(1)->name == "library";
-    if (library && !expect_argument(resolving, *resolving.at(1), PointComponent::String))
-        return {};
-    size_t next = library ? 2 : 1;
-    const std::string what = resolving.at(next) ? resolving.at(next)->name : "";
-    if (what == "plt")
-        return resolve_plt(resolving, next);
-    if (library && (what == "begin" || what == "end" || what == "thread" || what == "syscall" || what == "library")) {
-        report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
-        return {};
-    }
-    if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
-        return resolve_task_events(resolving);
-    if (what == "mark" || what == "provider")
-        return resolve_marks(resolving, next);
+std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
+                                          const std::function<std::vector<ProcessTarget>()>& open_targets) {
     std::optional<ProcessPattern> pattern = read_pattern(resolving, next);
     if (!pattern)
         return {};
-    std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    std::vector<ProcessTarget> targets = open_targets();
     auto resolve_in = [&](const ProcessTarget& target) {
         return pattern->is_statement ? statements_in(resolving, target, *pattern)
                                      : functions_in(resolving, target, *pattern);
@@ -276,6 +262,25 @@ std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
                                            point_text(resolving.point), targets.size(),
                                            quoted(resolving.components()[next - 1].text)));
     return points;
+}
+
+std::vector<ResolvedPoint> resolve_process(Resolving& resolving) {
+    bool library = resolving.at(1) && resolving.at(1)->name == "library";
+    if (library && !expect_argument(resolving, *resolving.at(1), PointComponent::String))
+        return {};
+    size_t next = library ? 2 : 1;
+    const std::string what = resolving.at(next) ? resolving.at(next)->name : "";
+    if (what == "plt")
+        return resolve_plt(resolving, next);
+    if (library && (what == "begin" || what == "end" || what == "thread" || what == "syscall" || what == "library")) {
+        report_component(resolving, next, {"function", "statement", "mark", "provider", "plt"});
+        return {};
+    }
+    if (what == "begin" || what == "end" || what == "thread" || what == "syscall")
+        return resolve_task_events(resolving);
+    if (what == "mark" || what == "provider")
+        return resolve_marks(resolving, next);
+    return resolve_places(resolving, next, [&] { return open_process_targets(resolving, next); });
 }
 
 } // namespace sonde

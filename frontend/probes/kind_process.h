@@ -58,6 +58,10 @@ std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const Proc
                                          const std::vector<FunctionInstance>& functions,
                                          std::vector<std::string>& seen);
 
+// .function(...) and .statement(...) at `next`, with what follows them, in the targets, which are opened only if these
+// components are in order.
+std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
+                                          const std::function<std::vector<ProcessTarget>()>& open_targets);
 // What follows `process(...)` or `.library(...)`; `next` is that component's index.
 std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next); // .mark("m"), .provider("p").mark("m")
 std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next);   // .plt, .plt("f"), .plt.return

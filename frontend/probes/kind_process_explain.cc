@@ -1,6 +1,7 @@
 // Why a pattern matched nothing: the function, the file or the line that was meant.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -116,8 +117,18 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
                                  fmt::format("no function matches `{}` {}", pattern.component->text, place_of(module)));
     FunctionPattern only_name;
     only_name.function = pattern.parsed.function;
-    for (const FunctionInstance& one : module.functions(only_name))
-        if (!one.file.empty()) {
+    std::vector<FunctionInstance> others = module.functions(only_name);
+    if (!pattern.parsed.parameters.empty()) {
+        std::set<std::string> signatures;
+        for (const FunctionInstance& one : others)
+            signatures.insert(fmt::format("`{}{}`", one.name, module.signature(one)));
+        std::string list;
+        for (const std::string& signature : signatures)
+            list += (list.empty() ? "" : ", ") + signature;
+        builder.help("there is " + list);
+    }
+    for (const FunctionInstance& one : others)
+        if (!one.file.empty() && pattern.parsed.parameters.empty()) {
             builder.note({}, fmt::format("`{}` is at {}:{}", one.name, one.file, one.line));
             break;
         }
@@ -130,6 +141,14 @@ void explain_no_statement(Resolving& resolving, DwarfModule& module, const Proce
         lacks_function(resolving, module, pattern))
         return;
     FunctionPattern elsewhere = pattern.parsed;
+    if (elsewhere.line_kind == FunctionPattern::Relative) {
+        FunctionPattern only_name;
+        only_name.function = pattern.parsed.function;
+        FunctionInstance first = module.functions(only_name).front();
+        elsewhere.file = first.file;
+        elsewhere.line += first.line;
+        elsewhere.line_kind = FunctionPattern::Absolute;
+    }
     elsewhere.function = "*";
     std::vector<Statement> others =
         pattern.parsed.function == "*" ? std::vector<Statement>() : module.statements(elsewhere);
@@ -141,10 +160,10 @@ void explain_no_statement(Resolving& resolving, DwarfModule& module, const Proce
     }
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
                                  fmt::format("no code at `{}` {}", pattern.component->text, place_of(module)));
-    if (pattern.parsed.line_kind != FunctionPattern::Absolute || pattern.parsed.file.empty())
+    if (elsewhere.line_kind != FunctionPattern::Absolute || elsewhere.file.empty())
         return;
-    std::vector<int> lines = module.statement_lines(pattern.parsed.file);
-    auto after = std::lower_bound(lines.begin(), lines.end(), pattern.parsed.line);
+    std::vector<int> lines = module.statement_lines(elsewhere.file);
+    auto after = std::lower_bound(lines.begin(), lines.end(), elsewhere.line);
     if (after != lines.begin() && after != lines.end())
         builder.help(fmt::format("the nearest lines with code are {} and {}", *std::prev(after), *after));
     else if (!lines.empty())

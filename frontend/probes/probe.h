@@ -41,10 +41,16 @@ struct ProbeEnvironment {
     Result<DwarfModule*> module(const std::string& path);
     // The running kernel's types. Errors as KernelTypes::open.
     Result<KernelTypes*> kernel();
+    // The running kernel's debug information. Errors: there is none for this very build.
+    Result<DwarfModule*> kernel_debug_info();
+    // What has to be added to an address in there to get the running kernel's: where it was loaded by its boot. Errors:
+    // no permission to see that.
+    Result<uint64_t> kernel_bias();
 
   private:
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
+    std::optional<uint64_t> kernel_bias_;
 };
 
 struct Syscall {
@@ -126,6 +132,9 @@ struct Binder {
     std::function<Result<DwarfModule*>(const std::string&)> module = nullptr;
     // Calls a function of the library; null: there is none.
     std::function<hir::Expr*(const char* name, std::vector<hir::Expr*> args)> call = nullptr;
+    // Takes in a function that reads a value: gives it a name, or an earlier one that does the same in its place. Null:
+    // there can be none here.
+    std::function<hir::Function*(hir::Function&)> define = nullptr;
     // Notes the C type of a value that was read.
     std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };
@@ -141,6 +150,8 @@ hir::ValueType target_type(const ast::TargetExpr& expr);
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Errors also: in a register, a bitfield.
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+// Where the return address lies at the entry of a .return probe; null: on top of the stack.
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);

@@ -55,6 +55,7 @@ class Analyzer {
     struct Reach {
         bool point = false; // `$x`, @defined ...: it has to be built for each point
         std::vector<const ast::TargetExpr*> targets;
+        bool address = false; // `&$x`: a variable has to be in memory
     };
     struct FunctionEntry {
         const ast::Function* ast = nullptr;
@@ -134,6 +135,7 @@ class Analyzer {
     Instance& instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
                           bool inside_entry, std::vector<const Type*> arguments);
     void finish_open_calls(Instance& instance);
+    hir::Function* define(hir::Function& function); // Binder::define
     Reach reach_of(const ast::Stmt& body, FileId file);
     Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
     const Reach& reach_of(FunctionEntry& entry);
@@ -167,9 +169,10 @@ class Analyzer {
     std::deque<Expansion> expansions_;
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
-    std::vector<hir::Handler*> never_handlers_;  // checked, not run
-    std::map<const hir::Handler*, Range> heads_; // their first points, as the narrow place of a whole handler
-    std::set<const hir::Global*> overridden_;    // -G
+    std::map<std::string, hir::Function*> readers_; // Binder::define, by their text
+    std::vector<hir::Handler*> never_handlers_;     // checked, not run
+    std::map<const hir::Handler*, Range> heads_;    // their first points, as the narrow place of a whole handler
+    std::set<const hir::Global*> overridden_;       // -G
 
     // What building notes for the passes behind it.
     std::set<const hir::Local*> assigned_, read_;

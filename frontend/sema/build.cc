@@ -333,6 +333,8 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
         a_.read_.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = make<hir::Assign>(expr.range, target, value);
     assign->value_unused = value_unused;
+    if (!value_unused && target->kind == hir::ExprKind::LocalRef)
+        hir::as<hir::LocalRef>(*target).local->assigned_within = true;
     if (!expr.op)
         note_c_type(variable_of(*target), *value);
     if (expr.op) {

@@ -90,6 +90,24 @@ void Analyzer::build_pending_functions() {
     }
 }
 
+hir::Function* Analyzer::define(hir::Function& function) {
+    uint32_t next = 0;
+    for (auto* list : {&function.params, &function.locals})
+        for (hir::Local* local : *list) {
+            local->index = next++;
+            assigned_.insert(local);
+            bound_.insert(local);
+        }
+    hir::Function*& known = readers_[hir::dump_body(function)];
+    if (!known) {
+        // A name that no script can write.
+        function.name = fmt::format("value.{}", readers_.size());
+        program_->functions.push_back(&function);
+        known = &function;
+    }
+    return known;
+}
+
 // What a function calls itself with goes on to know what its caller knew.
 void Analyzer::finish_open_calls(Instance& instance) {
     size_t written = instance.entry->ast->params.size();
@@ -163,6 +181,11 @@ Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
             reach.point = reach.point || mentions_point(expr);
             if (expr.kind == ast::ExprKind::Target)
                 reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+            if (expr.kind == ast::ExprKind::AddressOf) {
+                const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
+                reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&
+                                                  ast::as<ast::TargetExpr>(operand).components.empty());
+            }
             if (expr.kind != ast::ExprKind::Call)
                 return;
             const auto& call = ast::as<ast::CallExpr>(expr);

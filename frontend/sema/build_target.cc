@@ -96,6 +96,7 @@ Binder BodyBuilder::binder(Range expr_range) {
         Analyzer::FunctionEntry* entry = a_.find_function(name, args.size(), file_, range);
         return entry ? call(*entry, std::move(args), range) : nullptr;
     };
+    binder.define = [this](hir::Function& function) { return a_.define(function); };
     binder.module = [this](const std::string& path) { return a_.env_.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
     binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {

@@ -27,6 +27,8 @@ struct Local {
     ValueType type = ValueType::Unknown;
     Range range;
     uint32_t index = 0; // dense, within its function or handler
+    // Some assignment to it stands inside a larger expression, so its value there is that of the moment.
+    bool assigned_within = false;
 };
 
 struct Global {
@@ -368,6 +370,7 @@ struct Function {
     ValueType result = ValueType::Unknown; // Void: returns nothing
     Block* body = nullptr;
     bool recursive = false; // calls itself, directly or through others
+    bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
 };
 
 // One body for all probe points at which it means the same (points whose variables live in the same places share it).
@@ -383,6 +386,7 @@ struct Handler {
     bool checks_stack = false;       // Go: the function's entry is probed at a jump, and counts if that is not taken
     bool is_go_return = false;       // Uretprobe: the points are return instructions, and entry values belong to the
                                      // goroutine, not to the thread
+    Expr* return_address = nullptr;  // with entry_values: where the return address lies at that entry
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer
     int64_t order = 0;               // begin(N), end(N), error(N)

@@ -83,6 +83,14 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     builder.build_block(*probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         builder.build_block(*piece.block, piece.file, *handler->body);
+    if (options_.suppress_errors) {
+        auto* quiet = arena_.make<hir::Try>(probe.range, handler->body, nullptr, arena_.make<hir::Next>(probe.range));
+        handler->body = arena_.make<hir::Block>(probe.range);
+        handler->body->body.push_back(quiet);
+    }
+    // A goroutine's entry values are kept by another measure (target_bpf.cc).
+    if (!handler->entry_values.empty() && !handler->is_go_return)
+        handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
     return handler;
 }
 
@@ -112,6 +120,7 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     Reach reach = reach_of(*probe.body, file);
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
+        reach.address = reach.address || more.address;
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
@@ -127,12 +136,14 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
+    std::map<std::string, int> met; // system calls' points
     for (Resolved& resolved : points) {
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
-        place_cheaply(resolved.point, reach.targets);
+        if (!reach.address) // where a call passes it, it may be in a register
+            place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
@@ -141,6 +152,9 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
+        // One program tells system calls apart by their numbers, so a point that is named twice takes two.
+        if (point.syscall)
+            key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {
             hir::Handler*& shared = by_key[key];
             if (!shared) {

@@ -64,6 +64,7 @@ std::vector<std::string_view> declared_aliases(const std::vector<Token>& tokens,
 } // namespace
 
 void Library::add(FileId file) {
+    files_.push_back(file);
     // The scan's own messages would be said again by the parse.
     Diagnostics scratch(sources_);
     std::vector<Token> tokens = lex(file, sources_, {}, scratch);
@@ -129,6 +130,13 @@ std::vector<const ast::File*> Library::files_with_global(std::string_view name) 
 std::vector<const ast::File*> Library::files_with_alias(std::string_view first_component) {
     std::vector<const ast::File*> out;
     for (FileId file : lookup(aliases_, first_component))
+        out.push_back(load(file));
+    return out;
+}
+
+std::vector<const ast::File*> Library::files() {
+    std::vector<const ast::File*> out;
+    for (FileId file : files_)
         out.push_back(load(file));
     return out;
 }

@@ -34,6 +34,9 @@ class Library {
     std::vector<const ast::File*> files_with_global(std::string_view name);
     std::vector<const ast::File*> files_with_alias(std::string_view first_component);
 
+    // Every file, parsed, in the order of adding.
+    std::vector<const ast::File*> files();
+
     // For suggestions.
     std::vector<std::string> function_names() const;
     std::vector<std::string> alias_names() const;
@@ -42,6 +45,7 @@ class Library {
     const ast::File* load(FileId file);
     Sources& sources_;
     Parse parse_;
+    std::vector<FileId> files_;
     Index functions_, globals_, aliases_;
     std::map<FileId, const ast::File*> parsed_;
 };

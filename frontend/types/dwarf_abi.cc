@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <dwarf.h>
 
@@ -82,8 +84,59 @@ Classes classes_of(const Type* type, bool by_reference) {
     return classes;
 }
 
+// The scalars that a value consists of, by their offsets: all forms of a tagged union together.
+using Leaves = std::map<uint64_t, const Type*>;
+
+bool add_leaves(const Type* type, uint64_t offset, Leaves& leaves, int depth) {
+    constexpr size_t max_leaves = 16;
+    type = strip(type);
+    if (!type || depth > 16 || leaves.size() > max_leaves)
+        return false;
+    if (is_scalar(type) || type->kind == Type::Float) {
+        const Type*& known = leaves[offset];
+        bool same = !known || known->size == type->size;
+        known = type;
+        return same;
+    }
+    if (type->kind != Type::Struct)
+        return false;
+    complete(type);
+    if (type->tag && !add_leaves(type->tag->type, offset + type->tag->byte_offset, leaves, depth + 1))
+        return false;
+    return std::all_of(type->members.begin(), type->members.end(), [&](const TypeMember& member) {
+        return add_leaves(member.type, offset + member.byte_offset, leaves, depth + 1);
+    });
+}
+
 const char* float_result = "is returned in a floating point register, which a probe cannot read";
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
+
+// Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
+// each; what is longer than two registers, by a hidden pointer.
+Location rust_result(const Type* type) {
+    constexpr int registers[] = {0, 1}; // rax, rdx
+    Location location;
+    if (type->size > 16) {
+        location.kind = Location::Memory;
+        location.ops.push_back({LocationOp::Register, registers[0]});
+        return location;
+    }
+    Leaves leaves;
+    bool scalars = add_leaves(type, 0, leaves, 0) && !leaves.empty() && leaves.size() <= std::size(registers);
+    if (!scalars && type->size <= 8)
+        return in_register(registers[0]);
+    if (!scalars || leaves.begin()->first != 0)
+        return unavailable("is returned in a way that Rust's compilers do not agree on");
+    location.kind = Location::Pieces;
+    size_t next = 0;
+    for (auto leaf = leaves.begin(); leaf != leaves.end(); ++leaf) {
+        uint64_t end = std::next(leaf) == leaves.end() ? type->size : std::next(leaf)->first;
+        bool is_float = leaf->second->kind == Type::Float;
+        location.pieces.push_back({static_cast<uint32_t>(end - leaf->first),
+                                   is_float ? unavailable(float_result) : in_register(registers[next++])});
+    }
+    return location;
+}
 
 } // namespace
 
@@ -117,6 +170,9 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
     if (is_scalar(type) && type->size <= 8)
         return in_register(rax);
 
+    FunctionRef found = find_function(function.die);
+    if (found && found.unit->language == DW_LANG_Rust)
+        return rust_result(type);
     Classes classes = classes_of(type, by_reference(type));
     if (classes.memory) {
         // The caller passed the address of room for it; the function returns that address.

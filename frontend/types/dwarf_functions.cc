@@ -11,6 +11,7 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
+#include "base/demangle.h"
 #include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
 
@@ -132,14 +133,27 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
         return true;
     if (pattern.find("::") != std::string::npos) { // `*` crosses `::`
         FunctionRef naming = naming_entry(function);
-        return naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern);
+        if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
+            return true;
     }
-    if (pattern.starts_with("_Z")) {
-        Dwarf_Die die;
-        const char* linkage = die_of(function, &die) ? string_attribute(die, DW_AT_linkage_name) : nullptr;
-        return linkage && glob_match(pattern, linkage);
-    }
-    return false;
+    return linkage_matches(function, pattern);
+}
+
+bool DwarfReader::matches(FunctionRef function, const FunctionPattern& pattern) {
+    if (!name_matches(function, pattern.function))
+        return false;
+    const FunctionInstance* candidate = pattern.parameters.empty() ? nullptr : instance(function);
+    return pattern.parameters.empty() || (candidate && same_parameters(pattern.parameters, signature(*candidate)));
+}
+
+// By a mangled name, or by Rust's for what DWARF has no name for, as `<T as Trait>::f`.
+bool DwarfReader::linkage_matches(FunctionRef function, const std::string& pattern) {
+    bool is_rust = function.unit->language == DW_LANG_Rust && pattern.find("::") != std::string::npos;
+    Dwarf_Die die;
+    if ((!is_rust && !pattern.starts_with("_")) || !die_of(function, &die))
+        return false;
+    const char* linkage = string_attribute(die, DW_AT_linkage_name);
+    return linkage && (glob_match(pattern, linkage) || (is_rust && symbol_matches(pattern, linkage)));
 }
 
 // True if parameters have a fixed home in the frame that the prologue fills.
@@ -244,6 +258,9 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
             linkage = string_attribute(die, DW_AT_MIPS_linkage_name);
         instance.linkage_name = linkage ? linkage : "";
     }
+    if (instance.name.find("{impl#") != std::string::npos)
+        if (std::optional<std::string> plain = demangle(instance.linkage_name))
+            instance.name = *std::move(plain);
     instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
@@ -273,6 +290,10 @@ const FunctionInstance* DwarfReader::instance(FunctionRef function) {
 FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
     FunctionInstance instance;
     instance.name = symbol.name;
+    if (std::optional<std::string> plain = demangle(symbol.name)) {
+        instance.name = symbol_name(*plain);
+        instance.linkage_name = symbol.name;
+    }
     instance.external = symbol.global;
     instance.entry = instance.body = instance.low = symbol.address;
     instance.high = symbol.address + symbol.size;
@@ -289,7 +310,7 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
         scan(unit);
         for (uint32_t i = 0; i < unit.functions.size(); i++) {
             FunctionRef function{&unit, i};
-            if (!function->has_code || function->declaration || !name_matches(function, pattern.function))
+            if (!function->has_code || function->declaration || !matches(function, pattern))
                 continue;
             const FunctionInstance* candidate = instance(function);
             if (candidate && file_matches(pattern.file, candidate->file) && line_matches(pattern, candidate->line))
@@ -302,15 +323,19 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
             if (!function.inlined)
                 entries.insert(function.entry);
         for (const Symbol& symbol : symbols()) {
-            if (entries.contains(symbol.address) ||
-                !(is_go_function(symbol.address) ? go_name_matches(pattern.function, symbol.name)
-                                                 : glob_match(pattern.function, symbol.name)))
+            bool matches = is_go_function(symbol.address) ? go_name_matches(pattern.function, symbol.name)
+                                                          : glob_match(pattern.function, symbol.name) ||
+                                                                symbol_matches(pattern.function, symbol.name);
+            if (!matches || entries.contains(symbol.address))
                 continue;
             FunctionRef around = enclosing_subprogram(function_at(symbol.address));
             const FunctionInstance* known = instance(around);
             if (!known) {
-                found.push_back(symbol_instance(symbol));
-            } else if (known->entry == symbol.address && !has_wildcard(pattern.function)) {
+                FunctionInstance candidate = symbol_instance(symbol);
+                if (pattern.parameters.empty() || same_parameters(pattern.parameters, signature(candidate)))
+                    found.push_back(std::move(candidate));
+            } else if (matches && pattern.parameters.empty() && known->entry == symbol.address &&
+                       !has_wildcard(pattern.function)) {
                 // Another name of a function that is described under its first one. A wildcard finds it only once.
                 found.push_back(*known);
                 found.back().name = symbol.name;
@@ -357,6 +382,17 @@ std::vector<std::string> DwarfReader::function_names() {
     }
     names.erase("");
     return {names.begin(), names.end()};
+}
+
+std::string DwarfReader::signature(const FunctionInstance& function) {
+    if (std::optional<std::string> plain = demangle(function.linkage_name))
+        return symbol_parameters(*plain);
+    if (!function.has_debug_info)
+        return "";
+    std::string text;
+    for (const Variable& parameter : parameters(function))
+        text += (text.empty() ? "" : ", ") + type_name(parameter.type);
+    return "(" + text + ")";
 }
 
 const Type* DwarfReader::result_type(const FunctionInstance& function) {

@@ -125,6 +125,8 @@ class DwarfReader : private TypeSource {
     const std::vector<UsdtMark>& marks();
     const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
+    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    std::optional<Address> symbol_address(std::string_view name);
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
     const std::string& build_id() const { return build_id_; }
@@ -133,6 +135,7 @@ class DwarfReader : private TypeSource {
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
     std::vector<std::string> function_names();
     const Type* result_type(const FunctionInstance& function);
+    std::string signature(const FunctionInstance& function);
 
     // dwarf_lines.cc
     std::vector<Statement> statements(const FunctionPattern& pattern);
@@ -160,6 +163,7 @@ class DwarfReader : private TypeSource {
     // dwarf_location.cc
     Location locate(const Variable& variable, Address address);
     std::optional<Address> global_address(const Variable& variable);
+    Location return_address(Address address);
 
     // dwarf_abi.cc
     Location result_location(const FunctionInstance& function);
@@ -212,6 +216,8 @@ class DwarfReader : private TypeSource {
 
     // dwarf_functions.cc
     bool name_matches(FunctionRef function, const std::string& pattern);
+    bool matches(FunctionRef function, const FunctionPattern& pattern); // name and parameters
+    bool linkage_matches(FunctionRef function, const std::string& pattern);
     bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) const;
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
@@ -258,7 +264,9 @@ class DwarfReader : private TypeSource {
     void complete(Type& record) override;
     void complete_deep(const Type* type);
     void add_members(Dwarf_Die& record, Type& type, int depth);
+    void add_variants(Dwarf_Die& part, Type& type);
     void add_member(Dwarf_Die& die, Type& type, bool base);
+    std::string scope_of(Dwarf_Die& die);
     void index_definitions();
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
@@ -309,6 +317,14 @@ class DwarfModule::Impl final : public DwarfReader {};
 
 // Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
 bool file_matches(const std::string& pattern, std::string_view path);
+// Whether a pattern means the function that a mangled symbol stands for: `C::f` and `f` for "ns::C::f(int)", with and
+// without template arguments.
+bool symbol_matches(std::string_view pattern, std::string_view symbol);
+// "ns::C::f" for "void ns::C::f(int)", the text of a mangled symbol; its parameters are "(int)".
+std::string symbol_name(const std::string& demangled);
+std::string symbol_parameters(const std::string& demangled);
+// Whether both name the same parameters: "(const char *)" and "(char const*)".
+bool same_parameters(std::string_view one, std::string_view other);
 bool is_c_language(int language); // a DW_LANG_ code
 // Whether a pattern means a function of Go with that name.
 bool go_name_matches(std::string_view pattern, std::string_view name);

@@ -190,7 +190,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
             scan(unit);
             bool has_function = false;
             for (uint32_t i = 0; i < unit.functions.size() && !has_function; i++)
-                has_function = unit.functions[i].has_code && name_matches({&unit, i}, effective.function);
+                has_function = unit.functions[i].has_code && matches({&unit, i}, effective);
             if (!has_function)
                 continue;
         }
@@ -223,7 +223,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
             run_file = row.file;
             run_line = row.line;
             run_function = function;
-            if (same_run || !function || !name_matches(function, effective.function))
+            if (same_run || !function || !matches(function, effective))
                 continue;
             const FunctionInstance* around = instance(function);
             if (!around)

@@ -600,6 +600,12 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
     return translator.translate(&attribute, ops, length);
 }
 
+Location DwarfReader::return_address(Address address) {
+    // Below the frame's canonical address, which is the stack pointer before the call.
+    constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
+    return LocationTranslator(*this, address, {}).translate(nullptr, ops, std::size(ops));
+}
+
 std::optional<Address> DwarfReader::global_address(const Variable& variable) {
     Dwarf_Die die;
     Dwarf_Attribute attribute, value;

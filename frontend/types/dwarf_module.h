@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,10 +25,13 @@ using Address = uint64_t;
 // Offset of a DIE in .debug_info; 0 is none.
 using DieOffset = uint64_t;
 
-// "f@dir/file.c:12", "f@file.c:10-20", "f@file.c+3", "f@file.c:*": the string argument of .function() and .statement().
+// "f@dir/file.c:12", "f@file.c:10-20", "f@file.c+3", "f@file.c:*", "ns::f(int, char*)": the string argument of
+// .function() and .statement().
 struct FunctionPattern {
     std::string function = "*"; // glob
-    std::string file;           // glob, matched against the path's end at a `/` border; empty: any
+    // Between the parentheses, and what stands behind them ("int) const"), as C++ writes it; empty without parentheses.
+    std::string parameters;
+    std::string file; // glob, matched against the path's end at a `/` border; empty: any
     enum LineKind { None, Absolute, Relative, LineRange, Wildcard, Nearest } line_kind = None;
     int line = 0;
     int line_end = 0;
@@ -166,6 +170,8 @@ class DwarfModule {
     // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
     std::vector<std::string> type_names();
 
+    // Its parameters' types as C++ writes them, "(int, char const*)".
+    std::string signature(const FunctionInstance& function);
     // The function's result, the first one of several; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
     // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
@@ -177,6 +183,9 @@ class DwarfModule {
 
     // Go: the addresses of the function's return instructions. Errors: there is none, or they cannot be found.
     Result<std::vector<Address>> return_sites(const FunctionInstance& function);
+
+    // Where the return address lies while execution is at `address` of a function.
+    Location return_address(Address address);
 
     // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
     // that keeps to the ABI, as unoptimised C and C++ do.
@@ -199,6 +208,11 @@ class DwarfModule {
     const std::vector<PltEntry>& plt();
     // Its static marks (USDT).
     const std::vector<UsdtMark>& marks();
+
+    // The function symbol that covers an address, and where that begins; the global one of several.
+    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    // Link-time address of a symbol of any kind.
+    std::optional<Address> symbol_address(std::string_view name);
 
     // File offset of an executable address; nullopt if it is in no executable segment.
     std::optional<uint64_t> file_offset(Address address) const;

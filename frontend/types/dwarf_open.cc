@@ -145,6 +145,37 @@ const std::vector<Symbol>& DwarfReader::symbols() {
     return symbols_;
 }
 
+std::optional<std::pair<std::string, Address>> DwarfReader::symbol_at(Address address) {
+    const std::vector<Symbol>& all = symbols();
+    auto behind = std::upper_bound(all.begin(), all.end(), address,
+                                   [](Address wanted, const Symbol& symbol) { return wanted < symbol.address; });
+    const Symbol* best = nullptr;
+    for (auto at = behind; at != all.begin() && (!best || std::prev(at)->address == best->address);) {
+        --at;
+        bool covers = address == at->address || address - at->address < at->size;
+        if (covers && (!best || at->global))
+            best = &*at;
+        if (!covers && !best)
+            break;
+    }
+    if (!best)
+        return std::nullopt;
+    return std::pair(std::string(best->name), best->address);
+}
+
+std::optional<Address> DwarfReader::symbol_address(std::string_view name) {
+    std::optional<Address> found;
+    has_debug_info(); // so that the debug file's symbol table is there
+    for (const std::optional<ElfFile>* file : {&main_, &debug_})
+        if (*file && !found)
+            (*file)->for_each_symbol([&](const ElfSymbol& symbol) {
+                if (symbol.name == name && symbol.section != SHN_UNDEF)
+                    found = symbol.address;
+                return !found;
+            });
+    return found;
+}
+
 // The public interface: every call goes to the reader.
 
 DwarfModule::DwarfModule(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -198,6 +229,8 @@ std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { retur
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
 std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->frame_rule(address); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->signature(function); }
+Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);
 }
@@ -209,6 +242,10 @@ Location DwarfModule::result_location(const FunctionInstance& function, const Va
 Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function) {
     return impl_->return_sites(function);
 }
+std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
+    return impl_->symbol_at(address);
+}
+std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbol_address(name); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
 
 } // namespace sonde

@@ -218,6 +218,7 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
             type.incomplete = true;
         type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
         type.is_signed = is_signed_enum(definition);
+        type.scope = scope_of(definition);
         add_enumerators(definition, type);
         break;
     }
@@ -298,17 +299,9 @@ bool DwarfReader::find_definition(Dwarf_Die& declaration, Dwarf_Die* definition)
     if (!name)
         return false;
     index_definitions();
-    // In C++ the scope must agree too; find the declaration's own entry for it.
-    Dwarf_Off offset = dwarf_dieoffset(&declaration);
-    Unit* own = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), offset);
-    std::string prefix;
-    if (own) {
-        scan(*own);
-        auto entry = std::lower_bound(own->types.begin(), own->types.end(), offset,
-                                      [](const NamedEntry& type, Dwarf_Off value) { return type.offset < value; });
-        if (entry != own->types.end() && entry->offset == offset)
-            prefix = scope_prefix(*own, entry->scope);
-    }
+    // In C++ the scope must agree too.
+    Unit* own = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), dwarf_dieoffset(&declaration));
+    std::string prefix = scope_of(declaration);
     bool is_enum = dwarf_tag(&declaration) == DW_TAG_enumeration_type;
     bool is_union = dwarf_tag(&declaration) == DW_TAG_union_type;
     const std::pair<Unit*, uint32_t>* best = nullptr;
@@ -352,6 +345,7 @@ void DwarfReader::complete(Type& record) {
             return;
         }
     }
+    record.scope = scope_of(die);
     add_members(die, record, 0);
     // What a member is made of is looked at together with it: records inside, and the ones behind its pointers, may
     // then be read without asking.
@@ -389,17 +383,69 @@ void DwarfReader::add_members(Dwarf_Die& record, Type& type, int depth) {
         case DW_TAG_inheritance:
             add_member(child, type, true);
             break;
-        case DW_TAG_variant_part:
-        case DW_TAG_variant:
-            // Rust: all variants' members lie over each other, as in a union.
+        case DW_TAG_template_type_parameter:
+            type.arguments.push_back(type_of(child));
+            break;
+        case DW_TAG_GNU_template_parameter_pack:
             if (depth < 4)
                 add_members(child, type, depth + 1);
+            break;
+        case DW_TAG_variant_part:
+            add_variants(child, type);
             break;
         default:
             break;
         }
         return type.members.size() < max_members;
     });
+}
+
+// All forms' members lie over each other, as in a union.
+void DwarfReader::add_variants(Dwarf_Die& part, Type& type) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die tag;
+    if (dwarf_attr(&part, DW_AT_discr, &attribute) && dwarf_formref_die(&attribute, &tag)) {
+        Type holder;
+        add_member(tag, holder, false);
+        if (!holder.members.empty())
+            type.tag = holder.members[0];
+    }
+    bool is_signed = type.tag && strip(type.tag->type) && strip(type.tag->type)->is_signed;
+    for_each_child(part, [&](Dwarf_Die& form) {
+        if (dwarf_tag(&form) != DW_TAG_variant)
+            return true;
+        TypeVariant variant;
+        variant.member = type.members.size();
+        Dwarf_Sword number = 0;
+        Dwarf_Word bits = 0;
+        if (dwarf_attr(&form, DW_AT_discr_value, &attribute)) {
+            if (is_signed && dwarf_formsdata(&attribute, &number) == 0)
+                variant.tag = number;
+            else if (dwarf_formudata(&attribute, &bits) == 0)
+                variant.tag = static_cast<int64_t>(bits);
+        }
+        for_each_child(form, [&](Dwarf_Die& child) {
+            if (dwarf_tag(&child) == DW_TAG_member)
+                add_member(child, type, false);
+            return true;
+        });
+        if (type.members.size() > variant.member)
+            type.variants.push_back(variant);
+        return true;
+    });
+}
+
+// The namespaces and classes around a type, as "std::__cxx11::".
+std::string DwarfReader::scope_of(Dwarf_Die& die) {
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), offset);
+    if (!unit)
+        return "";
+    scan(*unit);
+    auto entry = std::lower_bound(unit->types.begin(), unit->types.end(), offset,
+                                  [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
+    bool found = entry != unit->types.end() && entry->offset == offset;
+    return found ? scope_prefix(*unit, entry->scope) : "";
 }
 
 void DwarfReader::add_member(Dwarf_Die& die, Type& type, bool base) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
 namespace {
@@ -25,6 +25,12 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     FunctionPattern pattern;
     size_t at = text.find('@');
     pattern.function = text.substr(0, at);
+    // Rust's `f::<i32>` is the function `f<i32>`.
+    for (size_t turbofish = 0; (turbofish = pattern.function.find("::<", turbofish)) != std::string::npos; turbofish++)
+        if (!std::string_view(pattern.function).substr(turbofish).starts_with("::<impl "))
+            pattern.function.erase(turbofish, 2);
+    pattern.parameters = symbol_parameters(pattern.function);
+    pattern.function.resize(pattern.function.size() - pattern.parameters.size());
     if (pattern.function.empty())
         return Error("the function's name is missing; write `*` for any function");
     if (at == std::string_view::npos)

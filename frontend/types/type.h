@@ -38,6 +38,12 @@ struct Enumerator {
     int64_t value;
 };
 
+// One form of a tagged union (Rust's enums): what it holds is there while the tag has its value.
+struct TypeVariant {
+    std::optional<int64_t> tag; // none: the form for all other values
+    size_t member = 0;          // in `members`
+};
+
 struct Type {
     enum Kind {
         Void,
@@ -72,6 +78,12 @@ struct Type {
     bool of_kernel = false;              // from the kernel's own types
     bool incomplete = false;             // a declaration whose definition was not found
     TypeSource* source = nullptr;        // Struct, Union: members not filled in yet; complete() does it
+
+    // Struct, Union; filled in with the members.
+    std::string scope;                  // "std::__cxx11::"
+    std::vector<const Type*> arguments; // of a template or a generic type, in order; only types
+    std::vector<TypeVariant> variants;  // tagged unions
+    std::optional<TypeMember> tag;      // none: there is one form only
 };
 
 // Fills in `members` (and, for a declaration whose definition is elsewhere, `size`) of a Struct or Union; looks through

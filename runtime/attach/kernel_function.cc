@@ -80,8 +80,7 @@ Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std:
     options.sz = sizeof options;
     options.bpf_cookie = point.row;
     options.retprobe = at_return;
-    if (point.symbol.empty())
-        options.offset = point.offset; // an address
+    options.offset = point.offset;
     std::string function = point.module.empty() ? point.symbol : point.module + ":" + point.symbol;
     errno = 0;
     bpf_link* link = bpf_program__attach_kprobe_opts(program, function.empty() ? nullptr : function.c_str(), &options);

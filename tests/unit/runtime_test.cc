@@ -433,14 +433,15 @@ TEST(Session, PrintsGlobalsToAFile) {
     plan.globals = {number, text};
     SessionOptions options;
     options.time_limit_s = 0.01;
-    options.output = (std::filesystem::temp_directory_path() / ("sonde-test-" + std::to_string(getpid()))).string();
+    options.output.path =
+        (std::filesystem::temp_directory_path() / ("sonde-test-" + std::to_string(getpid()))).string();
     Result<int> status = run_session(plan, options);
     ASSERT_TRUE(status.ok());
-    Result<std::string> printed = read_file(options.output);
-    std::filesystem::remove(options.output);
+    Result<std::string> printed = read_file(options.output.path);
+    std::filesystem::remove(options.output.path);
     ASSERT_TRUE(printed.ok());
     EXPECT_EQ(*printed, "n=0xff\nt=\"a \\\"b\\\"\\n\"\n");
-    options.output = "/dev/full";
+    options.output.path = "/dev/full";
     status = run_session(plan, options);
     ASSERT_TRUE(status.ok());
     EXPECT_EQ(*status, 1);

@@ -1,0 +1,405 @@
+#include "options.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <wordexp.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "frontend/parse/preprocess.h"
+
+namespace sonde {
+namespace {
+
+constexpr int exit_failure = 1;
+
+// What stap knows and sonde has no use for: accepted, so that command lines written for stap work.
+struct Accepted {
+    const char* names;
+    bool takes_value;
+    const char* why;
+};
+constexpr Accepted accepted[] = {
+    {"-k", false, "nothing is kept in temporary files"},
+    {"-b", false, "what every CPU prints arrives in order, in one stream"},
+    {"-q", false, "there is no coverage database"},
+    {"-P", false, "where arguments are complete is found out for every function"},
+    {"--prologue-searching", true, "as -P"},
+    {"-R", true, "there is no runtime to compile"},
+    {"-B", true, "nothing is compiled by make"},
+    {"--modinfo", true, "there is no kernel module"},
+    {"--all-modules", false, "the symbols of all modules are known"},
+    {"--ldd", false, "the libraries of probed programs are known in any case"},
+    {"--tmpdir", true, "there are no temporary files"},
+    {"--disable-cache", false, "there is no cache"},
+    {"--poison-cache", false, "there is no cache"},
+    {"--save-uprobes", false, "there is no uprobes module"},
+    {"--sign-module", false, "there is no kernel module"},
+    {"--download-debuginfo", true, "DEBUGINFOD_URLS says where debug information comes from"},
+    {"--check-version", false, "no construct has changed its meaning; see --compatible"},
+    {"--use-server-on-error", true, "nothing is compiled elsewhere"},
+};
+
+// What stap can and sonde cannot, in words.
+struct Refused {
+    const char* names;
+    const char* why;
+};
+constexpr Refused refused[] = {
+    {"-i,--interactive", "scripts cannot be put together interactively"},
+    {"--language-server", "there is no language server"},
+    {"--monitor", "there is no status window; timer probes can print what the script knows"},
+    {"--remote,--remote-prefix", "sonde runs where it is called: copy a saved plan (-p4) and run it there"},
+    {"--use-server,--list-servers,--trust-servers,--use-http-server",
+     "there are no compile servers: nothing is compiled "
+     "but to BPF"},
+    {"--unprivileged,--build-as", "BPF programs need CAP_BPF and CAP_PERFMON; there are no lesser levels"},
+    {"--sysroot,--sysenv", "sonde translates for the machine it runs on"},
+    {"--target-namespaces", "the ns_ functions are about sonde's own namespaces"},
+    {"--example", "give the path of the example"},
+};
+
+// -D NAME=VALUE: the message, or nothing.
+std::string set_limit(Limits& limits, const std::string& define) {
+    struct Row {
+        const char* name;
+        uint64_t Limits::* field;
+        int64_t least, most;
+    };
+    constexpr Row rows[] = {
+        {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},
+        {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
+        {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},
+        {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
+        {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
+        {"MAXNESTING", &Limits::max_nesting, 1, 256},
+        {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
+        {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
+        {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
+    };
+    size_t equals = define.find('=');
+    std::string name = define.substr(0, equals);
+    for (const Row& row : rows) {
+        if (name != row.name)
+            continue;
+        std::string text = equals == std::string::npos ? "1" : define.substr(equals + 1);
+        char* end = nullptr;
+        errno = 0;
+        int64_t value = std::strtoll(text.c_str(), &end, 0);
+        if (text.empty() || *end || errno || value < row.least || value > row.most)
+            return fmt::format("-D {}: `{}` is not a number from {} to {}", name, text, row.least, row.most);
+        limits.*row.field = static_cast<uint64_t>(value);
+    }
+    return "";
+}
+
+// --vp ABCDE: a digit more for each pass.
+std::string add_verbosity(std::array<int, 5>& verbose, const std::string& digits) {
+    if (digits.empty() || digits.size() > verbose.size() || digits.find_first_not_of("0123456789") != std::string::npos)
+        return fmt::format("--vp {}: expected up to five digits, one for each pass", digits);
+    for (size_t i = 0; i < digits.size(); i++)
+        verbose[i] += digits[i] - '0';
+    return "";
+}
+
+// -S SIZE[,N]: megabytes, files.
+std::string set_rotation(Options& options, const std::string& text) {
+    constexpr uint64_t most = 1 << 20;
+    uint64_t size = 0, files = 0;
+    char comma = 0, more = 0;
+    int fields = std::sscanf(text.c_str(), "%lu%c%lu%c", &size, &comma, &files, &more);
+    bool good = fields == 1 || (fields == 3 && comma == ',' && files > 0);
+    if (!good || text.find('-') != std::string::npos || size == 0 || size > most || files > most)
+        return fmt::format("-S {}: expected SIZE[,N]: the megabytes of a file, and how many files are kept", text);
+    options.output_bytes = size << 20;
+    options.output_files = files;
+    return "";
+}
+
+std::string set_buffer(Options& options, uint64_t megabytes) {
+    if (megabytes < 1 || megabytes > 1024)
+        return fmt::format("-s {}: expected 1 to 1024 megabytes", megabytes);
+    // A ring buffer's size is a power of two.
+    for (options.ring_bytes = 1 << 20; options.ring_bytes < megabytes << 20;)
+        options.ring_bytes *= 2;
+    return "";
+}
+
+// -r RELEASE, -a ARCH: those of this machine.
+std::string check_machine(const std::string& given, char (utsname::*field)[65], const char* what) {
+    utsname system{};
+    uname(&system);
+    if (given.empty() || given == system.*field)
+        return "";
+    return fmt::format("this is {} {}, not {}: translate the script there", what, system.*field, given);
+}
+
+std::string check_version(const std::string& text) {
+    bool version = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+    if (version && strverscmp(text.c_str(), std::string(systemtap_version).c_str()) <= 0)
+        return "";
+    return fmt::format("`{}` is no version up to {}", text, systemtap_version);
+}
+
+std::string set_resource_limit(__rlimit_resource resource, uint64_t value) {
+    rlimit limit{value, value};
+    if (setrlimit(resource, &limit) == 0)
+        return "";
+    return fmt::format("cannot set the resource limit {}: {}", value, strerror(errno));
+}
+
+// ---- the options ----------------------------------------------------------------------------------------------------
+
+// CLI11's callbacks say what is wrong by an exception.
+void require(const std::string& problem) {
+    if (!problem.empty())
+        throw CLI::ValidationError(problem);
+}
+
+void add_script_options(CLI::App& app, Options& o) {
+    app.add_option("-e", o.script, "Run this script text");
+    app.add_option("-E", o.extras, "Add this script text to the script")->allow_extra_args(false);
+    app.add_option("-l", o.list_point, "List the probe points that match");
+    app.add_option("-L", o.list_point, "List them with their variables");
+    app.add_option_function<std::vector<std::string>>(
+           "-D",
+           [&o](const std::vector<std::string>& defines) {
+               for (const std::string& define : defines)
+                   require(set_limit(o.limits, define));
+           },
+           "Set a limit: NAME=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("-G", o.globals, "Set a global's initial value: NAME=VALUE")->allow_extra_args(false);
+    app.add_option("-I", o.folders, "Add a folder of library scripts")->allow_extra_args(false);
+    app.add_option("--compatible", o.compatible, "Read the script as that version of SystemTap did")
+        ->check(check_version);
+    app.add_flag("-g", o.guru, "Guru mode: allow what can change the traced program");
+    app.add_flag("-w", o.warnings_off, "No warnings");
+    app.add_flag("-W", o.warnings_fatal, "Warnings are errors");
+    app.add_flag("-u", o.unoptimized, "Keep unused variables and functions");
+    app.add_flag("--skip-badvars", o.skip_bad_variables, "Take 0 for a `$variable` that is not there");
+    app.add_flag("--suppress-handler-errors", o.suppress_handler_errors,
+                 "An error ends its handler and nothing else; skipped probes are only counted");
+    app.add_flag_callback(
+        "--suppress-time-limits",
+        [&o] {
+            o.limits.max_action = INT64_MAX / 16; // ten times as many are allowed on the host
+        },
+        "No limit to the statements of a handler (needs -g)");
+}
+
+void add_run_options(CLI::App& app, Options& o) {
+    app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid");
+    app.add_option("-x", o.target_pid, "Trace this process and its children; target() is its pid");
+    app.add_option("-d", o.files, "Know a library's stacks and symbols before it is loaded")->allow_extra_args(false);
+    app.add_option("-o", o.output, "Write the output to this file; the name may have strftime() directives");
+    app.add_option_function<std::string>(
+        "-S", [&o](const std::string& text) { require(set_rotation(o, text)); },
+        "SIZE[,N]: begin another output file after that many megabytes, keep the last N");
+    app.add_flag("-F", o.background, "Run in the background, with -o, and print the process id");
+    app.add_option_function<uint64_t>(
+        "-s", [&o](uint64_t megabytes) { require(set_buffer(o, megabytes)); },
+        "Megabytes of the buffer between the kernel and sonde (16)");
+    app.add_option("-T", o.time_limit_s, "End after that many seconds");
+    app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
+    app.add_flag("--no-global-var-display", o.no_global_display, "Do not print globals that are never read");
+}
+
+void add_pass_options(CLI::App& app, Options& o) {
+    app.add_option("-p", o.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
+        ->check(CLI::Range(1, 5));
+    app.add_option("-m", o.module, "Name of the file that -p4 writes (NAME.sonde)");
+    app.add_flag_function(
+        "-v",
+        [&o](int64_t times) {
+            for (int& verbose : o.verbose)
+                verbose += static_cast<int>(times);
+        },
+        "Say what each pass does and how long it took");
+    app.add_option_function<std::string>(
+        "--vp", [&o](const std::string& digits) { require(add_verbosity(o.verbose, digits)); },
+        "ABCDE: a digit more of -v for each pass");
+    app.add_option_function<std::string>(
+           "--color,--colour",
+           [&o](const std::string& when) {
+               o.color = when == "never" ? When::Never : when == "auto" ? When::Auto : When::Always;
+           },
+           "[=WHEN] Colored messages: never, always, auto (at a terminal)")
+        ->check(CLI::IsMember({"never", "always", "auto"}));
+    app.add_option("--dump", o.dump, "Print an intermediate form and stop")
+        ->check(CLI::IsMember({"ast", "hir", "ir", "bpf", "plan"}));
+    for (auto [name, what, text] :
+         {std::tuple("--dump-functions", Inventory::Functions, "List the library's functions"),
+          {"--dump-probe-aliases", Inventory::Aliases, "List the library's probe aliases"},
+          {"--dump-probe-types", Inventory::ProbeTypes, "List the forms of probe points"}})
+        app.add_flag_callback(name, [&o, what = what] { o.inventory = what; }, text);
+    app.add_option("--host-probes", o.host_probes, "Where begin, end and timer handlers run")
+        ->check(CLI::IsMember({"host", "kernel"}));
+    app.add_option("--attach", o.attach, "Force a mechanism: perf_event, kprobe")
+        ->check(CLI::IsMember({"perf_event", "kprobe"}));
+    app.add_option("--loops", o.loops, "Force how the kernel runs loops, as one before 6.9 has to")
+        ->check(CLI::IsMember({"bpf_loop"}));
+}
+
+void add_machine_options(CLI::App& app) {
+    app.add_option_function<std::string>(
+        "-r", [](const std::string& release) { require(check_machine(release, &utsname::release, "kernel")); },
+        "The kernel's release: this one's");
+    app.add_option_function<std::string>(
+        "-a", [](const std::string& arch) { require(check_machine(arch, &utsname::machine, "an")); },
+        "The machine's architecture: this one's");
+    app.add_option_function<std::string>(
+           "--runtime", [](const std::string&) {}, "bpf: everything runs on it; others are accepted")
+        ->check(CLI::IsMember({"bpf", "kernel", "dyninst"}));
+    app.add_flag_callback("--bpf,--dyninst", [] {}, "As --runtime");
+    app.add_option_function<std::string>(
+           "--privilege",
+           [](const std::string& level) {
+               if (level != "stapdev")
+                   require(fmt::format("--privilege={}: BPF programs need CAP_BPF and CAP_PERFMON; there are no lesser "
+                                       "levels",
+                                       level));
+           },
+           "stapdev: there are no other levels")
+        ->check(CLI::IsMember({"stapusr", "stapsys", "stapdev"}));
+    for (auto [name, resource] : {std::pair("--rlimit-as", RLIMIT_AS),
+                                  {"--rlimit-cpu", RLIMIT_CPU},
+                                  {"--rlimit-nproc", RLIMIT_NPROC},
+                                  {"--rlimit-stack", RLIMIT_STACK},
+                                  {"--rlimit-fsize", RLIMIT_FSIZE}})
+        app.add_option_function<uint64_t>(
+            name, [resource = resource](uint64_t value) { require(set_resource_limit(resource, value)); },
+            "Limit sonde itself (setrlimit)");
+    for (const Accepted& option : accepted) {
+        CLI::Option* added = option.takes_value
+                                 ? app.add_option_function<std::vector<std::string>>(
+                                          option.names, [](const std::vector<std::string>&) {}, option.why)
+                                       ->allow_extra_args(false)
+                                 : app.add_flag_callback(option.names, [] {}, option.why);
+        added->group("Accepted, as command lines for stap have them, and without effect");
+    }
+    // Hidden from --help; here for their messages.
+    for (const Refused& option : refused) {
+        std::string problem = fmt::format("{}: {}", option.names, option.why);
+        app.add_option_function<std::vector<std::string>>(
+               option.names, [problem](const std::vector<std::string>&) { require(problem); }, "")
+            ->expected(0, 1)
+            ->group("");
+    }
+}
+
+// ---- the words ------------------------------------------------------------------------------------------------------
+
+// getopt's optional values are given behind `=` only, so an option without gets its value here.
+std::string with_value(std::string word) {
+    for (const char* name :
+         {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})
+        if (word == name)
+            return word + "=always";
+    return word;
+}
+
+// The words of the file with default options: split and expanded as the shell does, without running commands.
+Result<std::vector<std::string>> read_defaults() {
+    const char* folder = std::getenv("SYSTEMTAP_DIR");
+    const char* home = std::getenv("HOME");
+    std::string path = folder ? std::string(folder) + "/rc" : home ? std::string(home) + "/.systemtap/rc" : "";
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored))
+        return std::vector<std::string>();
+    Result<std::string> text = read_file(path);
+    if (!text)
+        return std::move(text).error();
+    std::vector<std::string> words;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+        size_t first = line.find_first_not_of(" \t");
+        if (first == std::string::npos || line[first] == '#')
+            continue;
+        wordexp_t expanded{};
+        int failed = wordexp(line.c_str(), &expanded, WRDE_NOCMD);
+        if (!failed)
+            words.insert(words.end(), expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
+        wordfree(&expanded);
+        if (failed)
+            return Error(fmt::format("{}: cannot split `{}` into words", path, line));
+    }
+    return words;
+}
+
+// What only all options together can get wrong.
+std::string check_together(const Options& o, bool lifts_limits) {
+    if (lifts_limits && !o.guru)
+        return "--suppress-time-limits needs guru mode (-g): a handler without limit can stop the machine";
+    if (o.background && o.output.empty())
+        return "-F needs -o FILE: there is no other place where a background process's output could be kept";
+    if (o.background && !o.command.empty())
+        return "-F and -c exclude each other: a background process has no command to wait for";
+    if (o.output_bytes && o.output.empty())
+        return "-S needs -o FILE";
+    bool has_work =
+        o.has_script || o.list || o.inventory != Inventory::None || !o.positional.empty() || !o.extras.empty();
+    return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
+}
+
+int fail(const std::string& message) {
+    fmt::print(stderr, "ERROR: {}\n", message);
+    return exit_failure;
+}
+
+} // namespace
+
+std::variant<Options, int> read_command_line(int argc, char** argv) {
+    Options options;
+    options.compatible = systemtap_version;
+    CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
+                 "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT"};
+    app.name("sonde");
+    app.set_help_flag("-h,--help", "Print this help and exit");
+    app.failure_message([](const CLI::App*, const CLI::Error& error) {
+        return fmt::format("ERROR: {}\nSee sonde --help.\n", error.what());
+    });
+    app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
+    add_script_options(app, options);
+    add_run_options(app, options);
+    add_pass_options(app, options);
+    add_machine_options(app);
+    bool clean = false;
+    app.add_flag("--clean-cache", clean, "There is no cache: ends at once");
+    app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
+
+    Result<std::vector<std::string>> words = read_defaults();
+    if (!words)
+        return fail(words.error().message);
+    for (int i = 1; i < argc; i++)
+        words->push_back(with_value(argv[i]));
+    std::reverse(words->begin(), words->end()); // as CLI11 takes them
+    try {
+        app.parse(*std::move(words));
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : exit_failure;
+    }
+    options.has_script = app.count("-e") > 0;
+    options.list_variables = app.count("-L") > 0;
+    options.list = app.count("-l") > 0 || options.list_variables;
+    if (clean)
+        return 0;
+    if (options.suppress_handler_errors)
+        options.limits.max_skipped = UINT64_MAX;
+    if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0); !problem.empty())
+        return fail(problem);
+    return options;
+}
+
+} // namespace sonde

@@ -1,0 +1,61 @@
+// The command line: SystemTap's options, as far as they mean something here, and sonde's own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sonde {
+
+// Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
+struct Limits {
+    uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
+             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50;
+};
+
+enum class When { Auto, Never, Always };
+enum class Inventory { None, Functions, Aliases, ProbeTypes };
+
+struct Options {
+    std::string script; // -e
+    bool has_script = false;
+    std::vector<std::string> extras; // -E
+    std::string list_point;          // -l, -L
+    bool list = false, list_variables = false;
+    Inventory inventory = Inventory::None; // --dump-functions, --dump-probe-aliases, --dump-probe-types
+    std::vector<std::string> positional;   // FILE and script arguments
+    std::string command;                   // -c
+    int64_t target_pid = 0;                // -x
+    std::string output;                    // -o
+    uint64_t output_bytes = 0;             // -S: a file's most; 0: no limit
+    uint64_t output_files = 0;             // -S: how many are kept; 0: all
+    bool background = false;               // -F
+    uint64_t ring_bytes = 16 << 20;        // -s
+    double time_limit_s = 0;               // -T
+    Limits limits;                         // -D
+    std::vector<std::string> globals;      // -G
+    std::vector<std::string> folders;      // -I
+    std::vector<std::string> files;        // -d
+    std::string module = "sonde";          // -m: name of the plan that -p4 writes
+    std::string compatible;                // --compatible
+    std::string dump;                      // --dump
+    std::string host_probes = "host";      // --host-probes
+    std::string attach;                    // --attach
+    std::string loops;                     // --loops
+    int last_pass = 5;                     // -p
+    std::array<int, 5> verbose{};          // -v, --vp: of each pass
+    When color = When::Auto;               // --color
+    bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
+    bool no_global_display = false, skip_bad_variables = false, suppress_handler_errors = false;
+};
+
+// What the words ask for; or the exit status, when that is all there is to do (help, version, nothing to clean) or when
+// they cannot be understood, which is said on standard error. The words of $SYSTEMTAP_DIR/rc (default
+// ~/.systemtap/rc) come before those of the command line, as stap(1) has it.
+std::variant<Options, int> read_command_line(int argc, char** argv);
+
+} // namespace sonde

@@ -1,0 +1,37 @@
+// Names of symbols: C++, and Rust in both its manglings.
+#include "base/demangle.h"
+
+#include <gtest/gtest.h>
+
+namespace sonde {
+namespace {
+
+TEST(Demangle, Cxx) { EXPECT_EQ(demangle("_ZN2ns1C1fEiPKc"), "ns::C::f(int, char const*)"); }
+
+TEST(Demangle, NotMangled) {
+    for (const char* name : {"", "main", "_Z", "_R", "_ZN", "_ZN99999999999999999999a", "_RNv", "_RNvB_", "_RINvC1ai"})
+        EXPECT_FALSE(demangle(name)) << name;
+}
+
+TEST(Demangle, RustLegacy) {
+    EXPECT_EQ(demangle("_ZN4shop4Item5total17h4c05b1b5f55367aaE"), "shop::Item::total");
+    EXPECT_EQ(demangle("_ZN49_$LT$shop..Item$u20$as$u20$core..fmt..Display$GT$3fmt17h37f4ff63a3036740E"),
+              "<shop::Item as core::fmt::Display>::fmt");
+    EXPECT_EQ(demangle("_ZN1a59_$LT$impl$u20$core..fmt..Display$u20$for$u20$shop..Item$GT$3fmt17h37f4ff63a3036740E"),
+              "<shop::Item as core::fmt::Display>::fmt");
+    EXPECT_EQ(demangle("_ZN1a4main28_$u7b$$u7b$closure$u7d$$u7d$17h319ed05e8a1b4bb5E"), "a::main::{{closure}}");
+    EXPECT_EQ(demangle("_ZN1a1f17h319ed05e8a1b4bb5E.llvm.1234"), "a::f");
+}
+
+TEST(Demangle, RustV0) {
+    EXPECT_EQ(demangle("_RNvCs9mg4hJbtRZk_1a4look"), "a::look");
+    EXPECT_EQ(demangle("_RINvCs9mg4hJbtRZk_1a5twicelEB2_"), "a::twice<i32>");
+    EXPECT_EQ(demangle("_RNvMNtCs9mg4hJbtRZk_1a4shopNtB2_4Item5total"), "a::shop::Item::total");
+    EXPECT_EQ(demangle("_RNvXCs1_1aNtB2_4ItemNtNtCs2_4core3fmt7Display3fmt"), "<a::Item as core::fmt::Display>::fmt");
+    EXPECT_EQ(demangle("_RNCNvCs1_1a4main0B3_"), "a::main::{closure#0}");
+    EXPECT_EQ(demangle("_RINvC1a1fRSmTlbEAhj3_E"), "a::f<&[u32], (i32, bool), [u8; 3]>");
+    EXPECT_EQ(demangle("_RINvC1a1fFUKCPcEuE"), "a::f<unsafe extern \"C\" fn(*const char)>");
+}
+
+} // namespace
+} // namespace sonde
