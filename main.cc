@@ -94,12 +94,11 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     KernelFunctionProbing functions = probe_kernel_functions();
     KernelProbing out;
     out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
-    out.why_not_fentry = forced == "kprobe" ? "--attach=kprobe asks for the others" : functions.why_not_fentry;
-    out.why_not_kprobe = functions.why_not_kprobe;
+    out.only_breakpoints = forced == "kprobe";
+    out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
+    out.kprobe = functions.why_not_kprobe.empty();
     out.why_not_netfilter = why_no_netfilter();
     out.why_not_lsm = why_no_lsm();
-    out.fentry = out.why_not_fentry.empty();
-    out.kprobe = out.why_not_kprobe.empty();
     return out;
 }
 
@@ -433,7 +432,7 @@ int run(const Options& options) {
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing;
-    codegen.may_goto = any_in_kernel && probe_kernel_features().may_goto;
+    codegen.may_goto = any_in_kernel && options.loops.empty() && probe_kernel_features().may_goto;
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
                      : options.last_pass == 4 ? "sonde"

@@ -256,6 +256,8 @@ void add_pass_options(CLI::App& app, Options& o) {
         ->check(CLI::IsMember({"host", "kernel"}));
     app.add_option("--attach", o.attach, "Force a mechanism: perf_event, kprobe")
         ->check(CLI::IsMember({"perf_event", "kprobe"}));
+    app.add_option("--loops", o.loops, "Force how the kernel runs loops, as one before 6.9 has to")
+        ->check(CLI::IsMember({"bpf_loop"}));
 }
 
 void add_machine_options(CLI::App& app) {

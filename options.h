@@ -46,6 +46,7 @@ struct Options {
     std::string dump;                      // --dump
     std::string host_probes = "host";      // --host-probes
     std::string attach;                    // --attach
+    std::string loops;                     // --loops
     int last_pass = 5;                     // -p
     std::array<int, 5> verbose{};          // -v, --vp: of each pass
     When color = When::Auto;               // --color

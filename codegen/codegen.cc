@@ -20,6 +20,7 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
+#include "codegen/loop_callbacks.h"
 #include "codegen/lower.h"
 #include "codegen/rtlib/rtlib.h"
 #include "codegen/rtlib/scan.h"
@@ -209,6 +210,8 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         return std::move(lowered).error();
     if (std::string cannot = target.finish(); !cannot.empty())
         return Error(cannot);
+    if (bpf && !state.options.may_goto)
+        make_loop_callbacks(module);
     // Beyond this point no handler is added: the routines and tables can be linked.
     if (wants_routines(module))
         if (Result<void> linked = link_bitcode(module, bpf ? rtlib_bpf_bitcode() : rtlib_host_bitcode(), true); !linked)
@@ -216,7 +219,7 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && state.options.filter_target)
         if (Result<void> linked = link_bitcode(module, follow_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
-    if (bpf && state.plan.tables)
+    if (bpf && (state.plan.tables & plan::looked_up))
         if (Result<void> linked = link_bitcode(module, ask_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     if (bpf && state.plan.has_subjects())

@@ -19,10 +19,9 @@ struct CodegenOptions {
     uint64_t ring_bytes = 16 << 20;
     bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
     bool timing = false;        // -t
-    bool may_goto =
-        true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops are bounded by counting
-    std::string script; // name for messages
-    std::string module; // module_name()
+    bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
+    std::string script;   // name for messages
+    std::string module;   // module_name()
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.

@@ -1,5 +1,6 @@
-// User stacks and symbols (codegen/rtlib/stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler first asks for
-// it, and kept for the rest of its run.
+// Stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler
+// first asks for it, and kept for the rest of its run.
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
@@ -12,9 +13,22 @@ namespace {
 constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
 }
 
-void Lowering::begin_user_stack() {
-    env_.user_stack = new_bytes(sizeof(sonde_stack));
-    auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.user_stack, field)); };
+namespace {
+// Hit in the kernel, which has a stack then.
+bool is_in_kernel(plan::ProbeKind kind) {
+    return is_kernel_function(kind) || kind == plan::ProbeKind::Tracepoint || plan::is_sample(kind);
+}
+} // namespace
+
+// Whether some handler of the script is hit in the kernel.
+bool Lowering::probes_kernel() const {
+    return std::any_of(t_.state().program.handlers.begin(), t_.state().program.handlers.end(),
+                       [](const hir::Handler* handler) { return is_in_kernel(handler->kind); });
+}
+
+void Lowering::begin_stacks() {
+    env_.stacks = new_bytes(sizeof(sonde_stacks));
+    auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.stacks, field)); };
     bool sample = handler_ && plan::is_sample(handler_->kind);
     bool there = handler_ && (plan::is_uprobe(handler_->kind) || sample);
     // What a sample interrupts may be the kernel, whose registers lead nowhere here.
@@ -28,12 +42,35 @@ void Lowering::begin_user_stack() {
     set(offsetof(sonde_stack, rbp), value(rbp));
     set(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), t_.number(0));
+    auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
+    plan::ProbeKind kind = handler_ ? handler_->kind : plan::ProbeKind::Begin;
+    kernel(offsetof(sonde_stack, rip), plan::is_kernel_function(kind) ? t_.kernel_function(env_) : t_.number(0));
+    kernel(offsetof(sonde_stack, rsp), t_.number(is_in_kernel(kind)));
+    kernel(offsetof(sonde_stack, rbp), t_.number(kind == plan::ProbeKind::Kretprobe || kind == plan::ProbeKind::Fexit));
+    kernel(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
+    kernel(offsetof(sonde_stack, depth), t_.number(0));
 }
 
-void Lowering::unwind() {
-    t_.need_tables(plan::UnwindTable);
+// The stack that the primitive `name` is about, unwound: a struct sonde_stack.
+llvm::Value* Lowering::unwind(const std::string& name) {
     auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
-    t_.routine("sonde_once_unwind", b_.getInt32Ty(), {env_.user_stack, t_.number(most)});
+    if (name.find("kstack") == std::string::npos) {
+        t_.need_tables(plan::UnwindTable);
+        t_.routine("sonde_once_unwind", b_.getInt32Ty(), {env_.stacks, t_.number(most)});
+        return env_.stacks;
+    }
+    if (!probes_kernel()) // it is empty, and so is what it begins as
+        return t_.offset(env_.stacks, offsetof(sonde_stacks, kernel));
+    t_.need_tables(plan::KernelStacks);
+    return t_.routine("sonde_rt_kernel_stack", t_.ptr(),
+                      {env_.context, t_.offset(env_.stacks, offsetof(sonde_stacks, kernel)), t_.number(most),
+                       b_.CreateZExt(env_.row, t_.i64())});
+}
+
+llvm::Value* Lowering::emit_kernel_stack_there(const hir::Intrinsic&) {
+    if (!in_kernel_ || !probes_kernel())
+        return t_.number(0);
+    return b_.CreateLoad(t_.i64(), t_.offset(env_.stacks, offsetof(sonde_stacks, kernel) + offsetof(sonde_stack, rsp)));
 }
 
 // The n'th address, the innermost being the 0th; 0: there is none.
@@ -41,8 +78,7 @@ llvm::Value* Lowering::emit_stack_address(const hir::Intrinsic& expr) {
     llvm::Value* index = lower(*expr.args[0]);
     if (!in_kernel_)
         return t_.number(0);
-    unwind();
-    return t_.routine("sonde_rt_stack_at", t_.i64(), {env_.user_stack, index});
+    return t_.routine("sonde_rt_stack_at", t_.i64(), {unwind(expr.name), index});
 }
 
 // As many addresses (-1: all) as text, from one on.
@@ -51,9 +87,9 @@ llvm::Value* Lowering::emit_stack_text(const hir::Intrinsic& expr) {
     llvm::Value* count = lower(*expr.args[1]);
     if (!in_kernel_)
         return t_.literal("");
-    unwind();
+    llvm::Value* stack = unwind(expr.name);
     llvm::Value* slot = new_slot();
-    t_.routine("sonde_rt_stack_text", t_.i64(), {slot, env_.user_stack, first, count});
+    t_.routine("sonde_rt_stack_text", t_.i64(), {slot, stack, first, count});
     return slot;
 }
 
@@ -73,11 +109,11 @@ llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
     if (!in_kernel_)
         return t_.number(0);
     Mark mark(*this);
-    unwind();
-    auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(env_.user_stack, at)); };
+    llvm::Value* stack = unwind(expr.name);
+    auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(stack, at)); };
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
          {t_.task_number(env_, "pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
-         {{t_.offset(env_.user_stack, offsetof(sonde_stack, address)), 8 * t_.state().options.max_backtrace}});
+         {{t_.offset(stack, offsetof(sonde_stack, address)), 8 * t_.state().options.max_backtrace}});
     return t_.number(0);
 }
 
@@ -90,7 +126,7 @@ llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
         other.push_back(lower(*expr.args[i + 1]));
     if (!in_kernel_)
         return t_.number(0);
-    auto place = [&](size_t field) { return t_.offset(env_.user_stack, field); };
+    auto place = [&](size_t field) { return t_.offset(env_.stacks, field); };
     auto begin_with = [&](const std::vector<llvm::Value*>& registers) {
         for (size_t i = 0; i < registers.size(); i++)
             b_.CreateStore(registers[i], place(fields[i]));
@@ -106,7 +142,7 @@ llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
     Mark mark(*this);
-    t_.need_tables(plan::UnwindTable);
+    t_.need_tables(plan::UnwindTable | plan::KernelStacks);
     llvm::Value* process = in_kernel_ ? t_.task_number(env_, "pid") : t_.number(0);
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Addresses, *expr.args[1])), {process},
          {{lower(*expr.args[0])}});
@@ -119,9 +155,34 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     const hir::Expr& style = *expr.args[1];
     bool lines = style.kind != hir::ExprKind::ConstLong ||
                  (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
-    t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
+    // A script whose probes are all in the kernel asks it about user addresses only by the functions for these.
+    const auto& handlers = t_.state().program.handlers;
+    const bool user =
+        expr.name == "__usymbol" || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
+            return handler->in_kernel && !is_in_kernel(handler->kind);
+        });
+    const bool kernel = in_kernel_ && expr.name == "__symbol" && probes_kernel();
+    if (user)
+        t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
+    if (kernel)
+        t_.need_tables(plan::KernelNames | plan::KernelStacks);
+    else if (!in_kernel_)
+        t_.need_tables(plan::KernelStacks);
     llvm::Value* address = lower(*expr.args[0]);
-    t_.symbol(env_, slot, address, lower(style));
+    llvm::Value* wanted = lower(style);
+    if (!kernel) {
+        t_.symbol(env_, slot, address, wanted);
+        return slot;
+    }
+    llvm::BasicBlock *of_kernel = block("kernel"), *of_user = block("user"), *end = block("symbol");
+    b_.CreateCondBr(b_.CreateICmpSLT(address, t_.number(0)), of_kernel, of_user);
+    b_.SetInsertPoint(of_kernel);
+    t_.kernel_symbol(env_, slot, address, wanted);
+    b_.CreateBr(end);
+    b_.SetInsertPoint(of_user);
+    t_.symbol(env_, slot, address, wanted);
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
     return slot;
 }
 

@@ -111,8 +111,9 @@ class Lowering {
 
     // ---- regular expressions (lower_regex.cc)
     void begin_matches();
-    void begin_user_stack();
-    void unwind();
+    bool probes_kernel() const;
+    void begin_stacks();
+    llvm::Value* unwind(const std::string& name);
     plan::Format stack_format(plan::Directive::Kind kind, const hir::Expr& style);
     llvm::Value* regex(const hir::Regex& expr);
     void need_match(Range range);
@@ -156,6 +157,7 @@ class Lowering {
     llvm::Value* emit_register(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
+    llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);

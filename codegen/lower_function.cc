@@ -61,8 +61,11 @@ bool uses_matches(const hir::Expr& expr) {
 bool uses_counter(const hir::Expr& expr) {
     return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__counter";
 }
-bool uses_user_stack(const hir::Expr& expr) {
-    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name.find("ustack") < 3;
+bool uses_stacks(const hir::Expr& expr) {
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
+    return name.find("ustack") < 3 || name.find("kstack") < 3;
 }
 
 // Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
@@ -103,10 +106,10 @@ class NeedsWalk {
         out_.tokens =
             out_.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
         out_.counter = out_.counter || uses_counter(expr);
-        out_.user_stack = out_.user_stack || (in_kernel_ && uses_user_stack(expr));
+        out_.stacks = out_.stacks || (in_kernel_ && uses_stacks(expr));
         out_.matches = out_.matches || uses_matches(expr);
         out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
-                     expr.kind == hir::ExprKind::Regex || out_.matches || out_.user_stack;
+                     expr.kind == hir::ExprKind::Regex || out_.matches || out_.stacks;
         if (expr.kind == hir::ExprKind::Call && seen_.insert(hir::as<hir::Call>(expr).callee).second)
             todo_.push_back(hir::as<hir::Call>(expr).callee);
     }
@@ -230,8 +233,8 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     }
     if (need.matches)
         begin_matches();
-    if (need.user_stack)
-        begin_user_stack();
+    if (need.stacks)
+        begin_stacks();
     if (handler.condition) {
         llvm::BasicBlock* run = block("run");
         b_.CreateCondBr(truth(*handler.condition), run, end);
@@ -304,7 +307,7 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.scan = function->getArg(8);
     env_.tokens = function->getArg(9);
     env_.matches = function->getArg(10);
-    env_.user_stack = function->getArg(11);
+    env_.stacks = function->getArg(11);
     env_.task = function->getArg(12);
     env_.can_wait = function->getArg(13);
 }
@@ -403,7 +406,7 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      scan,
                                      env_.tokens ? env_.tokens : null,
                                      env_.matches ? env_.matches : null,
-                                     env_.user_stack ? env_.user_stack : null,
+                                     env_.stacks ? env_.stacks : null,
                                      env_.task ? env_.task : t_.number(0),
                                      env_.can_wait ? env_.can_wait : t_.number(0)};
     all.insert(all.end(), arguments.begin(), arguments.end());
@@ -427,9 +430,9 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     for (const hir::Expr* value : handler.entry_values)
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
-            need.user_stack = need.user_stack || uses_user_stack(expr);
             need.counter = need.counter || uses_counter(expr);
-            need.frame = need.frame || need.matches || need.user_stack || expr.type == ValueType::String ||
+            need.stacks = need.stacks || uses_stacks(expr);
+            need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });
     t_.begin_handler(handler, out.entry_program, probe, need, env_);
@@ -442,8 +445,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
     begin_environment(need);
     if (need.matches)
         begin_matches();
-    if (need.user_stack)
-        begin_user_stack();
+    if (need.stacks)
+        begin_stacks();
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());

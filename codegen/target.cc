@@ -1,6 +1,8 @@
 // What both targets share: constants, debug locations, calls of routines.
 #include "codegen/target.h"
 
+#include "codegen/loop_callbacks.h"
+
 #include <llvm/IR/Constants.h>
 
 #include <fmt/format.h>
@@ -107,6 +109,8 @@ bool Target::is_scratch(const llvm::AllocaInst& variable) const {
 void Target::merge_scratch() {
     for (auto& [owner, sizes] : scratch_) {
         llvm::AllocaInst* largest = sizes.rbegin()->second;
+        const std::string& tag = owner.second;
+        largest->setName(tag.starts_with("scan") && tag != "scan state" ? walk_name : scratch_name);
         for (auto& [size, slot] : sizes)
             if (slot != largest) {
                 slot->replaceAllUsesWith(largest);

@@ -30,7 +30,7 @@ struct Environment {
     bool has_frame = false;            // that there is a frame, whoever calls
     llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
     llvm::Value* matches = nullptr;    // what matched() tells of (rtlib/regex.h), or null
-    llvm::Value* user_stack = nullptr; // BPF: struct sonde_stack (runtime/symbols/stack.h), or null
+    llvm::Value* stacks = nullptr;     // BPF: struct sonde_stacks (runtime/symbols/stack.h), or null
     llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
@@ -43,12 +43,12 @@ struct Environment {
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
 struct Needs {
-    bool frame = false;      // strings, keys with strings, statistics
-    bool scan = false;       // foreach over an array
-    bool tokens = false;     // tokenize()
-    bool matches = false;    // matched() and its relatives
-    bool user_stack = false; // ubacktrace() and its relatives, in the kernel
-    bool counter = false;    // @perf()
+    bool frame = false;   // strings, keys with strings, statistics
+    bool scan = false;    // foreach over an array
+    bool tokens = false;  // tokenize()
+    bool matches = false; // matched() and its relatives
+    bool stacks = false;  // backtrace(), ubacktrace() and their relatives, in the kernel
+    bool counter = false; // @perf()
 };
 
 // The unit of plan-building that both targets share.
@@ -159,6 +159,10 @@ class Target {
     }
     // The text of what lies at a user address: a sonde_symbol_style.
     virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
+    // The same of a kernel address.
+    virtual void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
+    // The probed function's address, where a function of the kernel is probed.
+    virtual llvm::Value* kernel_function(Environment&) { return number(0); }
     // plan::FileTables that handlers look things up in.
     void need_tables(uint8_t tables) { state_.plan.tables |= tables; }
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.

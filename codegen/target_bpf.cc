@@ -8,6 +8,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "codegen/loop_callbacks.h"
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
@@ -31,6 +32,7 @@ enum Helper : uint64_t {
     ringbuf_submit = 132,
     ringbuf_query = 134,
     send_signal = 109,
+    get_func_ip = 173,
     get_attach_cookie = 174,
     get_func_arg = 183,
     get_func_ret = 184,
@@ -158,7 +160,10 @@ class BpfTarget final : public Target {
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
         if (state_.options.filter_target)
             map("sonde_targets", Hash, 4, 1, 16384);
-        if (state_.plan.tables) {
+        if (state_.plan.tables & plan::KernelStacks)
+            map("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),
+                std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.rows.size())));
+        if (state_.plan.tables & plan::looked_up) {
             map("sonde_files", HashOfMaps, 8, 4, 4096);
             map("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
             map("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
@@ -333,22 +338,22 @@ class BpfTarget final : public Target {
     void foreach_end(Environment&, llvm::Value*) override { scan_depth_--; }
 
     llvm::Value* unknown_zero(Environment& env) override {
-        // Without may_goto it is its knowledge that ends a loop.
-        if (!state_.options.may_goto)
-            return nullptr;
         auto* load = ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, zero)));
         load->setVolatile(true); // another one each time: what is found out about one must not tie another
         return load;
     }
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
-    // MAXACTION ends it.
+    // MAXACTION ends it. Without, the loop is marked for loop_callbacks.cc.
     void loop_head(llvm::BasicBlock* limit) override {
-        if (!state_.options.may_goto)
-            return;
-        auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
-        auto* assembly = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
         llvm::BasicBlock* go = block("go");
-        ir_.CreateCallBr(type, assembly, go, {limit}, {});
+        if (state_.options.may_goto) {
+            auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
+            auto* assembly = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
+            ir_.CreateCallBr(type, assembly, go, {limit}, {});
+        } else {
+            auto* type = llvm::FunctionType::get(ir_.getInt1Ty(), false);
+            ir_.CreateCondBr(ir_.CreateCall(module_->getOrInsertFunction(loop_mark, type)), limit, go);
+        }
         ir_.SetInsertPoint(go);
     }
 
@@ -474,6 +479,17 @@ class BpfTarget final : public Target {
 
     void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
         routine("sonde_rt_symbol", i64(), {slot, address, style});
+    }
+    void kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+        routine("sonde_rt_kernel_symbol", i64(), {slot, address, style});
+    }
+    llvm::Value* kernel_function(Environment& env) override {
+        llvm::Value* function = helper(get_func_ip, {env.context}); // of a breakpoint elsewhere: 0
+        if (kind_ != plan::ProbeKind::Kprobe)
+            return function;
+        llvm::Value* behind_breakpoint = user_register(env, 16);
+        return ir_.CreateSelect(ir_.CreateICmpNE(function, number(0)), function,
+                                ir_.CreateSub(behind_breakpoint, number(1)));
     }
 
     llvm::Value* counter(Environment&, uint32_t index) override {
@@ -886,6 +902,25 @@ class BpfTarget final : public Target {
         return ir_.CreateLoad(i64(), status);
     }
 
+    // Where a table by the calls' numbers has a call's row, and 1 added; 0: it is none of these.
+    llvm::Value* syscall_cell(llvm::Value* called, const std::vector<plan::Point>& points) {
+        uint64_t most = 0;
+        for (const plan::Point& point : points)
+            most = std::max(most, static_cast<uint64_t>(point.number));
+        std::vector<uint32_t> rows(std::bit_ceil(most + 1));
+        for (const plan::Point& point : points)
+            rows[static_cast<size_t>(point.number)] = point.row + 1;
+        go_if(ir_.CreateICmpULT(called, number(static_cast<int64_t>(rows.size()))));
+        auto* table = new llvm::GlobalVariable(
+            *module_, llvm::ArrayType::get(ir_.getInt32Ty(), rows.size()), true, llvm::GlobalValue::InternalLinkage,
+            llvm::ConstantDataArray::get(*context_, llvm::ArrayRef<uint32_t>(rows)), "syscall_rows");
+        table->setSection(".rodata");
+        table->setAlignment(llvm::Align(8));
+        // The verifier does not remember the comparison with each copy of the number.
+        llvm::Value* safe = ir_.CreateAnd(opaque(called), number(static_cast<int64_t>(rows.size() - 1)));
+        return ir_.CreateGEP(ir_.getInt32Ty(), table, safe);
+    }
+
     // Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have
     // numbers of their own.
     llvm::Value* find_syscall(Environment& env, const std::vector<plan::Point>& points) {
@@ -897,20 +932,15 @@ class BpfTarget final : public Target {
             return ir_.CreateLoad(i64(), value);
         };
         llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(regs_orig_ax);
-        llvm::BasicBlock *candidate = block("candidate"), *known = block("syscall");
-        ir_.CreateBr(candidate);
-        ir_.SetInsertPoint(known);
-        llvm::PHINode* row = ir_.CreatePHI(ir_.getInt32Ty(), static_cast<unsigned>(points.size()));
-        ir_.SetInsertPoint(candidate);
-        llvm::SwitchInst* which = ir_.CreateSwitch(called, out_, static_cast<unsigned>(points.size()));
-        for (const plan::Point& point : points) {
-            llvm::BasicBlock* found = block("row");
-            which->addCase(ir_.getInt64(static_cast<uint64_t>(point.number)), found);
-            ir_.SetInsertPoint(found);
-            ir_.CreateBr(known);
-            row->addIncoming(ir_.getInt32(point.row), found);
+        llvm::Value* row = nullptr;
+        if (points.size() == 1) {
+            go_if(ir_.CreateICmpEQ(called, number(points[0].number)));
+            row = ir_.getInt32(points[0].row);
+        } else {
+            llvm::Value* found = ir_.CreateLoad(ir_.getInt32Ty(), syscall_cell(called, points));
+            go_if(ir_.CreateICmpNE(found, ir_.getInt32(0)));
+            row = ir_.CreateSub(found, ir_.getInt32(1));
         }
-        ir_.SetInsertPoint(known);
         go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
         return row;
     }

@@ -37,6 +37,9 @@ class HostTarget final : public Target {
         routine("sonde_host_symbol", ir_.getVoidTy(),
                 {env.context, slot, number(state_.options.max_string), address, style});
     }
+    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+        symbol(env, slot, address, style);
+    }
 
     llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {
         llvm::Value* value = stack(8);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -151,6 +152,50 @@ std::string why_no_lsm() {
         return fmt::format("BPF is none of its security modules ({}); the kernel's parameter `lsm=` has to name `bpf`",
                            modules->substr(0, modules->find('\n')));
     return "";
+}
+
+bool has_kprobe_multi() {
+    constexpr uint32_t kprobe_multi = 42;
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), kprobe_multi);
+    if (!program)
+        return false;
+    // At a function that nothing calls. Kernels without CONFIG_FPROBE know the type and refuse the link.
+    const char* function = "bpf_fentry_test1";
+    struct {
+        uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, count;
+        uint64_t symbols, addresses, cookies;
+    } attr{};
+    attr.prog_fd = static_cast<uint32_t>(program.get());
+    attr.attach_type = kprobe_multi;
+    attr.count = 1;
+    attr.symbols = reinterpret_cast<uint64_t>(&function);
+    return Fd(static_cast<int>(syscall(SYS_bpf, 28, &attr, sizeof attr))).get() >= 0;
+}
+
+Result<void> check_function_probing(const plan::Plan& plan) {
+    using plan::ProbeKind;
+    std::optional<KernelFunctionProbing> has;
+    for (const plan::Probe& probe : plan.probes) {
+        const bool trampoline = probe.kind == ProbeKind::Fentry || probe.kind == ProbeKind::Fexit;
+        if (!plan::is_kernel_function(probe.kind))
+            continue;
+        if (!has)
+            has = probe_kernel_functions();
+        const std::string& why_not = trampoline ? has->why_not_fentry : has->why_not_kprobe;
+        if (why_not.empty())
+            continue;
+        const std::string what = fmt::format("cannot attach to {} ({})", probe.points[0].pp, probe.place);
+        if (has->why_not_fentry.empty() || has->why_not_kprobe.empty())
+            return Error(fmt::format("{}: {}, which it is made for, are not to be had: {}", what,
+                                     trampoline ? "trampolines (fentry)" : "breakpoints (kprobes)", why_not));
+        return Error(fmt::format("{}: functions of this kernel cannot be probed: it has neither of the two ways\n"
+                                 "  trampolines (fentry): {}\n"
+                                 "  breakpoints (kprobes): {}\n"
+                                 "  tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them",
+                                 what, has->why_not_fentry, has->why_not_kprobe));
+    }
+    return {};
 }
 
 KernelFeatures probe_kernel_features() {

@@ -18,12 +18,14 @@
 
 #include "base/fd.h"
 #include "runtime/kernel_btf.h"
+#include "runtime/session.h"
 #include "runtime/symbols/file_table.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
 namespace {
 
+constexpr auto kprobe_multi_type = static_cast<enum bpf_attach_type>(42); // BPF_TRACE_KPROBE_MULTI, 5.18
 constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF_TRACE_UPROBE_MULTI, 6.6
 
 // libbpf talks through one function of the process; what it says is kept while a load runs.
@@ -42,6 +44,14 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     line.pop_back();
     libbpf_log->append(line);
     return size;
+}
+
+// Values from the entry are found by where the call's return address is, which these do not tell at the return.
+bool wants_kprobe_multi(const plan::Probe& probe) {
+    return (probe.kind == plan::ProbeKind::Kprobe || probe.kind == plan::ProbeKind::Kretprobe) &&
+           probe.points.size() > 1 && probe.entry_program.empty() &&
+           std::all_of(probe.points.begin(), probe.points.end(),
+                       [](const plan::Point& one) { return one.offset == 0; });
 }
 
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
@@ -101,6 +111,22 @@ int KernelObject::program_fd(const std::string& name) const {
     return program ? bpf_program__fd(program) : -1;
 }
 
+uint64_t KernelObject::missed_by_programs() const {
+    uint64_t out = 0;
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, object_) {
+        bpf_prog_info info{};
+        uint32_t size = sizeof info;
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+            out += info.recursion_misses; // 5.12, bpf: Count the number of times recursion was prevented
+    }
+    return out;
+}
+
+bool KernelObject::by_kprobe_multi(const plan::Probe& probe) const {
+    return kprobe_multi_ && wants_kprobe_multi(probe);
+}
+
 Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_list<uint64_t> words) const {
     uint64_t context[8] = {};
     std::copy(words.begin(), words.end(), context);
@@ -138,6 +164,11 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (!out->object_)
         return Error(fmt::format("internal: libbpf cannot read the object: {}", log));
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
+    out->kprobe_multi_ = std::any_of(plan.probes.begin(), plan.probes.end(), wants_kprobe_multi) && has_kprobe_multi();
+    for (const plan::Probe& probe : plan.probes)
+        if (out->by_kprobe_multi(probe))
+            if (bpf_program* many = bpf_object__find_program_by_name(out->object_, probe.symbol.c_str()))
+                bpf_program__set_expected_attach_type(many, kprobe_multi_type);
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, out->object_) {
         if (multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))

@@ -29,6 +29,10 @@ class KernelObject {
     // Runs a raw tracepoint's program once, in this process, with these words as its context; gives its result.
     Result<uint32_t> run(const std::string& program, std::initializer_list<uint64_t> words) const;
     bpf_object* object() const { return object_; }
+    // Hits that the kernel has kept from programs, because one was running on the processor already.
+    uint64_t missed_by_programs() const;
+    // Whether the probe's program is made for one link to all of its points (attach_kprobe_multi).
+    bool by_kprobe_multi(const plan::Probe& probe) const;
 
   private:
     KernelObject() = default;
@@ -36,6 +40,7 @@ class KernelObject {
     void* memory_ = nullptr; // the mapping that data_ lies in
     size_t mapped_ = 0;
     char* data_ = nullptr;
+    bool kprobe_multi_ = false;
 };
 
 } // namespace sonde

@@ -51,6 +51,7 @@ constexpr bool is_sample(ProbeKind kind) { return kind >= ProbeKind::Profile && 
 constexpr bool is_uprobe(ProbeKind kind) { return kind == ProbeKind::Uprobe || kind == ProbeKind::Uretprobe; }
 // The kernel goes by what a handler gives back.
 constexpr bool decides(ProbeKind kind) { return kind == ProbeKind::Netfilter || kind == ProbeKind::Lsm; }
+constexpr bool is_kernel_function(ProbeKind kind) { return kind >= ProbeKind::Kprobe && kind <= ProbeKind::Fexit; }
 constexpr bool is_task_event(ProbeKind kind) {
     return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::SyscallReturn;
 }
@@ -317,7 +318,9 @@ struct Plan {
 };
 
 // What tables of files are compiled with (symbols/file_table.h).
-enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
+// KernelNames: the kernel's symbols, as the table of SONDE_KERNEL_FILE; KernelStacks: only the runtime needs them.
+enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4, KernelNames = 8, KernelStacks = 16 };
+constexpr uint8_t looked_up = UnwindTable | SymbolTable | LineTable | KernelNames; // in `sonde_files`
 
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records
@@ -326,7 +329,9 @@ enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4 };
 //   sonde_scans    array, one element a slot: u64 busy, then what its foreach loops walk (if there are any)
 //   sonde_counts   array of ProbeCounts, one a probe
 //   sonde_timing   array of ProbeTiming, one a probe (if timing)
-//   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables; the program sonde_ask_file tells which
+//   sonde_dispatch array of struct sonde_dispatch, one a row (if Plan::tables has KernelStacks)
+//   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables has looked_up ones; the program
+//   sonde_ask_file tells which
 //                  inode a file has)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)

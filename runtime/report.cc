@@ -111,6 +111,11 @@ void Session::report() {
                              static_cast<unsigned long long>(row.skipped), plan.probes[i].place.c_str());
         }
     }
+    // Of these nothing tells which handler was running.
+    uint64_t missed_all = missed + (kernel ? kernel->missed_by_programs() : 0);
+    if (missed_all && !options.warnings_off)
+        std::fprintf(stderr, "WARNING: %llu hits were missed: a handler was running on their processor already\n",
+                     static_cast<unsigned long long>(missed_all));
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",

@@ -436,6 +436,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
+    // What cannot be attached is not loaded.
+    if (Result<void> possible = check_function_probing(plan); !possible)
+        return std::move(possible).error();
     Signals signals;
     bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
     if (Result<void> prepared = prepare(session, multi); !prepared)
@@ -503,6 +506,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         command_bad = command.pid() && command_failed(command, options.command);
     }
     __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+    for (const std::unique_ptr<Attachment>& attachment : attachments)
+        session.missed += attachment->missed();
     attachments.clear();
     rings.drain(); // what was stopped to be watched goes on
     if (watchpoints)

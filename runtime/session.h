@@ -48,8 +48,12 @@ std::string why_no_netfilter();
 std::string why_no_lsm();
 // The error number of counting these events in this process; 0: they can be counted.
 int try_counter(const plan::PerfSpec& perf);
+// An error if the plan probes functions of the kernel in a way that this kernel does not have: which one, and why.
+Result<void> check_function_probing(const plan::Plan& plan);
 
 KernelFeatures probe_kernel_features();
+// Whether one link can be for breakpoints at many functions of the kernel.
+bool has_kprobe_multi();
 
 // Why handlers cannot write user memory on this kernel, in words; empty: they can.
 std::string why_not_write();

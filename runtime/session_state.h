@@ -39,6 +39,7 @@ class Session {
     bool exiting = false;                           // exit() was called, or the session ends for another reason
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
+    uint64_t missed = 0;                            // hits that links have counted as missed
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
     // A frame for one handler run, zeroed; recursive functions take more behind it. Null: no room.

@@ -113,3 +113,47 @@ RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style)
     add_char(slot, len, ']');
     return 0;
 }
+
+/* The same of an address of the kernel's. */
+ONCE int sonde_once_find_kernel_symbol(struct symbol* s)
+{
+    if (!s)
+        return 0;
+    struct row row = {SONDE_KERNEL_FILE, SYMBOL_ROWS, s->address - SONDE_KERNEL_BASE - s->behind, 0, 0};
+    if (row.place >> 32 || !sonde_once_find_row(&row) || row.place - (u32)row.first >= row.first >> 32)
+        return 0;
+    s->offset = row.place + s->behind - (u32)row.first;
+    s->size = row.first >> 32;
+    s->text = (u32)row.second;
+    s->module = row.second >> 32;
+    return 1;
+}
+RT s64 sonde_rt_kernel_symbol(u8* slot, u64 address, u64 style)
+{
+    u64 behind = style >= SONDE_BEHIND_CALL, len = opaque(slot, 0), kernel = SONDE_KERNEL_FILE;
+    style &= SONDE_SYMBOL_STYLE;
+    struct symbol s = {.address = address, .behind = behind};
+    slot[0] = 0;
+    sonde_once_find_kernel_symbol(&s);
+    void* table = bpf_map_lookup_elem(&sonde_files, &kernel);
+    if (style == SONDE_SYMBOL_MODULE) {
+        if (table && s.text)
+            add_text(slot, len, table, s.module);
+        return 0;
+    }
+    if (!table || !s.text || style >= SONDE_SYMBOL_LINE) {
+        add_hex(slot, len, address);
+        return 0;
+    }
+    len = add_text(slot, len, table, s.text);
+    if (style == SONDE_SYMBOL_NAME)
+        return 0;
+    len = add_hex(slot, add_char(slot, len, '+'), s.offset);
+    if (style == SONDE_SYMBOL_DATA)
+        len = add_hex(slot, add_char(slot, len, '/'), s.size);
+    if (style == SONDE_SYMBOL_BRIEF)
+        return 0;
+    len = add_char(slot, add_char(slot, len, ' '), '[');
+    add_char(slot, add_text(slot, len, table, s.module), ']');
+    return 0;
+}

@@ -132,6 +132,8 @@ std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
         return resolve_kernel_debug(resolving);
     if (second && second->name == "function")
         return resolve_kernel_functions(resolving);
+    if (second && second->name == "statement")
+        return resolve_kernel_address(resolving, 1);
     if (second && second->name == "data")
         return resolve_kernel_data(resolving);
     if (second && second->name == "lsm")

@@ -17,8 +17,8 @@ std::vector<ResolvedPoint> resolve_module_tracepoints(Resolving& resolving);
 
 // kind_kernel_function.cc: kernel.function(...)
 std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving);
-// False after a report if functions of this kernel cannot be probed. `inside`: at any instruction, which takes kprobes.
-bool can_probe_functions(Resolving& resolving, bool inside = false);
+// kernel.statement(...), where component `at` is that
+std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at);
 
 // kind_kernel_debug.cc: true for points behind `kernel` that are not to be found without debug information.
 bool needs_debug_info(Resolving& resolving);

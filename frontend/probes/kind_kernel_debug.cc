@@ -69,8 +69,6 @@ std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving) {
     for (ResolvedPoint& place : resolve_places(resolving, 1, [&] { return std::vector{target}; }))
         if (std::optional<ResolvedPoint> point = in_running_kernel(std::move(place), kernel))
             points.push_back(*std::move(point));
-    if (!points.empty() && !can_probe_functions(resolving, true))
-        return {};
     return points;
 }
 

@@ -135,22 +135,13 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
         report.suggest(nearest_name(name, kernel.function_names(wanted.module)));
 }
 
-} // namespace
-
-bool can_probe_functions(Resolving& resolving, bool inside) {
-    const KernelProbing& probing = resolving.env.kernel_probing();
-    if ((probing.fentry && !inside) || probing.kprobe || resolving.env.listing)
-        return true;
-    resolving.diags
-        .report(DiagId::Unsupported, resolving.components()[0].range,
-                "functions of this kernel cannot be probed: it has neither of the two ways")
-        .help(fmt::format("trampolines (fentry): {}", probing.why_not_fentry))
-        .help(fmt::format("breakpoints (kprobes): {}", probing.why_not_kprobe))
-        .help("tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them");
-    return false;
+// Whether functions get trampolines where they can have them; `several`: a pattern's. A kernel that has neither way is
+// no hindrance here: what cannot be attached can still be resolved, and the session will say it.
+bool prefers_trampolines(const KernelProbing& probing, bool several) {
+    if (several)
+        return probing.fentry && !probing.kprobe;
+    return probing.fentry || (!probing.kprobe && !probing.only_breakpoints);
 }
-
-namespace {
 
 std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoint& wanted) {
     KernelTypes* kernel = open_kernel(resolving);
@@ -184,8 +175,6 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         return {};
     }
     const KernelProbing& probing = resolving.env.kernel_probing();
-    if (!can_probe_functions(resolving))
-        return {};
     bool is_return = wanted.suffix == "return";
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& function : found) {
@@ -194,7 +183,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         bool simple = function.type && function.type->members.size() <= 6 &&
                       std::all_of(function.type->members.begin(), function.type->members.end(),
                                   [](const TypeMember& one) { return one.type && is_scalar(one.type); });
-        bool trampoline = probing.fentry && simple && function.module.empty() && (!several || !probing.kprobe);
+        bool trampoline = simple && function.module.empty() && prefers_trampolines(probing, several);
         using plan::ProbeKind;
         if (trampoline)
             resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
@@ -224,6 +213,45 @@ std::vector<ResolvedPoint> resolve_from(Resolving& resolving, size_t at, Functio
 }
 
 } // namespace
+
+// kernel.statement(ADDRESS).absolute and kprobe.statement(ADDRESS).absolute: a breakpoint at an address that the user
+// has from elsewhere, which nothing is known about.
+std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at) {
+    const PointComponent &component = *resolving.at(at), *suffix = resolving.at(at + 1);
+    if (!expect_argument(resolving, component, PointComponent::Number))
+        return {};
+    if (!suffix || suffix->name != "absolute") {
+        report_component(resolving, at + 1, {"absolute"});
+        return {};
+    }
+    if (!expect_argument(resolving, *suffix, PointComponent::None) || !expect_end(resolving, at + 2))
+        return {};
+    auto address = static_cast<uint64_t>(component.number);
+    if (!resolving.env.guru) {
+        resolving.diags
+            .report(DiagId::NeedsGuru, component.range,
+                    "an address of the kernel can be probed in guru mode only, since nothing can be checked there")
+            .help("the option `-g` is for that");
+        return {};
+    }
+    if (component.number >= 0) {
+        resolving.diags
+            .report(DiagId::BadNumber, component.arg_range,
+                    fmt::format("{:#x} is not an address of the kernel: these begin with 0xffff", address))
+            .help("/proc/kallsyms has the addresses of its functions");
+        return {};
+    }
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Kprobe;
+    resolved.in_kernel = true;
+    resolved.kernel = kernel;
+    resolved.point.offset = address;
+    resolved.point.pp = fmt::format("{}.statement({:#x}).absolute", resolving.components()[0].name, address);
+    return {resolved};
+}
 
 std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving) {
     FunctionPoint start;
@@ -263,11 +291,12 @@ std::vector<ResolvedPoint> resolve_kprobe(Resolving& resolving) {
         at++;
     }
     const PointComponent* function = resolving.at(at);
+    if (function && at == 1 && function->name == "statement")
+        return resolve_kernel_address(resolving, at);
     if (!function || function->name != "function") {
         report_component(resolving, at,
-                         at == 1 ? std::vector<std::string>{"function", "module"}
-                                 : std::vector<std::string>{"function"},
-                         {"statement"});
+                         at == 1 ? std::vector<std::string>{"function", "module", "statement"}
+                                 : std::vector<std::string>{"function"});
         return {};
     }
     return resolve_from(resolving, at, start);

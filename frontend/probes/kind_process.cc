@@ -191,8 +191,12 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     if (!expect_argument(resolving, *suffix, PointComponent::None))
         return false;
     pattern.suffix = suffix->name;
+    // How many calls can be under way is not limited here.
+    if (const PointComponent* active = resolving.at(at + 1);
+        active && pattern.suffix == "return" && active->name == "maxactive")
+        return expect_argument(resolving, *active, PointComponent::Number) && expect_end(resolving, at + 2);
     if (resolving.at(at + 1)) {
-        report_component(resolving, at + 1, {},
+        report_component(resolving, at + 1,
                          suffix->name == "return" ? std::vector<std::string>{"maxactive"} : std::vector<std::string>());
         return false;
     }

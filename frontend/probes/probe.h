@@ -24,8 +24,8 @@ namespace sonde {
 struct KernelProbing {
     bool fentry = false;            // trampolines at a function's entry and return
     bool kprobe = false;            // breakpoints
+    bool only_breakpoints = false;  // the user wants no others
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
-    std::string why_not_fentry, why_not_kprobe; // in words
     std::string why_not_netfilter, why_not_lsm; // empty: they can be had
 };
 

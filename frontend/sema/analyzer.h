@@ -108,7 +108,8 @@ class Analyzer {
     // The function to call, or null after a report. Library files are pulled in as needed.
     FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
     void pull_in_function(const std::string& name); // from the library
-    hir::Global* find_global(const std::string& name, FileId from);
+    // Null if there is none; `of_library`: only the library's count.
+    hir::Global* find_global(const std::string& name, FileId from, bool of_library = false);
     std::vector<std::string> function_names() const;
     std::vector<std::string> global_names() const;
     void apply_overrides();

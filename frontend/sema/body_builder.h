@@ -38,6 +38,11 @@ class BodyBuilder {
     hir::Expr* build_callers(Range range);
 
   private:
+    // The global that a name means here. A function of the library knows nothing of the script's.
+    hir::Global* find_global(const std::string& name) {
+        bool of_library = function_ && a_.diags_.sources().is_tapset(file_);
+        return a_.find_global(name, file_, of_library);
+    }
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.
     hir::Expr* build(const ast::Expr& expr);
     hir::Expr* build_name(const ast::NameExpr& expr);

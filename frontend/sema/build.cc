@@ -105,7 +105,7 @@ hir::Expr* BodyBuilder::build(const ast::Expr& expr) {
 hir::Expr* BodyBuilder::build_name(const ast::NameExpr& expr) {
     hir::Local* local = find_local(expr.name);
     if (!local)
-        if (hir::Global* global = a_.find_global(expr.name, file_)) {
+        if (hir::Global* global = find_global(expr.name)) {
             if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
                 return zero(expr.range);
             return make<hir::GlobalRef>(expr.range, global);
@@ -132,7 +132,7 @@ hir::Global* BodyBuilder::array(const std::string& name, Range range) {
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
     }
-    hir::Global* global = a_.find_global(name, file_);
+    hir::Global* global = find_global(name);
     if (!global) {
         a_.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
             .suggest(nearest_name(name, a_.global_names()))
@@ -176,7 +176,7 @@ hir::Expr* BodyBuilder::build_lvalue(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::Name) {
         const std::string& name = ast::as<ast::NameExpr>(expr).name;
         if (!find_local(name))
-            if (hir::Global* global = a_.find_global(name, file_)) {
+            if (hir::Global* global = find_global(name)) {
                 if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
                     return nullptr;
                 return make<hir::GlobalRef>(expr.range, global);

@@ -96,7 +96,7 @@ hir::Expr* BodyBuilder::build_stats_source(const ast::Expr& expr) {
         return nullptr;
     }
     const std::string& name = ast::as<ast::NameExpr>(expr).name;
-    hir::Global* global = find_local(name) ? nullptr : a_.find_global(name, file_);
+    hir::Global* global = find_local(name) ? nullptr : find_global(name);
     if (!global) {
         a_.report_once(DiagId::BadStatistic, expr.range,
                        fmt::format("`{}` is a local variable, and statistics are global", name))

@@ -103,7 +103,7 @@ hir::Stmt* BodyBuilder::build_loop(const ast::Stmt& stmt) {
 }
 
 hir::Local* BodyBuilder::bind(const std::string& name, Range range, std::vector<hir::Stmt*>& copies) {
-    hir::Global* global = find_local(name) ? nullptr : a_.find_global(name, file_);
+    hir::Global* global = find_local(name) ? nullptr : find_global(name);
     // A name that no script can write; its number keeps loops apart.
     hir::Local* local = declare(global ? fmt::format("{}.{}", name, locals_.size()) : name, range);
     a_.assigned_.insert(local);
@@ -195,7 +195,7 @@ hir::Stmt* BodyBuilder::build_delete(const ast::DeleteStmt& s) {
         return nullptr;
     const std::string& name = ast::as<ast::NameExpr>(*s.target).name;
     if (!find_local(name))
-        if (hir::Global* global = a_.find_global(name, file_))
+        if (hir::Global* global = find_global(name))
             return make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
     // A local goes back to 0 or "": infer.cc puts in which.
     hir::Local* local = declare(name, s.target->range);

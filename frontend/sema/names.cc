@@ -140,7 +140,7 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     return nullptr;
 }
 
-hir::Global* Analyzer::find_global(const std::string& name, FileId from) {
+hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of_library) {
     auto look = [&]() -> GlobalEntry* {
         auto found = globals_.find(name);
         if (found == globals_.end())
@@ -148,6 +148,8 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from) {
         GlobalEntry* best = nullptr;
         for (GlobalEntry* entry : found->second) {
             if (entry->ast->is_private && entry->file != from)
+                continue;
+            if (of_library && !diags_.sources().is_tapset(entry->file))
                 continue;
             if (!best || entry->file == from)
                 best = entry;

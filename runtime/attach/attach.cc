@@ -2,13 +2,18 @@
 // each.
 #include "runtime/attach/attach.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/fd.h"
 
 namespace sonde {
 namespace {
@@ -75,33 +80,6 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
     return {};
 }
 
-// Of many functions that a pattern has found, some cannot be probed, which shows only now.
-Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, const std::vector<int64_t>& threads,
-                           Attachments& out) {
-    size_t refused = 0;
-    std::string why;
-    bool syscalls = false;
-    for (const plan::Point& point : probe.points) {
-        // One tracepoint is that of all system calls.
-        if (point.number >= 0 && std::exchange(syscalls, true))
-            continue;
-        // Processes' memory is watched from when they are there (watchpoint.h).
-        if (probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel)
-            continue;
-        Result<void> attached = attach_in_kernel(probe, point, kernel, threads, out);
-        if (attached)
-            continue;
-        if (refused++ == 0)
-            why = attached.error().message;
-        if (refused == probe.points.size() || syscalls)
-            return Error(why);
-    }
-    if (refused > 0)
-        std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", refused, probe.points.size(),
-                     why.c_str());
-    return {};
-}
-
 // What the kernel says of an instruction that it can neither emulate nor single-step elsewhere (ENOTSUPP of its own
 // include/linux/errno.h).
 constexpr int cannot_probe = 524;
@@ -126,7 +104,9 @@ Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Att
         out.push_back(*std::move(attached));
         return {};
     }
-    if (attached.error().os_error != cannot_probe)
+    int why = attached.error().os_error;
+    // A function of the kernel is refused for several reasons.
+    if (targets.path.empty() ? why == EPERM || why == ENOMEM || why == EACCES : why != cannot_probe)
         return std::move(attached).error();
     size_t count = targets.offsets.size();
     if (count == 1) {
@@ -136,6 +116,88 @@ Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Att
     for (auto [begin, end] : {std::pair(size_t{0}, count / 2), std::pair(count / 2, count)})
         if (Result<void> half = attach_most(attach, part_of(targets, begin, end), out, refused); !half)
             return half;
+    return {};
+}
+
+// The addresses of the probe's functions, by /proc/kallsyms; a name that several functions have has none.
+std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const plan::Probe& probe) {
+    std::map<std::pair<std::string, std::string>, uint64_t> out;
+    for (const plan::Point& point : probe.points)
+        out[{point.symbol, point.module}] = 0;
+    std::set<std::pair<std::string, std::string>> seen;
+    Result<std::string> symbols = read_file("/proc/kallsyms");
+    std::istringstream lines(symbols ? *symbols : "");
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string address, type, name, module;
+        fields >> address >> type >> name >> module;
+        if (type.find_first_of("tTwW") == std::string::npos)
+            continue;
+        if (!module.empty())
+            module = module.substr(1, module.size() - 2);
+        if (auto found = out.find({name, module}); found != out.end())
+            found->second = seen.insert(found->first).second ? std::strtoull(address.c_str(), nullptr, 16) : 0;
+    }
+    return out;
+}
+
+Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject& kernel, Attachments& out,
+                                   std::vector<std::string>& refused) {
+    UprobeTargets targets;
+    targets.program = probe.symbol;
+    targets.at_return = probe.kind == plan::ProbeKind::Kretprobe;
+    std::map<std::pair<std::string, std::string>, uint64_t> found = find_functions(probe);
+    for (const plan::Point& point : probe.points) {
+        uint64_t address = found[{point.symbol, point.module}];
+        if (address == 0) {
+            refused.push_back(point.pp);
+            continue;
+        }
+        add(targets, point, address);
+    }
+    targets.path.clear();
+    Attach attach = [&](const UprobeTargets& some) {
+        return attach_kprobe_multi(kernel.program_fd(some.program), some);
+    };
+    return targets.offsets.empty() ? Result<void>() : attach_most(attach, targets, out, refused);
+}
+
+// Of many functions that a pattern has found, some cannot be probed, which shows only now.
+Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, const std::vector<int64_t>& threads,
+                           Attachments& out) {
+    size_t refused = 0;
+    std::string why;
+    bool syscalls = false;
+    if (kernel.by_kprobe_multi(probe)) {
+        std::vector<std::string> names;
+        if (Result<void> attached = attach_many_functions(probe, kernel, out, names); !attached)
+            return attached;
+        refused = names.size();
+        if (refused > 0)
+            why = fmt::format("the kernel does not let {} be traced", names[0]);
+        if (refused == probe.points.size())
+            return Error(fmt::format("cannot attach to any of {} functions: {}", refused, why));
+    }
+    for (const plan::Point& point : probe.points) {
+        if (kernel.by_kprobe_multi(probe))
+            break;
+        // One tracepoint is that of all system calls.
+        if (point.number >= 0 && std::exchange(syscalls, true))
+            continue;
+        // Processes' memory is watched from when they are there (watchpoint.h).
+        if (probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel)
+            continue;
+        Result<void> attached = attach_in_kernel(probe, point, kernel, threads, out);
+        if (attached)
+            continue;
+        if (refused++ == 0)
+            why = attached.error().message;
+        if (refused == probe.points.size() || syscalls)
+            return Error(why);
+    }
+    if (refused > 0)
+        std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", refused, probe.points.size(),
+                     why.c_str());
     return {};
 }
 

@@ -12,22 +12,29 @@
 
 namespace sonde {
 
+// What bpf_link_info says of breakpoints (6.7, "bpf: Add missed value to kprobe perf link info" and "... to
+// kprobe_multi link info"); 0 where it does not.
+uint64_t missed_by_link(int fd);
+
 // What keeps programs attached; destroying it detaches.
 class Attachment {
   public:
     virtual ~Attachment() = default;
+    // Hits that did not come to the program, as far as the kernel counts them.
+    virtual uint64_t missed() const { return 0; }
 };
 // A link is a descriptor.
 class LinkAttachment final : public Attachment {
   public:
     explicit LinkAttachment(int fd) : fd_(fd) {}
+    uint64_t missed() const override { return missed_by_link(fd_.get()); }
 
   private:
     Fd fd_;
 };
 using Attachments = std::vector<std::unique_ptr<Attachment>>;
 
-// Where one program goes in one file.
+// Where one program goes in one file, or in the kernel: `path` is empty then, and `offsets` are addresses.
 struct UprobeTargets {
     std::string program, path;
     bool at_return = false;
@@ -47,6 +54,8 @@ Result<std::unique_ptr<Attachment>> attach_tracepoint(int program_fd, const plan
 // A program at the entry or return of a function of the kernel: by a breakpoint, with its row as the cookie...
 Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std::string& program,
                                                   const plan::Point& point, bool at_return);
+// ... many by one link (5.18, "bpf: Add multi kprobe link"; the kernel refuses all if it refuses one)...
+Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const UprobeTargets& targets);
 // ... or by the trampoline that it was loaded for.
 Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point);
 

@@ -1,6 +1,9 @@
-// The kernel's functions: by breakpoints (kprobes, as perf events) and by trampolines (fentry, fexit; 5.5).
+// The kernel's functions: by breakpoints (kprobes, as perf events or many in one link) and by trampolines (fentry,
+// fexit; 5.5).
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,6 +20,7 @@ class BpfLink final : public Attachment {
     BpfLink(const BpfLink&) = delete;
     BpfLink& operator=(const BpfLink&) = delete;
     ~BpfLink() override { bpf_link__destroy(link_); }
+    uint64_t missed() const override { return missed_by_link(bpf_link__fd(link_)); }
 
   private:
     bpf_link* link_;
@@ -26,13 +30,49 @@ class BpfLink final : public Attachment {
 Error explain(const plan::Point& point, int err) {
     std::string what = fmt::format("cannot attach to {}", point.pp);
     if (err == ENOENT || err == EINVAL)
-        return Error(fmt::format("{}: the kernel does not let this function be traced", what), err);
+        return Error(fmt::format("{}: the kernel does not let this {} be traced", what,
+                                 point.symbol.empty() ? "address" : "function"),
+                     err);
+    if (err == EILSEQ)
+        return Error(fmt::format("{}: no instruction begins there", what), err);
     if (err == EADDRNOTAVAIL)
         return Error(fmt::format("{}: several functions have this name", what), err);
     return errno_error(what, err);
 }
 
 } // namespace
+
+uint64_t missed_by_link(int fd) {
+    constexpr uint32_t perf_event = 7, kprobe_multi = 8; // enum bpf_link_type
+    constexpr uint32_t kprobe = 3, kretprobe = 4;        // enum bpf_perf_event_type
+    // struct bpf_link_info, as far as it is asked for here.
+    union {
+        struct {
+            uint32_t type, id, program, padding;
+        } head;
+        struct {
+            uint32_t head[4];
+            uint64_t addresses;
+            uint32_t count, flags;
+            uint64_t missed, cookies;
+        } multi;
+        struct {
+            uint32_t head[4];
+            uint32_t type, padding;
+            uint64_t name;
+            uint32_t name_size, offset;
+            uint64_t address, missed, cookie;
+        } event;
+        uint64_t words[32];
+    } info{};
+    uint32_t size = sizeof info;
+    if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+        return 0;
+    if (info.head.type == kprobe_multi)
+        return info.multi.missed;
+    const bool breakpoint = info.event.type == kprobe || info.event.type == kretprobe;
+    return info.head.type == perf_event && breakpoint ? info.event.missed : 0;
+}
 
 Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std::string& name, const plan::Point& point,
                                                   bool at_return) {
@@ -44,10 +84,30 @@ Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std:
     options.offset = point.offset;
     std::string function = point.module.empty() ? point.symbol : point.module + ":" + point.symbol;
     errno = 0;
-    bpf_link* link = bpf_program__attach_kprobe_opts(program, function.c_str(), &options);
+    bpf_link* link = bpf_program__attach_kprobe_opts(program, function.empty() ? nullptr : function.c_str(), &options);
     if (!link)
         return explain(point, errno);
     return std::unique_ptr<Attachment>(std::make_unique<BpfLink>(link));
+}
+
+// The layout is that of union bpf_attr's link_create.kprobe_multi (include/uapi/linux/bpf.h, 5.18).
+Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const UprobeTargets& targets) {
+    constexpr int bpf_link_create = 28;
+    constexpr uint32_t trace_kprobe_multi = 42, flag_return = 1;
+    struct {
+        uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, count;
+        uint64_t symbols, addresses, cookies;
+    } attr{};
+    attr.prog_fd = static_cast<uint32_t>(program_fd);
+    attr.attach_type = trace_kprobe_multi;
+    attr.multi_flags = targets.at_return ? flag_return : 0;
+    attr.count = static_cast<uint32_t>(targets.offsets.size());
+    attr.addresses = reinterpret_cast<uint64_t>(targets.offsets.data());
+    attr.cookies = reinterpret_cast<uint64_t>(targets.cookies.data());
+    long fd = syscall(SYS_bpf, bpf_link_create, &attr, sizeof attr);
+    if (fd < 0)
+        return errno_error(fmt::format("cannot attach to {}", targets.names[0]), errno);
+    return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(static_cast<int>(fd)));
 }
 
 Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point) {

@@ -23,8 +23,8 @@ struct sonde_table_head {
 };
 struct sonde_table_row {
     unsigned place, value;
-    unsigned text; /* element; 0: none */
-    unsigned reserved;
+    unsigned text;  /* element; 0: none */
+    unsigned owner; /* element: the module that has it, of the kernel's symbols */
 };
 enum {
     SONDE_TABLE_HEAD = sizeof(struct sonde_table_head) / 8,

@@ -16,6 +16,23 @@ struct sonde_stack {
     unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
 };
 
+/* Both stacks of a hit. Of the kernel's, `rip` is the function that is probed, or 0; `rsp` is 1 where there is one,
+ * `rbp` is 1 at the function's return. Where it is unwound, the part of it with the addresses begins some words later:
+ * what leads from the probed place to the handler is left out. */
+enum { SONDE_DISPATCH_MOST = 15 }; /* addresses of that */
+struct sonde_stacks {
+    struct sonde_stack user, kernel;
+    unsigned long long room[SONDE_DISPATCH_MOST + 1];
+};
+/* Functions of the kernel that call the handlers of one tracepoint, as addresses from and to; 0: there is none. */
+struct sonde_dispatch {
+    unsigned long long range[3][2];
+};
+/* Stands for the kernel where a file's inode is wanted. Places in it are distances from the beginning of its addresses'
+ * last two GB, where its code and its modules lie. */
+#define SONDE_KERNEL_FILE 1ull
+#define SONDE_KERNEL_BASE 0xffffffff80000000ull
+
 /* A part of a process that is mapped from a file: seen for the first time. */
 struct sonde_mapping {
     unsigned long long process, start, end, offset; /* offset: in the file, of `start` */

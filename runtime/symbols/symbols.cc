@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -63,6 +64,22 @@ std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
             out.push_back(path);
     }
     return out;
+}
+
+bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
+
+// A map with a table; none if there cannot be one.
+Fd map_of(const std::vector<uint64_t>& table) {
+    bpf_map_create_opts options{};
+    options.sz = sizeof options;
+    options.map_flags = SONDE_TABLE_FLAGS;
+    Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, static_cast<uint32_t>(table.size()), &options));
+    void* memory = map ? mmap(nullptr, table.size() * 8, PROT_READ | PROT_WRITE, MAP_SHARED, map.get(), 0) : MAP_FAILED;
+    if (memory == MAP_FAILED)
+        return Fd();
+    std::memcpy(memory, table.data(), table.size() * 8);
+    munmap(memory, table.size() * 8);
+    return map;
 }
 
 template <typename Row> const Row* last_before(const std::vector<Row>& rows, uint64_t address) {
@@ -133,6 +150,9 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
         return;
     kernel_ = &kernel;
     tables_ = plan.tables;
+    begin_kernel(plan);
+    if (!(tables_ & (plan::looked_up & ~plan::KernelNames)))
+        return;
     if (process)
         add_process(static_cast<uint64_t>(process));
     for (const std::string& program : programs)
@@ -140,6 +160,49 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     for (const plan::Point& point : plan.rows)
         add_program(point.path);
     give_tables();
+}
+
+// The kernel's symbols are read before anything runs: a module can be gone when what it has is printed.
+void Symbols::begin_kernel(const plan::Plan& plan) {
+    if (!(tables_ & plan::KernelStacks))
+        return;
+    kernel_symbols_.read();
+    if (kernel_symbols_.hidden()) {
+        std::fprintf(stderr,
+                     "WARNING: the kernel hides the addresses of its symbols, so its functions have no names in "
+                     "stacks: `sysctl kernel.kptr_restrict=1` shows them to root\n");
+        return;
+    }
+    if (tables_ & plan::KernelNames)
+        if (std::vector<uint64_t> table = kernel_symbols_.compile(); !table.empty())
+            if (Fd map = map_of(table)) {
+                uint64_t key = SONDE_KERNEL_FILE;
+                int value = map.get();
+                bpf_map_update_elem(kernel_->map_fd("sonde_files"), &key, &value, BPF_ANY);
+            }
+    int dispatch = kernel_->map_fd("sonde_dispatch");
+    std::map<std::string, std::pair<uint64_t, uint64_t>> known;
+    auto range = [&](const std::string& name) {
+        auto [entry, fresh] = known.try_emplace(name);
+        if (fresh)
+            entry->second = kernel_symbols_.find(name);
+        return entry->second;
+    };
+    for (const plan::Probe& probe : plan.probes) {
+        if (probe.kind != plan::ProbeKind::Tracepoint)
+            continue;
+        for (const plan::Point& point : probe.points) {
+            sonde_dispatch row{};
+            // bpf_trace_run1 to 12, one behind the other in kernel/trace/bpf_trace.c.
+            auto first = range("bpf_trace_run1"), last = range("bpf_trace_run12");
+            auto typed = range("__bpf_trace_" + point.symbol), iterator = range("__traceiter_" + point.symbol);
+            row.range[0][0] = std::min(first.first, last.first);
+            row.range[0][1] = std::max(first.second, last.second);
+            row.range[1][0] = typed.first, row.range[1][1] = typed.second;
+            row.range[2][0] = iterator.first, row.range[2][1] = iterator.second;
+            bpf_map_update_elem(dispatch, &point.row, &row, BPF_ANY);
+        }
+    }
 }
 
 void Symbols::add_program(const std::string& path) {
@@ -194,16 +257,7 @@ Fd Symbols::make_table(File& file) const {
     if (!(tables_ & plan::SymbolTable))
         functions = {};
     std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines});
-    bpf_map_create_opts options{};
-    options.sz = sizeof options;
-    options.map_flags = SONDE_TABLE_FLAGS;
-    Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, static_cast<uint32_t>(table.size()), &options));
-    void* memory = map ? mmap(nullptr, table.size() * 8, PROT_READ | PROT_WRITE, MAP_SHARED, map.get(), 0) : MAP_FAILED;
-    if (memory == MAP_FAILED)
-        return Fd();
-    std::memcpy(memory, table.data(), table.size() * 8);
-    munmap(memory, table.size() * 8);
-    return map;
+    return map_of(table);
 }
 
 void Symbols::give_tables() {
@@ -307,7 +361,7 @@ Symbols::Found Symbols::find(uint64_t process, uint64_t address) {
 }
 
 std::string Symbols::source(uint64_t process, uint64_t address) {
-    Found found = find(process, address);
+    Found found = is_kernel_address(address) ? Found() : find(process, address);
     std::optional<LineFinder::Line> line = found.file ? found.file->line(found.address) : std::nullopt;
     return line ? fmt::format("{}:{}", line->file, line->line) : "";
 }
@@ -316,6 +370,8 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;
     const std::string hex = fmt::format("{:#x}", address);
+    if (is_kernel_address(address))
+        return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     Found found = find(process, address);
     if (!found.file)
         return style == SONDE_SYMBOL_MODULE ? "" : hex;

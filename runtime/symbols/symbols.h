@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "runtime/load.h"
 #include "runtime/plan.h"
+#include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/stack.h"
 
 namespace sonde {
@@ -40,7 +41,7 @@ class Symbols {
     void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
 
     // What lies at an address, as a sonde_symbol_style. `process` 0: in whichever process has something there, the one
-    // that was met last.
+    // that was met last. One in the kernel's half is the kernel's.
     std::string text(uint64_t process, uint64_t address, uint64_t style);
     // "file.c:12", or "".
     std::string source(uint64_t process, uint64_t address);
@@ -56,11 +57,13 @@ class Symbols {
     void add_process(uint64_t process);
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
     Fd make_table(File& file) const;
+    void begin_kernel(const plan::Plan& plan);
     // To the kernel, all at once: it waits each time until no handler uses what was there before.
     void give_tables();
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
+    KernelSymbols kernel_symbols_;
     uint8_t tables_ = 0;
     std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read
     std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last

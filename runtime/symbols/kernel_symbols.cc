@@ -1,0 +1,161 @@
+// A line of /proc/kallsyms is "ffffffff81000000 T name", and behind it, for a module, a tab and "[module]". It has no
+// sizes: a symbol goes on until the next one, as the kernel itself takes it (kernel/kallsyms.c).
+#include "runtime/symbols/kernel_symbols.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "runtime/symbols/file_table.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t most_unknown = 4096; // the last symbol of all goes on for at most that
+constexpr std::string_view kernel_itself = "kernel";
+
+uint64_t parse_hex(std::string_view text) {
+    uint64_t out = 0;
+    for (char c : text)
+        out = out << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    return out;
+}
+
+int64_t seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+} // namespace
+
+void KernelSymbols::read() {
+    read_at_ = seconds();
+    Result<std::string> bytes = read_file("/proc/kallsyms");
+    if (!bytes)
+        return;
+    texts_.push_back(std::make_unique<std::string>(*std::move(bytes)));
+    std::string_view text = *texts_.back();
+    std::vector<Symbol> fresh;
+    std::set<std::string_view> modules;
+    hidden_ = !text.empty();
+    for (size_t begin = 0; begin < text.size();) {
+        size_t end = std::min(text.find('\n', begin), text.size());
+        std::string_view line = text.substr(begin, end - begin);
+        begin = end + 1;
+        size_t blank = line.find(' ');
+        if (blank == std::string_view::npos || blank + 3 > line.size())
+            continue;
+        Symbol symbol{parse_hex(line.substr(0, blank)), 0, line.substr(blank + 3), kernel_itself};
+        if (size_t tab = symbol.name.find('\t'); tab != std::string_view::npos) {
+            symbol.module = symbol.name.substr(tab + 2, symbol.name.size() - tab - 3);
+            symbol.name = symbol.name.substr(0, tab);
+            modules.insert(symbol.module);
+        }
+        hidden_ = hidden_ && symbol.address == 0;
+        if (symbol.address >= SONDE_KERNEL_BASE) // what belongs to each processor is elsewhere
+            fresh.push_back(symbol);
+    }
+    // Of several names for one place the first one is the kernel's own choice.
+    std::stable_sort(fresh.begin(), fresh.end(),
+                     [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+    fresh.erase(std::unique(fresh.begin(), fresh.end(),
+                            [](const Symbol& a, const Symbol& b) { return a.address == b.address; }),
+                fresh.end());
+    for (size_t i = 0; i < fresh.size(); i++)
+        fresh[i].size = i + 1 < fresh.size() ? fresh[i + 1].address - fresh[i].address : most_unknown;
+    std::vector<Symbol> gone;
+    auto free_at = [&](const Symbol& old) {
+        auto next = std::upper_bound(fresh.begin(), fresh.end(), old.address,
+                                     [](uint64_t wanted, const Symbol& one) { return wanted < one.address; });
+        // Between two modules, the symbol in front of it is not what is there.
+        return next == fresh.begin() || (next - 1)->module == kernel_itself || next == fresh.end() ||
+               (next - 1)->module != next->module;
+    };
+    for (const Symbol& old : symbols_)
+        if (old.module != kernel_itself && !modules.contains(old.module) && free_at(old))
+            gone.push_back(old);
+    size_t middle = fresh.size();
+    fresh.insert(fresh.end(), gone.begin(), gone.end());
+    std::inplace_merge(fresh.begin(), fresh.begin() + static_cast<ptrdiff_t>(middle), fresh.end(),
+                       [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+    for (size_t i = 0; i + 1 < fresh.size(); i++)
+        fresh[i].size = std::min(fresh[i].size, fresh[i + 1].address - fresh[i].address);
+    symbols_ = std::move(fresh);
+    if (gone.empty() && texts_.size() > 1)
+        texts_.erase(texts_.begin(), texts_.end() - 1);
+}
+
+const KernelSymbols::Symbol* KernelSymbols::at(uint64_t address) const {
+    auto next = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                                 [](uint64_t wanted, const Symbol& one) { return wanted < one.address; });
+    if (next == symbols_.begin())
+        return nullptr;
+    const Symbol* found = &*(next - 1);
+    return address - found->address < found->size ? found : nullptr;
+}
+
+std::string KernelSymbols::text(uint64_t address, uint64_t style) {
+    const uint64_t behind = style & SONDE_BEHIND_CALL ? 1 : 0;
+    style &= SONDE_SYMBOL_STYLE;
+    const Symbol* found = at(address - behind);
+    if (!found && !hidden_ && seconds() != read_at_) {
+        read();
+        found = at(address - behind);
+    }
+    if (style == SONDE_SYMBOL_MODULE)
+        return found ? std::string(found->module) : "";
+    if (!found || style >= SONDE_SYMBOL_LINE)
+        return fmt::format("{:#x}", address);
+    if (style == SONDE_SYMBOL_NAME)
+        return std::string(found->name);
+    std::string out = fmt::format("{}+{:#x}", found->name, address - found->address);
+    if (style == SONDE_SYMBOL_DATA)
+        out += fmt::format("/{:#x}", found->size);
+    return style == SONDE_SYMBOL_BRIEF ? out : fmt::format("{} [{}]", out, found->module);
+}
+
+std::pair<uint64_t, uint64_t> KernelSymbols::find(std::string_view name) const {
+    for (const Symbol& symbol : symbols_)
+        if (symbol.name == name)
+            return {symbol.address, symbol.address + symbol.size};
+    return {0, 0};
+}
+
+std::vector<uint64_t> KernelSymbols::compile() const {
+    if (symbols_.empty())
+        return {};
+    std::vector<uint64_t> texts;
+    std::unordered_map<std::string_view, unsigned> modules;
+    auto first_text = static_cast<unsigned>(SONDE_TABLE_HEAD + SONDE_TABLE_ROW * symbols_.size());
+    auto add = [&](std::string_view text) {
+        auto at = static_cast<unsigned>(texts.size());
+        texts.resize(texts.size() + text.size() / 8 + 1);
+        std::memcpy(&texts[at], text.data(), text.size());
+        return first_text + at;
+    };
+    sonde_table_head head{};
+    head.symbols = static_cast<unsigned>(symbols_.size());
+    head.path = head.name = add(kernel_itself);
+    std::vector<uint64_t> out(first_text);
+    std::memcpy(out.data(), &head, sizeof head);
+    for (size_t i = 0; i < symbols_.size(); i++) {
+        const Symbol& symbol = symbols_[i];
+        auto [module, fresh] = modules.try_emplace(symbol.module, 0);
+        if (fresh)
+            module->second = add(symbol.module);
+        const sonde_table_row row{static_cast<unsigned>(symbol.address - SONDE_KERNEL_BASE),
+                                  static_cast<unsigned>(std::min<uint64_t>(symbol.size, UINT32_MAX)), add(symbol.name),
+                                  module->second};
+        std::memcpy(&out[SONDE_TABLE_HEAD + SONDE_TABLE_ROW * i], &row, sizeof row);
+    }
+    out.insert(out.end(), texts.begin(), texts.end());
+    return out;
+}
+
+} // namespace sonde
