@@ -1,10 +1,10 @@
 // Thread-local variables: where a module's block is in a thread.
 //
-// A program's own block lies at a fixed distance from the thread pointer (Drepper, ELF Handling for Thread-Local Storage,
-// section 3.4.6: x86-64 is "variant II"). A library's block is known at run time only. What the loader has written into the
-// library's global offset table tells: a TPOFF64 slot the distance of one of its variables from the thread pointer, a
-// DTPMOD64 slot the library's index in each thread's table of blocks (section 3, "dtv"; glibc: the pointer behind the thread
-// pointer's own word, two words an entry).
+// A program's own block lies at a fixed distance from the thread pointer (Drepper, ELF Handling for Thread-Local
+// Storage, section 3.4.6: x86-64 is "variant II"). A library's block is known at run time only. What the loader has
+// written into the library's global offset table tells: a TPOFF64 slot the distance of one of its variables from the
+// thread pointer, a DTPMOD64 slot the library's index in each thread's table of blocks (section 3, "dtv"; glibc: the
+// pointer behind the thread pointer's own word, two words an entry).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -72,8 +72,8 @@ void DwarfReader::find_thread_local_slot() {
                 continue;
             bool distance = type == R_X86_64_TPOFF64;
             if (!thread_local_slot_ || (distance && !thread_local_slot_->distance))
-                thread_local_slot_ = ThreadLocalSlot{entry.r_offset, distance,
-                                                     static_cast<int64_t>(symbol.st_value) + entry.r_addend};
+                thread_local_slot_ =
+                    ThreadLocalSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
         }
     }
 }
