@@ -89,6 +89,7 @@ class Lowering {
     llvm::Value* arithmetic(hir::BinaryOp op, llvm::Value* a, llvm::Value* b, Range range);
     llvm::Value* assign(const hir::Assign& expr);
     llvm::Value* load(const hir::Load& expr);
+    llvm::Value* load(const hir::Load& expr, llvm::Value* address); // from there
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
     llvm::Value* global_address(const hir::Global& global);
@@ -148,6 +149,17 @@ class Lowering {
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* emit_addr(const hir::Intrinsic& expr);
+    llvm::Value* emit_registers_valid(const hir::Intrinsic& expr);
+    llvm::Value* emit_argument(const hir::Intrinsic& expr);
+    llvm::Value* emit_result(const hir::Intrinsic& expr);
+    llvm::Value* syscall_register(uint64_t offset);
+    bool at_syscall() const;
+    llvm::Value* emit_switch_file(const hir::Intrinsic& expr);
+    llvm::Value* emit_speculation(const hir::Intrinsic& expr);
+    llvm::Value* emit_raise(const hir::Intrinsic& expr);
+    llvm::Value* emit_about_task(const hir::Intrinsic& expr);
+    llvm::Value* emit_loadavg(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
@@ -176,7 +188,8 @@ class Lowering {
     llvm::IRBuilder<>& b_;
     bool in_kernel_;
     Environment env_;
-    const hir::Handler* handler_ = nullptr;
+    const hir::Handler* handler_ = nullptr; // null while a function is lowered
+    const hir::Handler* root_ = nullptr;    // the handler that it becomes part of; in the kernel, one of that kind
     const hir::Function* function_ = nullptr;
     llvm::Value* result_ = nullptr; // where a function leaves its value
     std::unordered_map<const hir::Local*, llvm::Value*> locals_;

@@ -179,7 +179,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         frame_sizes_.clear();
         scan_sizes_.clear();
     }
-    handler_ = &handler;
+    handler_ = root_ = &handler;
     function_ = nullptr;
     env_ = {};
     locals_.clear();

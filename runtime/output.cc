@@ -15,9 +15,24 @@ Result<void> Output::open(const std::string& path) {
             return std::move(file).error();
         file_ = *std::move(file);
         fd_ = file_.get();
+        path_ = path;
     }
     interactive_ = isatty(fd_) == 1;
     return {};
+}
+
+void Output::switch_file() {
+    if (path_.empty())
+        return;
+    flush();
+    std::string next = path_ + "." + std::to_string(++switched_);
+    Result<Fd> file = open_file(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
+    if (!file) {
+        failure_ = file.error().message;
+        return;
+    }
+    file_ = *std::move(file);
+    fd_ = file_.get();
 }
 
 void Output::write(std::string_view text) {

@@ -63,7 +63,7 @@ struct SessionWords {
     char zone[16] = {};
     uint64_t uid = 0;        // of who runs the session
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
-    uint64_t reserved = 0;
+    uint64_t pid = 0;        // the session's process
 };
 static_assert(sizeof(SessionWords) == 128);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
@@ -134,9 +134,13 @@ struct RecordHeader {
     uint32_t size;   // of the payload behind the header, in bytes
 };
 enum RecordType : uint32_t {
-    Print = 1,      // events ring
-    Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
-    System = 3,     // events ring: system(); payload: the command, NUL-terminated
+    Print = 1,     // events ring
+    Warn = 2,      // events ring: warn(); payload: the text, NUL-terminated
+    System = 3,    // events ring: system(); payload: the command, NUL-terminated
+    Speculate = 5, // events ring: speculate(); payload: the id (int64), then the text and its NUL
+    Commit = 6,    // events ring: commit(), discard(); payload: the id
+    Discard = 7,
+    SwitchFile = 8, // events ring: switch_file()
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()

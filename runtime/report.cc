@@ -111,6 +111,9 @@ void Session::report() {
                              static_cast<unsigned long long>(row.skipped), plan.probes[i].place.c_str());
         }
     }
+    if (uint64_t dropped = speculations.dropped())
+        std::fprintf(stderr, "WARNING: %llu speculative texts were dropped: more than %zu MB waited for commit()\n",
+                     static_cast<unsigned long long>(dropped), Speculations::max_bytes >> 20);
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
