@@ -1,6 +1,7 @@
 // HIR to LLVM IR, once for both targets.
 #pragma once
 
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,7 +40,8 @@ class Lowering {
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
     void take_environment(llvm::Function* function);
-    void begin_locals(const std::vector<hir::Local*>& locals);
+    void begin_locals(const std::vector<hir::Local*>& locals, const hir::Stmt& body);
+    std::set<const hir::Local*> counters_of(const hir::Stmt& body) const;
     llvm::Value* call(const hir::Call& expr);
     void fail(Range range, const std::string& what);
 
@@ -74,7 +76,8 @@ class Lowering {
     // ---- statements (lower_stmt.cc)
     void lower(const hir::Stmt& stmt);
     void lower_loop(const hir::Loop& loop);
-    void begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter = nullptr);
+    void begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* turns,
+                         llvm::Value* counter = nullptr);
     void lower_foreach(const hir::Foreach& loop);
     void lower_buckets(const hir::Foreach& loop);
     void lower_delete(const hir::Delete& stmt);

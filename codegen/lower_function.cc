@@ -5,6 +5,7 @@
 // number of arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies
 // behind what the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -146,14 +147,30 @@ Needs Lowering::needs(const hir::Handler& handler) const {
     return walk.finish();
 }
 
-void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
+// What loops count with. Where the verifier has to count too, it must know them.
+std::set<const hir::Local*> Lowering::counters_of(const hir::Stmt& body) const {
+    std::set<const hir::Local*> counters;
+    if (!in_kernel_ || t_.state().options.may_goto)
+        return counters;
+    for_each_stmt(body, [&](const hir::Stmt& stmt) {
+        if (stmt.kind != hir::StmtKind::Loop || !hir::as<hir::Loop>(stmt).step)
+            return;
+        const hir::Expr& step = *hir::as<hir::Loop>(stmt).step;
+        if (step.kind == hir::ExprKind::Assign && hir::as<hir::Assign>(step).target->kind == hir::ExprKind::LocalRef)
+            counters.insert(hir::as<hir::LocalRef>(*hir::as<hir::Assign>(step).target).local);
+    });
+    return counters;
+}
+
+void Lowering::begin_locals(const std::vector<hir::Local*>& locals, const hir::Stmt& body) {
+    std::set<const hir::Local*> counters = counters_of(body);
     for (const hir::Local* local : locals) {
         if (local->type == ValueType::String) {
             llvm::Value* slot = new_slot();
             b_.CreateStore(b_.getInt8(0), slot);
             locals_[local] = slot;
         } else {
-            llvm::Value* variable = new_variable(8);
+            llvm::Value* variable = counters.contains(local) ? t_.stack(8) : new_variable(8);
             b_.CreateStore(t_.number(0), variable);
             locals_[local] = variable;
         }
@@ -209,7 +226,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         env_.error_text = new_slot();
         b_.CreateStore(b_.getInt8(0), env_.error_text);
     }
-    begin_locals(handler.locals);
+    begin_locals(handler.locals, *handler.body);
     if (need.tokens) {
         env_.tokens = new_bytes(8 + t_.slot_size());
         b_.CreateStore(t_.number(0), env_.tokens);
@@ -326,7 +343,7 @@ void Lowering::lower_function(const hir::Function& function) {
             locals_[function.params[i]] = variable;
         }
     }
-    begin_locals(function.locals);
+    begin_locals(function.locals, *function.body);
     spend(1, function.range);
     lower(*function.body);
     branch_to(end);

@@ -95,7 +95,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     b_.CreateBr(machine.dispatch);
 
     b_.SetInsertPoint(machine.dispatch);
-    t_.loop_head(bad);
+    t_.loop_head(bad, nullptr);
     llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
     b_.CreateCondBr(b_.CreateICmpULT(depth, t_.number(static_cast<int64_t>(limit))), run, bad);
     b_.SetInsertPoint(run);
@@ -166,7 +166,7 @@ void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock*
     new_bytes(parameter_offset(function, function.params.size(), t_.slot_size()));
     for (size_t i = 0; i < function.params.size(); i++)
         locals_[function.params[i]] = t_.offset(env_.frame, parameter_offset(function, i, t_.slot_size()));
-    begin_locals(function.locals);
+    begin_locals(function.locals, *function.body);
     bool string = function.result == ValueType::String;
     result_ = string ? new_slot() : new_bytes(8);
     if (string)

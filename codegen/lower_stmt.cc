@@ -126,7 +126,8 @@ void Lowering::lower(const hir::Stmt& stmt) {
 }
 
 // At the head of a loop. What it counts with becomes unknown to the verifier, so that one look at the body is enough.
-void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter) {
+void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* turns,
+                               llvm::Value* counter) {
     if (llvm::Value* zero = t_.unknown_zero(env_)) {
         llvm::SetVector<llvm::Value*> changed;
         if (counter)
@@ -141,7 +142,7 @@ void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, l
         for (llvm::Value* variable : changed)
             b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), variable), zero), variable);
     }
-    t_.loop_head(limit);
+    t_.loop_head(limit, turns);
 }
 
 void Lowering::lower_loop(const hir::Loop& loop) {
@@ -151,9 +152,10 @@ void Lowering::lower_loop(const hir::Loop& loop) {
     }
     llvm::BasicBlock *head = block("head"), *body = block("body"), *next = block("next"), *end = block("endloop"),
                      *limit = block("limit");
+    llvm::Value* turns = t_.loop_turns();
     branch_to(head);
     b_.SetInsertPoint(head);
-    begin_iteration(loop, limit);
+    begin_iteration(loop, limit, turns);
     spend(count_statements(loop.body), loop.range);
     if (loop.condition)
         b_.CreateCondBr(truth(*loop.condition), body, end);
@@ -195,9 +197,10 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     llvm::Value* key = new_bytes(array.key_size + max());
     llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
     llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
+    llvm::Value* turns = t_.loop_turns();
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    begin_iteration(loop, limit);
+    begin_iteration(loop, limit, turns);
     b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);
     for (size_t i = 0; i < loop.keys.size(); i++) {
@@ -234,9 +237,10 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
     b_.CreateStore(t_.number(0), index);
     llvm::BasicBlock *head = block("head"), *body = block("body"), *seen = block("seen"), *next = block("next"),
                      *end = block("endloop"), *limit = block("limit");
+    llvm::Value* turns = t_.loop_turns();
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    begin_iteration(loop, limit, index);
+    begin_iteration(loop, limit, turns, index);
     llvm::Value* i = b_.CreateLoad(t_.i64(), index);
     b_.CreateCondBr(b_.CreateICmpULT(i, t_.number(global->stats.buckets())), body, end);
     b_.SetInsertPoint(body);

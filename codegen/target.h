@@ -121,8 +121,10 @@ class Target {
     virtual void foreach_end(Environment& env, llvm::Value* iterator) = 0;
     // A 0 that the verifier does not know, or null. It checks a loop once for every value of a counter that it knows.
     virtual llvm::Value* unknown_zero(Environment&) { return nullptr; }
+    // Before a loop: what loop_head() counts turns in, or null.
+    virtual llvm::Value* loop_turns() { return nullptr; }
     // At the head of a loop: gives the block to go on in; the verifier's own bound leads to `limit`.
-    virtual void loop_head(llvm::BasicBlock* limit) = 0;
+    virtual void loop_head(llvm::BasicBlock* limit, llvm::Value* turns) = 0;
 
     // ---- the current task, time, the point, registers, user memory
     virtual llvm::Value* task_number(Environment& env,

@@ -39,6 +39,7 @@ enum Helper : uint64_t {
 };
 enum MapType : uint32_t { Hash = 1, Array = 2, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
+constexpr int64_t most_turns = 1000; // of a loop, where the verifier has to count
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
@@ -333,8 +334,23 @@ class BpfTarget final : public Target {
         return load;
     }
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
-    // MAXACTION ends it.
-    void loop_head(llvm::BasicBlock* limit) override {
+    // MAXACTION ends it. Before, it must see turns being counted where it knows numbers: on the stack.
+    llvm::Value* loop_turns() override {
+        if (state_.options.may_goto)
+            return nullptr;
+        llvm::Value* turns = stack(8);
+        ir_.CreateStore(number(0), turns);
+        return turns;
+    }
+    void loop_head(llvm::BasicBlock* limit, llvm::Value* turns) override {
+        if (turns) {
+            llvm::Value* turn = ir_.CreateLoad(i64(), turns);
+            ir_.CreateStore(ir_.CreateAdd(turn, number(1)), turns);
+            llvm::BasicBlock* go = block("go");
+            ir_.CreateCondBr(ir_.CreateICmpULT(turn, number(most_turns)), go, limit);
+            ir_.SetInsertPoint(go);
+            return;
+        }
         if (!state_.options.may_goto)
             return;
         auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);

@@ -120,7 +120,7 @@ class HostTarget final : public Target {
     void foreach_end(Environment&, llvm::Value* iterator) override {
         routine("sonde_host_foreach_end", ir_.getVoidTy(), {iterator});
     }
-    void loop_head(llvm::BasicBlock*) override {}
+    void loop_head(llvm::BasicBlock*, llvm::Value*) override {}
 
     llvm::Value* task_number(Environment& env, const std::string& what) override {
         if (what == "task_current")
