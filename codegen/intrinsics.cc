@@ -25,15 +25,6 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     return (this->*found->second)(expr);
 }
 
-bool Lowering::has_registers() const {
-    using enum plan::ProbeKind;
-    if (!handler_)
-        return false;
-    plan::ProbeKind kind = handler_->kind;
-    return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
-           plan::is_sample(kind);
-}
-
 // ---- control ----------------------------------------------------------------------------------------------------
 
 // No handler begins any more but those of the end.
@@ -69,6 +60,37 @@ llvm::Value* Lowering::emit_system(const hir::Intrinsic& expr) {
     return t_.number(0);
 }
 
+llvm::Value* Lowering::emit_switch_file(const hir::Intrinsic&) {
+    emit(plan::SwitchFile, 0, {}, {});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_speculation(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* id = lower(*expr.args[0]);
+    if (expr.name == "speculate")
+        emit(plan::Speculate, 0, {id}, {{lower(*expr.args[1])}});
+    else
+        emit(expr.name == "commit" ? plan::Commit : plan::Discard, 0, {id}, {});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_raise(const hir::Intrinsic& expr) {
+    llvm::Value* signal = lower(*expr.args[0]);
+    llvm::Value* failed = t_.raise_signal(signal);
+    raise_if(b_.CreateICmpNE(failed, t_.number(0)), "cannot send the signal %#x", expr.range, signal);
+    return t_.number(0);
+}
+
+// The target has looked for it where the handler begins.
+llvm::Value* Lowering::emit_about_task(const hir::Intrinsic&) { return t_.number(0); }
+
+llvm::Value* Lowering::emit_loadavg(const hir::Intrinsic& expr) {
+    llvm::Value* load = t_.load_average(lower(*expr.args[0]));
+    raise_if(b_.CreateICmpSLT(load, t_.number(0)), "the load average is not known here", expr.range);
+    return load;
+}
+
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
     emit(plan::Warn, 0, {}, {{lower(*expr.args[0])}});
@@ -93,6 +115,7 @@ llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
     size_t at = expr.name == "target"      ? offsetof(plan::SessionWords, target)
                 : expr.name == "HZ"        ? offsetof(plan::SessionWords, hz)
                 : expr.name == "tz_gmtoff" ? offsetof(plan::SessionWords, seconds_west)
+                : expr.name == "stp_pid"   ? offsetof(plan::SessionWords, pid)
                                            : offsetof(plan::SessionWords, uid);
     return b_.CreateLoad(t_.i64(), t_.offset(env_.data, at));
 }
@@ -106,54 +129,6 @@ llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
         return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);
     }
     return t_.row_text(env_.row, which);
-}
-
-llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
-    if (!has_registers())
-        return t_.number(0);
-    llvm::Value* user = b_.CreateICmpNE(t_.user_mode(env_), t_.number(0));
-    return b_.CreateSelect(user, t_.user_register(env_, 16), t_.number(0));
-}
-
-llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
-
-llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
-    struct Row {
-        const char* names[4]; // 64, 32, 16, 8 bits
-        int dwarf;
-    };
-    static const Row rows[] = {
-        {{"rax", "eax", "ax", "al"}, 0},       {{"rdx", "edx", "dx", "dl"}, 1},
-        {{"rcx", "ecx", "cx", "cl"}, 2},       {{"rbx", "ebx", "bx", "bl"}, 3},
-        {{"rsi", "esi", "si", "sil"}, 4},      {{"rdi", "edi", "di", "dil"}, 5},
-        {{"rbp", "ebp", "bp", "bpl"}, 6},      {{"rsp", "esp", "sp", "spl"}, 7},
-        {{"r8", "r8d", "r8w", "r8b"}, 8},      {{"r9", "r9d", "r9w", "r9b"}, 9},
-        {{"r10", "r10d", "r10w", "r10b"}, 10}, {{"r11", "r11d", "r11w", "r11b"}, 11},
-        {{"r12", "r12d", "r12w", "r12b"}, 12}, {{"r13", "r13d", "r13w", "r13b"}, 13},
-        {{"r14", "r14d", "r14w", "r14b"}, 14}, {{"r15", "r15d", "r15w", "r15b"}, 15},
-        {{"rip", "eip", "ip", "ip"}, 16},
-    };
-    if (expr.args[0]->kind != hir::ExprKind::ConstString) {
-        fail(expr.range, fmt::format("`{}` needs the register's name as a literal", expr.name));
-        return t_.number(0);
-    }
-    if (!has_registers()) {
-        fail(expr.range, fmt::format("`{}` needs a probe point in a program", expr.name));
-        return t_.number(0);
-    }
-    const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
-    for (const Row& row : rows)
-        for (int size = 0; size < 4; size++) {
-            if (name != row.names[size])
-                continue;
-            llvm::Value* value = t_.user_register(env_, row.dwarf);
-            if (size == 0)
-                return value;
-            llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));
-            return expr.name == "u_register" ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
-        }
-    fail(expr.range, fmt::format("there is no register `{}`", name));
-    return t_.number(0);
 }
 
 llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }
@@ -360,9 +335,9 @@ llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
-    bool is_16 = expr.name == "__user_string_utf16";
+    bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* status = t_.read_user_wide(env_, slot, is_16 ? 2 : 4, address);
+    llvm::Value* status = t_.read_wide(env_, slot, is_16 ? 2 : 4, address, !reads_kernel(expr));
     raise_if(b_.CreateICmpEQ(status, t_.number(1)), "string copy fault at %#x", expr.range, address);
     raise_if(b_.CreateICmpNE(status, t_.number(0)),
              is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);

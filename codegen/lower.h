@@ -1,6 +1,7 @@
 // HIR to LLVM IR, once for both targets.
 #pragma once
 
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -94,6 +95,7 @@ class Lowering {
     void write_memory(llvm::Value* address, llvm::Value* value, uint32_t size, Range range, const std::string& what);
     void note_write(Range range, const std::string& what);
     static constexpr const char* write_fault = "write fault [man error::fault] at %#x";
+    llvm::Value* load(const hir::Load& expr, llvm::Value* address); // from there
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
     llvm::Value* copy_of(llvm::Value* string);
@@ -155,6 +157,17 @@ class Lowering {
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* emit_addr(const hir::Intrinsic& expr);
+    llvm::Value* emit_registers_valid(const hir::Intrinsic& expr);
+    llvm::Value* emit_argument(const hir::Intrinsic& expr);
+    llvm::Value* emit_result(const hir::Intrinsic& expr);
+    llvm::Value* syscall_register(uint64_t offset);
+    bool at_syscall() const;
+    llvm::Value* emit_switch_file(const hir::Intrinsic& expr);
+    llvm::Value* emit_speculation(const hir::Intrinsic& expr);
+    llvm::Value* emit_raise(const hir::Intrinsic& expr);
+    llvm::Value* emit_about_task(const hir::Intrinsic& expr);
+    llvm::Value* emit_loadavg(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
@@ -193,7 +206,8 @@ class Lowering {
     llvm::IRBuilder<>& b_;
     bool in_kernel_;
     Environment env_;
-    const hir::Handler* handler_ = nullptr;
+    const hir::Handler* handler_ = nullptr; // null while a function is lowered
+    const hir::Handler* root_ = nullptr;    // the handler that it becomes part of; in the kernel, one of that kind
     const hir::Function* function_ = nullptr;
     llvm::Value* result_ = nullptr; // where a function leaves its value
     std::unordered_map<const hir::Local*, llvm::Value*> locals_;

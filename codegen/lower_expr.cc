@@ -375,8 +375,9 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
     return expr.gives_old ? old : fresh;
 }
 
-llvm::Value* Lowering::load(const hir::Load& expr) {
-    llvm::Value* address = lower(*expr.address);
+llvm::Value* Lowering::load(const hir::Load& expr) { return load(expr, lower(*expr.address)); }
+
+llvm::Value* Lowering::load(const hir::Load& expr, llvm::Value* address) {
     llvm::Value* buffer = t_.scratch("load", 8);
     b_.CreateStore(t_.number(0), buffer);
     llvm::Value* fault = t_.read_memory(env_, buffer, expr.size, address, expr.user);

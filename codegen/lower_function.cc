@@ -5,6 +5,7 @@
 // number of arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies
 // behind what the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -206,7 +207,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         frame_sizes_.clear();
         scan_sizes_.clear();
     }
-    handler_ = &handler;
+    handler_ = root_ = &handler;
     function_ = nullptr;
     env_ = {};
     locals_.clear();

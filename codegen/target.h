@@ -139,8 +139,20 @@ class Target {
     virtual llvm::Value* stop_process(Environment&) { return number(0); }
     // 1 where the probe was hit in user space.
     virtual llvm::Value* user_mode(Environment&) { return number(0); }
+    // Where the current task is, or was, in user space; 0: it has no such place.
+    virtual llvm::Value* user_address(Environment&) { return number(0); }
+    // The function that a trampoline is at.
+    virtual llvm::Value* function_address(Environment&) { return number(0); }
     // hir::Argument
     virtual llvm::Value* argument(Environment&, int) { return number(0); }
+    // At a trampoline, an argument by its position, from 0 on; `fault` is nonzero if there are fewer.
+    virtual llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) {
+        return fault = number(1);
+    }
+    // To the current thread; nonzero if it is refused.
+    virtual llvm::Value* raise_signal(llvm::Value* signal) = 0;
+    // Of 1, 5 or 15 minutes, in 1/2048.
+    virtual llvm::Value* load_average(llvm::Value* index) = 0;
     // Reads into memory; the result is nonzero on a fault.
     virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                                      bool user) = 0;
@@ -153,10 +165,8 @@ class Target {
     virtual llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
                                      bool user) = 0;
     // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
-    virtual llvm::Value* read_user_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*) {
-        ir_.CreateStore(ir_.getInt8(0), slot);
-        return number(1);
-    }
+    virtual llvm::Value* read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
+                                   bool user) = 0;
     // The text of what lies at a user address: a sonde_symbol_style.
     virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
     // The same of a kernel address.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 
 #include <llvm/IR/InlineAsm.h>
 
@@ -26,12 +27,14 @@ enum Helper : uint64_t {
     get_current_pid_tgid = 14,
     get_current_uid_gid = 15,
     get_current_comm = 16,
+    get_current_task = 35,
     probe_read_kernel = 113,
+    send_signal = 109,
+    send_signal_thread = 117,
     ringbuf_output = 130,
     ringbuf_reserve = 131,
     ringbuf_submit = 132,
     ringbuf_query = 134,
-    send_signal = 109,
     get_func_ip = 173,
     get_attach_cookie = 174,
     get_func_arg = 183,
@@ -44,7 +47,7 @@ constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 
 // pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
-constexpr int64_t regs_orig_ax = 120, regs_cs = 136, user_cs = 0x33;
+constexpr int64_t regs_orig_ax = 120, regs_cs = 136, regs_ss = 160, user_cs = 0x33;
 constexpr int rbp = 6, rsp = 7, r14 = 14;
 constexpr uint32_t flags_offset = 144;
 constexpr int64_t carry_flag = 1, zero_flag = 0x40;
@@ -70,8 +73,9 @@ class BpfTarget final : public Target {
         auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
         kind_ = handler.kind;
+        saves_entry_ = symbol != state_.plan.probes[probe].symbol;
         bool event = plan::is_task_event(kind_);
-        function->setSection(section(symbol != state_.plan.probes[probe].symbol));
+        function->setSection(section(saves_entry_));
         ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
         describe(function, handler.range);
         context_argument_ = function->getArg(0);
@@ -90,6 +94,8 @@ class BpfTarget final : public Target {
             llvm::Value* running = ir_.CreateICmpEQ(ir_.CreateLoad(i64(), data_), number(plan::Running));
             go_if(running);
             llvm::Value* program = event ? begin_event(handler.kind, env) : nullptr;
+            if (std::optional<int> task = task_argument(handler))
+                env.task = argument(env, *task);
             // A packet is about no process.
             if (state_.options.filter_target && kind_ != plan::ProbeKind::Netfilter)
                 filter_target(env);
@@ -100,13 +106,12 @@ class BpfTarget final : public Target {
         if (timed_)
             started_ = helper(ktime_get_ns, {});
         entry_element_ = nullptr;
-        bool is_entry_program = symbol != state_.plan.probes[probe].symbol;
-        if (handler.checks_stack && (is_entry_program || handler.kind == plan::ProbeKind::Uprobe)) {
+        if (handler.checks_stack && (saves_entry_ || handler.kind == plan::ProbeKind::Uprobe)) {
             // "Below or equal" would jump away, and come back to the function's beginning.
             llvm::Value* flags = context_word(env, flags_offset);
             go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
         }
-        if (!handler.entry_values.empty() && !is_entry_program) {
+        if (!handler.entry_values.empty() && !saves_entry_) {
             // A call that began before the session has nothing saved, and is none of its business.
             entry_element_ = helper_pointer(
                 map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), key_at_return(env, handler)});
@@ -375,10 +380,14 @@ class BpfTarget final : public Target {
                                 : what == "tid" ? ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff))
                                 : what == "uid" ? ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff))
                                 : what == "gid" ? ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32))
-                                                : routine("sonde_rt_" + what, i64(), {number(0)}),
+                                : what == "task_current" ? helper(get_current_task, {})
+                                                         : routine("sonde_rt_" + what, i64(), {number(0)}),
                                 result);
             },
-            [&] { ir_.CreateStore(routine("sonde_rt_" + what, i64(), {env.task}), result); });
+            [&] {
+                ir_.CreateStore(what == "task_current" ? env.task : routine("sonde_rt_" + what, i64(), {env.task}),
+                                result);
+            });
         return ir_.CreateLoad(i64(), result);
     }
     void execname(Environment& env, llvm::Value* slot) override {
@@ -400,7 +409,11 @@ class BpfTarget final : public Target {
     llvm::Value* user_register(Environment& env, int number_) override {
         if (number_ == hir::Register::thread_pointer)
             return routine("sonde_rt_thread_pointer", i64(), {});
-        int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax : register_offsets[number_];
+        int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax
+                     : number_ == hir::Register::flags        ? flags_offset
+                     : number_ == hir::Register::cs           ? regs_cs
+                     : number_ == hir::Register::ss           ? regs_ss
+                                                              : register_offsets[number_];
         if (registers_are_behind_) {
             llvm::Value* value = scratch("register", 8);
             helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
@@ -413,6 +426,18 @@ class BpfTarget final : public Target {
             return number(plan::is_uprobe(kind_));
         // What was interrupted: the lowest bits of its code segment are its privilege.
         return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
+    }
+    llvm::Value* user_address(Environment&) override { return routine("sonde_rt_user_address", i64(), {}); }
+    llvm::Value* function_address(Environment& env) override { return helper(get_func_ip, {env.context}); }
+    llvm::Value* raise_signal(llvm::Value* signal) override {
+        return helper(send_signal_thread, {ir_.CreateTrunc(signal, ir_.getInt32Ty())});
+    }
+    llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_rt_loadavg", i64(), {index}); }
+    llvm::Value* numbered_argument(Environment& env, llvm::Value* number_, llvm::Value*& fault) override {
+        llvm::Value* value = scratch("argument", 8);
+        ir_.CreateStore(number(0), value);
+        fault = helper(get_func_arg, {env.context, ir_.CreateTrunc(number_, ir_.getInt32Ty()), value});
+        return ir_.CreateLoad(i64(), value);
     }
     llvm::Value* argument(Environment& env, int number_) override {
         // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
@@ -467,7 +492,10 @@ class BpfTarget final : public Target {
     llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         return routine("sonde_rt_read_user_block", i64(), {slot, size, address, may_wait(env)});
     }
-    llvm::Value* read_user_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address) override {
+    llvm::Value* read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
+                           bool user) override {
+        if (!user)
+            return routine("sonde_rt_read_kernel_wide", i64(), {slot, number(width), address});
         return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, may_wait(env)});
     }
     llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
@@ -673,6 +701,17 @@ class BpfTarget final : public Target {
         ir_.CreateStore(number(plan::Stopping), data_);
         ir_.CreateBr(end);
         ir_.SetInsertPoint(end);
+    }
+
+    // A tracepoint that is about a task other than the one at hand says so by `__about_task(N)`: it is the N'th
+    // argument, from 0 on.
+    static std::optional<int> task_argument(const hir::Handler& handler) {
+        std::optional<int> found;
+        for_each_expr(*handler.body, [&](const hir::Expr& expr) {
+            if (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__about_task")
+                found = static_cast<int>(hir::as<hir::ConstLong>(*hir::as<hir::Intrinsic>(expr).args[0]).value);
+        });
+        return found;
     }
 
     // Begins the handler of an event: only if it is one of that kind. Gives the inode of the task's program.
@@ -931,7 +970,8 @@ class BpfTarget final : public Target {
             helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(regs, number(at))});
             return ir_.CreateLoad(i64(), value);
         };
-        llvm::Value* called = points[0].symbol == "sys_enter" ? argument(env, 1) : field(regs_orig_ax);
+        bool enters = points[0].symbol == "sys_enter" || saves_entry_;
+        llvm::Value* called = enters ? argument(env, 1) : field(regs_orig_ax);
         llvm::Value* row = nullptr;
         if (points.size() == 1) {
             go_if(ir_.CreateICmpEQ(called, number(points[0].number)));
@@ -991,6 +1031,9 @@ class BpfTarget final : public Target {
         // The arguments' place on the stack.
         if (kind_ == plan::ProbeKind::Fexit)
             return saved_key(ir_.CreatePtrToInt(env.context, i64()));
+        // A thread is in one system call.
+        if (kind_ == plan::ProbeKind::Tracepoint)
+            return saved_key(number(0));
         if (handler.is_go_return) // behind the check of the stack, where it is still on top
             return goroutine_key(env, user_register(env, rsp));
         // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
@@ -999,6 +1042,8 @@ class BpfTarget final : public Target {
         return saved_key(at_entry ? user_register(env, rsp) : ir_.CreateAdd(user_register(env, rbp), number(8)));
     }
     llvm::Value* key_at_return(Environment& env, const hir::Handler& handler) {
+        if (kind_ == plan::ProbeKind::Tracepoint)
+            return saved_key(number(0));
         if (kind_ == plan::ProbeKind::Fexit)
             return saved_key(ir_.CreatePtrToInt(env.context, i64()));
         // The return has popped the return address, but not yet where the probe is at the return instruction.
@@ -1047,6 +1092,7 @@ class BpfTarget final : public Target {
     bool frames_ = false, scans_ = false;
     bool registers_are_behind_ = false; // the context's first word points to them
     bool counts_ = false;               // the handler that is being lowered looks at counters
+    bool saves_entry_ = false;          // the handler's program for the entry is being lowered
     bool sleeps_ = false;               // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
     plan::ProbeKind kind_ = plan::ProbeKind::Begin; // of the handler that is being lowered

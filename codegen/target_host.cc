@@ -125,7 +125,9 @@ class HostTarget final : public Target {
     }
     void loop_head(llvm::BasicBlock*) override {}
 
-    llvm::Value* task_number(Environment&, const std::string& what) override {
+    llvm::Value* task_number(Environment& env, const std::string& what) override {
+        if (what == "task_current")
+            return routine("sonde_host_task_current", i64(), {env.context});
         return routine("sonde_host_" + what, i64(), {});
     }
     void execname(Environment&, llvm::Value* slot) override {
@@ -138,18 +140,26 @@ class HostTarget final : public Target {
                        i64(), {});
     }
     llvm::Value* user_register(Environment&, int) override { return number(0); }
-    // There is no traced task: every address is a bad one.
-    llvm::Value* read_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool) override {
+    llvm::Value* raise_signal(llvm::Value* signal) override { return routine("sonde_host_raise", i64(), {signal}); }
+    llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_host_loadavg", i64(), {index}); }
+    // There is no traced task: every user address is a bad one.
+    llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
+                             bool user) override {
         if (!address->getType()->isPointerTy())
-            return number(1);
+            return user ? number(1)
+                        : routine("sonde_host_read_kernel", i64(), {env.context, buffer, number(size), address});
         ir_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
         return number(0);
     }
-    llvm::Value* read_block(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*) override {
-        ir_.CreateStore(ir_.getInt8(0), slot);
-        return number(1);
+    llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+        return routine("sonde_host_read_kernel_block", i64(), {env.context, slot, size, address});
     }
-    llvm::Value* read_string(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*, bool) override {
+    llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                             bool user) override {
+        ir_.CreateStore(ir_.getInt8(0), slot);
+        return user ? number(1) : routine("sonde_host_read_kernel_string", i64(), {env.context, slot, size, address});
+    }
+    llvm::Value* read_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*, bool) override {
         ir_.CreateStore(ir_.getInt8(0), slot);
         return number(1);
     }

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -187,6 +189,28 @@ void sonde_host_set_file_value(void* session, const char* text, int64_t append) 
     s.file_value = std::move(value);
 }
 
+int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address) {
+    return of(session).kernel_memory.read(dst, size, address) ? 0 : 1;
+}
+int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address) {
+    // Behind a slot's string there is room for as much again.
+    size = std::min<uint64_t>(size, of(session).plan.max_string - 1);
+    dst[0] = dst[size] = 0;
+    return sonde_host_read_kernel(session, dst, size, address);
+}
+int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address) {
+    return of(session).kernel_memory.read_string(dst, size, address) ? 0 : 1;
+}
+int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
+int64_t sonde_host_raise(int64_t) { return 1; }
+int64_t sonde_host_loadavg(int64_t index) {
+    double loads[3] = {};
+    if (index < 0 || index > 2 || getloadavg(loads, 3) != 3)
+        return -1;
+    // Two decimals are known of it, which are to come out again.
+    return std::lround(loads[index] * 2048);
+}
+
 int64_t sonde_host_pid() { return getpid(); }
 int64_t sonde_host_tid() { return syscall(SYS_gettid); }
 int64_t sonde_host_ppid() { return getppid(); }
@@ -236,6 +260,12 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_symbol),
         SYMBOL(sonde_host_file_value),
         SYMBOL(sonde_host_set_file_value),
+        SYMBOL(sonde_host_read_kernel),
+        SYMBOL(sonde_host_read_kernel_block),
+        SYMBOL(sonde_host_read_kernel_string),
+        SYMBOL(sonde_host_task_current),
+        SYMBOL(sonde_host_raise),
+        SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_pid),
         SYMBOL(sonde_host_tid),
         SYMBOL(sonde_host_ppid),

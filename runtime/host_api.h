@@ -54,6 +54,17 @@ void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address
 void sonde_host_file_value(void* session, char* dst, uint64_t size);
 void sonde_host_set_file_value(void* session, const char* text, int64_t append);
 
+// Kernel memory: nonzero if it cannot be read. A block is followed by a NUL; `size` of a string includes its NUL.
+int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address);
+int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address);
+int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address);
+// The session's own `struct task_struct`, in the kernel; 0 if that cannot be found out.
+int64_t sonde_host_task_current(void* session);
+// To the session itself: nonzero, and nothing is sent.
+int64_t sonde_host_raise(int64_t signal);
+// Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.
+int64_t sonde_host_loadavg(int64_t index);
+
 // The process that runs the session stands for the current task in host handlers.
 int64_t sonde_host_pid();
 int64_t sonde_host_tid();

@@ -35,7 +35,7 @@ Result<void> Output::open(const OutputFile& file) {
 Result<void> Output::open_next() {
     if (!target_.path.empty()) {
         auto name = [&](uint64_t number) {
-            return target_.bytes ? fmt::format("{}.{}", target_.path, number) : target_.path;
+            return target_.bytes || number > 0 ? fmt::format("{}.{}", target_.path, number) : target_.path;
         };
         Result<Fd> file = open_file(name(opened_), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
         if (!file)

@@ -22,8 +22,7 @@ class Output {
     void write(std::string_view text);
     // Writes what is buffered. After a failure nothing more is written.
     void flush();
-    // Goes on in another file: the next one of -S, or the same name opened anew, for somebody who has moved the old one
-    // away. Standard output stays what it is.
+    // Goes on in the next file: of -S, or else PATH.1, PATH.2 ... Standard output stays what it is.
     void switch_file();
     // Why writing failed; empty while it works.
     const std::string& failure() const { return failure_; }

@@ -78,8 +78,9 @@ struct SessionWords {
     uint64_t uid = 0;        // of who runs the session
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
     uint64_t counters = 0;   // of Plan::counters
+    uint64_t pid = 0;        // the session's process
 };
-static_assert(sizeof(SessionWords) == 128 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+static_assert(sizeof(SessionWords) == 136 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
@@ -148,11 +149,15 @@ struct RecordHeader {
     uint32_t size;   // of the payload behind the header, in bytes
 };
 enum RecordType : uint32_t {
-    Print = 1,      // events ring
-    Warn = 2,       // events ring: warn(); payload: the text, NUL-terminated
-    System = 3,     // events ring: system(); payload: the command, NUL-terminated
+    Print = 1,     // events ring
+    Warn = 2,      // events ring: warn(); payload: the text, NUL-terminated
+    System = 3,    // events ring: system(); payload: the command, NUL-terminated
+    Speculate = 5, // events ring: speculate(); payload: the id (int64), then the text and its NUL
+    Commit = 6,    // events ring: commit(), discard(); payload: the id
+    Discard = 7,
+    SwitchFile = 8, // events ring: switch_file()
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
-    Began = 5,      // control ring: a process that has to be watched is stopped before its first instruction; payload:
+    Began = 9,      // control ring: a process that has to be watched is stopped before its first instruction; payload:
                     // its number (u64)
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()

@@ -116,6 +116,9 @@ void Session::report() {
     if (missed_all && !options.warnings_off)
         std::fprintf(stderr, "WARNING: %llu hits were missed: a handler was running on their processor already\n",
                      static_cast<unsigned long long>(missed_all));
+    if (uint64_t dropped = speculations.dropped())
+        std::fprintf(stderr, "WARNING: %llu speculative texts were dropped: more than %zu MB waited for commit()\n",
+                     static_cast<unsigned long long>(dropped), Speculations::max_bytes >> 20);
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",

@@ -146,6 +146,7 @@ void fill_data(Session& session) {
     session.words->seconds_west = -local.tm_gmtoff;
     std::snprintf(session.words->zone, sizeof session.words->zone, "%s", local.tm_zone);
     session.words->uid = getuid();
+    session.words->pid = static_cast<uint64_t>(getpid());
     session.words->max_errors = plan.max_errors;
     session.words->max_action = plan.max_action;
     session.words->counters = plan.counters.size();

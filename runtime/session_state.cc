@@ -98,6 +98,14 @@ void Session::handle_record(const uint8_t* record, size_t size) {
             std::fprintf(stderr, "WARNING: %s\n", text_of(payload).c_str());
         }
         break;
+    case plan::Speculate:
+    case plan::Commit:
+    case plan::Discard:
+        handle_speculation(header.type, payload);
+        break;
+    case plan::SwitchFile:
+        output.switch_file();
+        break;
     case plan::System:
         output.flush();
         run_in_background(text_of(payload));
@@ -122,6 +130,20 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     default:
         break;
     }
+}
+
+void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload) {
+    int64_t id = 0;
+    if (payload.size() < sizeof id)
+        return;
+    std::memcpy(&id, payload.data(), sizeof id);
+    if (type == plan::Speculate)
+        speculations.add(id, text_of(payload.subspan(sizeof id)));
+    else if (type == plan::Discard)
+        speculations.take(id);
+    else
+        for (const std::string& text : speculations.take(id))
+            output.write(text);
 }
 
 void Session::report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload) {

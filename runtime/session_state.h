@@ -11,10 +11,12 @@
 
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
+#include "runtime/kernel_memory.h"
 #include "runtime/load.h"
 #include "runtime/output.h"
 #include "runtime/plan.h"
 #include "runtime/session.h"
+#include "runtime/speculation.h"
 #include "runtime/symbols/symbols.h"
 
 namespace sonde {
@@ -32,7 +34,9 @@ class Session {
     HostObject host_object;
     std::unique_ptr<KernelObject> kernel; // null: the script has no kernel handlers
     std::vector<uint64_t> own_data;       // the data area without kernel handlers
-    Symbols symbols;                      // what lies where in the traced processes; before kernel's end
+    KernelMemory kernel_memory;
+    Speculations speculations;
+    Symbols symbols; // what lies where in the traced processes; before kernel's end
     char* data = nullptr;
     plan::SessionWords* words = nullptr;
     std::vector<std::unique_ptr<HostArray>> arrays; // by global; null for scalars
@@ -68,6 +72,7 @@ class Session {
     void report();
 
   private:
+    void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     void print_global(const plan::Global& global, size_t index);
     char* stack_ = nullptr;

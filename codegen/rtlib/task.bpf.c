@@ -54,3 +54,32 @@ static u32 (*const bpf_get_prandom_u32)(void) = (void*)7;
 static u64 (*const bpf_jiffies64)(void) = (void*)118;
 RT s64 sonde_rt_random(void) { return bpf_get_prandom_u32(); }
 RT s64 sonde_rt_jiffies(void) { return (s64)bpf_jiffies64(); }
+
+/* The kernel's own table, as /proc/loadavg shows it. Its address is found when the program is loaded, where the kernel tells it
+ * (CONFIG_KALLSYMS_ALL); -1 elsewhere. */
+extern const void avenrun __attribute__((section(".ksyms"), weak));
+RT s64 sonde_rt_loadavg(u64 index)
+{
+    s64 load = 0;
+    if (!&avenrun || bpf_probe_read_kernel(&load, 8, (const u8*)&avenrun + 8 * (index % 3)) != 0)
+        return -1;
+    return load;
+}
+
+/* Where the current task left user space; 0 for the kernel's own threads. */
+struct pt_regs {
+    u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+};
+static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
+static struct pt_regs* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
+RT s64 sonde_rt_user_address(void)
+{
+    struct mm_struct* mm = 0;
+    u64 ip = 0;
+    struct task_struct* task = bpf_get_current_task_btf();
+    READ(mm, task->mm);
+    if (!mm)
+        return 0;
+    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + 128);
+    return (s64)ip;
+}

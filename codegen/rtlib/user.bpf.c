@@ -67,13 +67,15 @@ struct wide {
     u64 high; /* the first half of a pair, or 0 */
     u64 status;
 };
-static inline long wide_unit(u64 i, struct wide* w, int wait)
+enum { READ_USER, READ_USER_WAIT, READ_KERNEL };
+static inline long wide_unit(u64 i, struct wide* w, int how)
 {
     u64 unit = 0;
     u64 address = w->address + i * w->width;
     u32 size = (u32)w->width & 7;
-    if (bpf_probe_read_user(&unit, size, (const void*)address) != 0 &&
-        (!wait || bpf_copy_from_user(&unit, size, (const void*)address) != 0)) {
+    long fault = how == READ_KERNEL ? bpf_probe_read_kernel(&unit, size, (const void*)address)
+                                    : bpf_probe_read_user(&unit, size, (const void*)address);
+    if (fault && (how != READ_USER_WAIT || bpf_copy_from_user(&unit, size, (const void*)address) != 0)) {
         w->status = SONDE_WIDE_FAULT;
         return 1;
     }
@@ -116,8 +118,9 @@ static inline long wide_unit(u64 i, struct wide* w, int wait)
     w->len = len + size8;
     return 0;
 }
-static long wide_step(u64 i, struct wide* w) { return wide_unit(i, w, 0); }
-static long wide_step_wait(u64 i, struct wide* w) { return wide_unit(i, w, 1); }
+static long wide_step(u64 i, struct wide* w) { return wide_unit(i, w, READ_USER); }
+static long wide_step_wait(u64 i, struct wide* w) { return wide_unit(i, w, READ_USER_WAIT); }
+static long wide_step_kernel(u64 i, struct wide* w) { return wide_unit(i, w, READ_KERNEL); }
 /* A string of units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, cut to what fits; a SONDE_WIDE value. */
 RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
 {
@@ -148,4 +151,13 @@ RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
     if ((s64)address < 0)
         return 1;
     return bpf_probe_write_user((void*)address, slot, bound) != 0;
+}
+
+/* The same of the kernel's memory. */
+RT s64 sonde_rt_read_kernel_wide(u8* slot, u64 width, u64 address)
+{
+    struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
+    LOOP(sonde_rt_max, wide_step_kernel, &w);
+    slot[w.len & MASK] = 0;
+    return (s64)w.status;
 }

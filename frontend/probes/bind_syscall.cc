@@ -62,6 +62,10 @@ std::optional<Place> TargetBinder::syscall_result() {
 std::optional<Place> TargetBinder::syscall_variable() {
     std::string name = expr_.name.substr(1);
     if (name == "return") {
+        if (point_.is_exit && binder_.inside_entry) {
+            fail(DiagId::WrongContext, base_range(), "`$return` is not known when the system call begins");
+            return std::nullopt;
+        }
         if (point_.is_exit)
             return syscall_result();
         fail(DiagId::WrongContext, base_range(), "`$return` is for .return probes");

@@ -19,6 +19,22 @@ const Syscall all_syscalls[] = {
 #undef SYSCALL
 };
 
+// Names that SystemTap has for a call that the kernel now calls something else.
+constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
+    {"pread", "pread64"},      {"pwrite", "pwrite64"},       {"umount", "umount2"},      {"mmap2", "mmap"},
+    {"fstatat", "newfstatat"}, {"ftruncate64", "ftruncate"}, {"truncate64", "truncate"}, {"fadvise64_64", "fadvise64"},
+};
+// Calls that SystemTap has probes for and that 64-bit programs do not make: such a probe is never hit.
+constexpr std::string_view absent[] = {
+    "bdflush",         "chown16",    "fchown16",       "fstatfs64",  "get_thread_area",
+    "lchown16",        "llseek",     "lookup_dcookie", "nice",       "ni_syscall",
+    "pwrite32",        "readdir",    "recv",           "send",       "setregid16",
+    "setresgid16",     "sgetmask",   "setresuid16",    "setreuid16", "settimeofday32",
+    "set_thread_area", "sigaction",  "sigaction32",    "signal",     "sigpending",
+    "sigprocmask",     "sigsuspend", "ssetmask",       "statfs64",   "stime",
+    "sysctl",          "uselib",     "ustat32",        "waitpid",    "rt_sigaction32",
+};
+
 } // namespace
 
 std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
@@ -41,23 +57,28 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
         return {};
+    std::string wanted = component->name;
+    for (auto [name, now] : synonyms)
+        if (wanted == name)
+            wanted = now;
     std::vector<ResolvedPoint> points;
     for (const Syscall& syscall : all_syscalls) {
-        if (!glob_match(component->name, syscall.name))
+        if (!glob_match(wanted, syscall.name))
             continue;
         ResolvedPoint resolved;
         resolved.kind = plan::ProbeKind::Tracepoint;
         resolved.in_kernel = true;
         resolved.kernel = kernel;
         resolved.syscall = &syscall;
-        resolved.is_exit = is_return;
+        resolved.is_exit = resolved.is_return = is_return;
         resolved.point.symbol = is_return ? "sys_exit" : "sys_enter";
         resolved.point.function = syscall.name;
         resolved.point.number = syscall.number;
         resolved.point.pp = fmt::format("syscall.{}{}", syscall.name, is_return ? ".return" : "");
         points.push_back(std::move(resolved));
     }
-    if (points.empty()) {
+    bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
+    if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
         std::vector<std::string> names;
         for (const Syscall& syscall : all_syscalls)
             names.emplace_back(syscall.name);

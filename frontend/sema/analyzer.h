@@ -105,6 +105,8 @@ class Analyzer {
     void add_global(const ast::Global& global, FileId file);
     // All that could be meant, in the order in which `next` goes through them.
     std::vector<FunctionEntry*> overloads(const std::string& name, size_t arity, FileId from);
+    // True if it is a function of SystemTap's that cannot be, which is then said.
+    bool report_refused(const std::string& name, Range range);
     // The function to call, or null after a report. Library files are pulled in as needed.
     FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
     void pull_in_function(const std::string& name); // from the library

@@ -104,13 +104,19 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
 bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
                              std::vector<Resolved>& out) {
     bool found = false;
+    // `a.b.c` is a.b with a suffix if there is such an alias, and not also a with one.
+    size_t longest = 0;
+    for (const auto& [alias, file] : aliases_)
+        for (const ast::ProbePoint* name : alias->names)
+            if (size_t taken = match_alias(*name, point); taken < point.components.size())
+                longest = std::max(longest, taken);
     // A target can pull in files, which adds aliases: by index, and those are not looked at here.
     size_t count = aliases_.size();
     for (size_t i = 0; i < count; i++) {
         auto [alias, alias_file] = aliases_[i];
         for (const ast::ProbePoint* name : alias->names) {
             size_t taken = match_alias(*name, point);
-            if (taken == 0 || (taken < point.components.size()) != with_suffix)
+            if (taken == 0 || taken != (with_suffix ? longest : point.components.size()))
                 continue;
             found = true;
             AliasUse inner = use;
@@ -167,12 +173,8 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
     }
     const std::string& first = point.components[0].name;
     pull_in_aliases(first);
-    // A pattern takes what it matches as a whole if there is such a thing.
-    bool pattern = std::any_of(point.components.begin(), point.components.end(), is_pattern);
-    bool found = resolve_alias(point, use, false, out);
-    if (!pattern || !found)
-        found = resolve_alias(point, use, true, out) || found;
-    if (found)
+    // What is the name of an alias as a whole is that.
+    if (resolve_alias(point, use, false, out) || resolve_alias(point, use, true, out))
         return;
     if (!is_probe_kind(first)) {
         if (!point.optional)

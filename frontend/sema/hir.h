@@ -249,7 +249,8 @@ struct Print : Expr { // Void, or String when to_string
 // r8-r15, 16 rip), or the thread pointer. Kernel handlers with registers only.
 struct Register : Expr { // Long
     static constexpr int thread_pointer = -1;
-    static constexpr int syscall_number = -2; // at a system call
+    static constexpr int syscall_number = -2;          // at a system call
+    static constexpr int flags = -3, cs = -4, ss = -5; // not the ABI's to pass values in
     int number;
     Register(Range r, int n) : Expr(ExprKind::Register, ValueType::Long, r), number(n) {}
 };

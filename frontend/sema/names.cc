@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
@@ -108,6 +109,26 @@ void Analyzer::pull_in_function(const std::string& name) {
         add_file(*file);
 }
 
+bool Analyzer::report_refused(const std::string& name, Range range) {
+    struct Row {
+        const char *name, *why, *instead;
+    };
+    static constexpr Row rows[] = {
+#define REFUSED(name, why, instead) {name, why, instead},
+#include "frontend/sema/refused.def"
+#undef REFUSED
+    };
+    for (const Row& row : rows) {
+        if (!glob_match(row.name, name))
+            continue;
+        DiagBuilder report = report_once(DiagId::Unsupported, range, fmt::format("`{}`: {}", name, row.why));
+        if (*row.instead)
+            report.help(row.instead);
+        return true;
+    }
+    return false;
+}
+
 Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
         std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
@@ -118,12 +139,16 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
         pull_in_function(name);
         best = look();
     }
+    if (best && name == "raise" && !options_.guru && diags_.sources().is_tapset(best->file))
+        report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
     if (best)
         return best;
     std::vector<const FunctionEntry*> others; // of other arity
     for (const FunctionEntry* entry : functions_[name])
         if (!entry->ast->is_private || entry->file == from)
             others.push_back(entry);
+    if (others.empty() && report_refused(name, range))
+        return nullptr;
     if (others.empty()) {
         report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name))
             .suggest(nearest_name(name, function_names()));

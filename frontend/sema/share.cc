@@ -102,16 +102,22 @@ void Analyzer::keep_handler(hir::Handler& handler) {
 
 namespace {
 
-// What the aliases add, as a text that is equal for equal additions.
-std::string key_of(const Expansion& expansion) {
+// The conditions that aliases add, as a text that is equal for equal ones.
+std::string conditions_of(const Expansion& expansion) {
+    std::string key;
+    for (const Expansion::Condition& condition : expansion.conditions)
+        key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
+    return key;
+}
+
+// The code that they add.
+std::string code_of(const Expansion& expansion) {
     std::string key;
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues}) {
         key += "/";
         for (const Expansion::Piece& piece : *pieces)
             key += fmt::format(" {}", static_cast<const void*>(piece.block));
     }
-    for (const Expansion::Condition& condition : expansion.conditions)
-        key += fmt::format(" ?{}", static_cast<const void*>(condition.expr));
     return key;
 }
 
@@ -174,9 +180,10 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =
-            fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
+            fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
                         point.is_function && point.function.checks_stack, point.order, point.timer.interval_ns,
-                        point.timer.random_ns, key_of(*resolved.expansion), point.alone ? point.point.pp : "");
+                        point.timer.random_ns, point.syscall != nullptr, point.is_exit,
+                        conditions_of(*resolved.expansion), point.alone ? point.point.pp : "");
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
@@ -184,7 +191,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (point.syscall)
             key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {
-            hir::Handler*& shared = by_key[key];
+            hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
                 if (point.kind == plan::ProbeKind::Never)

@@ -64,6 +64,9 @@ Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point
         case ProbeKind::Fexit:
             return attach_trampoline(kernel.program_fd(program), point);
         default:
+            // What a system call's return wants to know of its begin.
+            if (program != probe.symbol)
+                return attach_raw_tracepoint(kernel.program_fd(program), "sys_enter");
             // A system call is known by its number.
             return attach_tracepoint(kernel.program_fd(program), point, probe.points.size() > 1 && point.number < 0);
         }

@@ -1,0 +1,177 @@
+// Registers, arguments and results at a probe.
+//
+// A function is lowered anew for each kind of probe that calls it, so that here too it is known what there is.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "codegen/lower.h"
+
+namespace sonde {
+namespace {
+
+constexpr const char* no_registers = "cannot access CPU registers in this context";
+// Arguments that the ABI passes in registers: System V psABI 3.2.3; the kernel takes the fourth one of a system call in
+// r10.
+constexpr int argument_registers[] = {5, 4, 1, 2, 8, 9};
+constexpr uint64_t syscall_arguments[] = {112, 104, 96, 56, 72, 64}; // in struct pt_regs
+constexpr uint64_t syscall_result = 80;
+
+} // namespace
+
+bool Lowering::has_registers() const {
+    using enum plan::ProbeKind;
+    plan::ProbeKind kind = root_->kind;
+    return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
+           kind == Profile;
+}
+
+// At the raw tracepoint of all system calls.
+bool Lowering::at_syscall() const {
+    return root_->kind == plan::ProbeKind::Tracepoint && !root_->points.empty() && root_->points[0].number >= 0;
+}
+
+// Both raw tracepoints give the registers first.
+llvm::Value* Lowering::syscall_register(uint64_t offset) {
+    llvm::Value* value = t_.scratch("load", 8);
+    b_.CreateStore(t_.number(0), value);
+    llvm::Value* registers = t_.argument(env_, 0);
+    t_.read_memory(env_, value, 8, b_.CreateAdd(registers, t_.number(static_cast<int64_t>(offset))), false);
+    return b_.CreateLoad(t_.i64(), value);
+}
+
+llvm::Value* Lowering::emit_registers_valid(const hir::Intrinsic&) { return t_.number(has_registers()); }
+
+llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
+    using enum plan::ProbeKind;
+    llvm::Value* number = lower(*expr.args[0]);
+    plan::ProbeKind kind = root_->kind;
+    bool trampoline = kind == Fentry || kind == Fexit;
+    if (!has_registers() && !trampoline && !at_syscall()) {
+        raise(no_registers, expr.range);
+        b_.SetInsertPoint(block("after_error"));
+        return t_.number(0);
+    }
+    raise_if(b_.CreateICmpSLT(number, t_.number(1)), "cannot fetch argument number %#x", expr.range, number);
+    if (trampoline) {
+        llvm::Value* fault = nullptr;
+        llvm::Value* value = t_.numbered_argument(env_, b_.CreateSub(number, t_.number(1)), fault);
+        raise_if(b_.CreateICmpNE(fault, t_.number(0)), "cannot fetch argument number %#x", expr.range, number);
+        return value;
+    }
+    llvm::Value* result = t_.stack(8);
+    llvm::BasicBlock *end = block("argument"), *above = block("above");
+    llvm::SwitchInst* which = b_.CreateSwitch(number, above, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        llvm::BasicBlock* one = block("register");
+        which->addCase(b_.getInt64(i + 1), one);
+        b_.SetInsertPoint(one);
+        b_.CreateStore(at_syscall() ? syscall_register(syscall_arguments[i])
+                                    : t_.user_register(env_, argument_registers[i]),
+                       result);
+        b_.CreateBr(end);
+    }
+    b_.SetInsertPoint(above);
+    if (at_syscall()) {
+        raise("cannot fetch argument number %#x", expr.range, number);
+    } else {
+        // Above the return address.
+        llvm::Value* place = b_.CreateMul(b_.CreateSub(number, t_.number(6)), t_.number(8));
+        hir::Load read(expr.range, nullptr, 8, false);
+        read.user = kind != Kprobe && kind != Kretprobe;
+        b_.CreateStore(load(read, b_.CreateAdd(t_.user_register(env_, 7), place)), result);
+        b_.CreateBr(end);
+    }
+    b_.SetInsertPoint(end);
+    return b_.CreateLoad(t_.i64(), result);
+}
+
+llvm::Value* Lowering::emit_result(const hir::Intrinsic& expr) {
+    using enum plan::ProbeKind;
+    if (at_syscall())
+        return syscall_register(syscall_result);
+    if (root_->kind == Fexit)
+        return t_.argument(env_, hir::Argument::result);
+    if (has_registers())
+        return t_.user_register(env_, 0);
+    raise(no_registers, expr.range);
+    b_.SetInsertPoint(block("after_error"));
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
+    if (!in_kernel_)
+        return t_.number(0);
+    if (!plan::is_uprobe(root_->kind))
+        return t_.user_address(env_);
+    return t_.user_register(env_, 16);
+}
+
+llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
+    if (has_registers())
+        return t_.user_register(env_, 16);
+    bool trampoline = root_->kind == plan::ProbeKind::Fentry || root_->kind == plan::ProbeKind::Fexit;
+    return trampoline ? t_.function_address(env_) : t_.number(0);
+}
+
+llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
+
+llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
+    struct Row {
+        const char* names[4]; // 64, 32, 16, 8 bits
+        int dwarf;
+    };
+    static const Row rows[] = {
+        {{"rax", "eax", "ax", "al"}, 0},
+        {{"rdx", "edx", "dx", "dl"}, 1},
+        {{"rcx", "ecx", "cx", "cl"}, 2},
+        {{"rbx", "ebx", "bx", "bl"}, 3},
+        {{"rsi", "esi", "si", "sil"}, 4},
+        {{"rdi", "edi", "di", "dil"}, 5},
+        {{"rbp", "ebp", "bp", "bpl"}, 6},
+        {{"rsp", "esp", "sp", "spl"}, 7},
+        {{"r8", "r8d", "r8w", "r8b"}, 8},
+        {{"r9", "r9d", "r9w", "r9b"}, 9},
+        {{"r10", "r10d", "r10w", "r10b"}, 10},
+        {{"r11", "r11d", "r11w", "r11b"}, 11},
+        {{"r12", "r12d", "r12w", "r12b"}, 12},
+        {{"r13", "r13d", "r13w", "r13b"}, 13},
+        {{"r14", "r14d", "r14w", "r14b"}, 14},
+        {{"r15", "r15d", "r15w", "r15b"}, 15},
+        {{"rip", "eip", "ip", "ip"}, 16},
+        {{"rflags", "eflags", "flags", ""}, hir::Register::flags},
+        {{"cs", "xcs", "", ""}, hir::Register::cs},
+        {{"ss", "xss", "", ""}, hir::Register::ss},
+        {{"orig_rax", "orig_eax", "", ""}, hir::Register::syscall_number},
+    };
+    if (expr.args[0]->kind != hir::ExprKind::ConstString) {
+        fail(expr.range, fmt::format("`{}` needs the register's name as a literal", expr.name));
+        return t_.number(0);
+    }
+    bool known = false;
+    const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
+    for (const Row& row : rows)
+        known = known || std::find(row.names, row.names + 4, name) != row.names + 4;
+    if (!known) {
+        fail(expr.range, fmt::format("there is no register `{}`", name));
+        return t_.number(0);
+    }
+    if (!has_registers()) {
+        raise(no_registers, expr.range);
+        b_.SetInsertPoint(block("after_error"));
+        return t_.number(0);
+    }
+    for (const Row& row : rows)
+        for (int size = 0; size < 4; size++) {
+            if (name != row.names[size])
+                continue;
+            llvm::Value* value = t_.user_register(env_, row.dwarf);
+            if (size == 0)
+                return value;
+            llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));
+            return expr.name == "u_register" ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+        }
+    return t_.number(0);
+}
+
+} // namespace sonde

@@ -1,0 +1,315 @@
+/* Arithmetic on IEEE 754 doubles without a floating point unit: BPF has none.
+ *
+ * A number on its way is a sign, an exponent and a significand whose leading bit is bit 62: sig * 2^(exp - 62). The 10 lowest bits
+ * are beyond a double's precision; the lowest one stands for all that was shifted out. Results are rounded to the nearest, ties
+ * to even (IEEE 754-2019, 4.3.1). */
+#include "rt.h"
+
+#define FP_SIGN (1ull << 63)
+#define FP_INF (0x7ffull << 52)
+#define FP_NAN (0x7ff8ull << 48)
+#define LEADING (1ull << 62)
+
+struct fp {
+    u64 sign, sig;
+    s64 exp;
+};
+
+static inline int is_nan(u64 x) { return (x & ~FP_SIGN) > FP_INF; }
+static inline int is_inf(u64 x) { return (x & ~FP_SIGN) == FP_INF; }
+static inline int is_zero(u64 x) { return (x << 1) == 0; }
+
+/* How far a number has to be shifted until bit 62 is its leading one; it is not 0. By halves: BPF cannot count zeros. */
+static inline u64 leading(u64 x)
+{
+    u64 n = 0;
+    if (!(x >> 31)) { n += 32; x <<= 32; }
+    if (!(x >> 47)) { n += 16; x <<= 16; }
+    if (!(x >> 55)) { n += 8; x <<= 8; }
+    if (!(x >> 59)) { n += 4; x <<= 4; }
+    if (!(x >> 61)) { n += 2; x <<= 2; }
+    if (!(x >> 62)) n += 1;
+    return n;
+}
+
+/* Shifts to the right; what is lost is remembered in the lowest bit. */
+static inline u64 shift_right(u64 x, u64 by)
+{
+    if (by == 0)
+        return x;
+    if (by > 63)
+        return x != 0;
+    return x >> by | ((x << (64 - by)) != 0);
+}
+
+static inline struct fp unpack(u64 x)
+{
+    struct fp out = {x & FP_SIGN, (x & ((1ull << 52) - 1)) << 10, (s64)(x >> 52 & 0x7ff) - 1023};
+    if (out.exp > -1023) {
+        out.sig |= LEADING;
+    } else if (out.sig) {
+        u64 by = leading(out.sig);
+        out.sig <<= by & 63;
+        out.exp = -1022 - (s64)by;
+    }
+    return out;
+}
+
+static inline u64 pack(struct fp x)
+{
+    if (!x.sig)
+        return x.sign;
+    s64 exp = x.exp + 1023;
+    if (exp >= 2047)
+        return x.sign | FP_INF;
+    u64 sig = x.sig;
+    if (exp <= 0) {
+        sig = shift_right(sig, (u64)(1 - exp));
+        exp = 0;
+    }
+    u64 rest = sig & 1023;
+    sig >>= 10;
+    sig += rest > 512 || (rest == 512 && (sig & 1));
+    /* A carry out of the significand is what the exponent has to become. */
+    return x.sign | ((exp ? (u64)(exp - 1) << 52 : 0) + sig);
+}
+
+RT u64 sonde_rt_fp_add(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b) && a != b))
+        return FP_NAN;
+    if (is_inf(a) || is_inf(b))
+        return is_inf(a) ? a : b;
+    if (is_zero(a))
+        return is_zero(b) ? a & b : b;
+    if (is_zero(b))
+        return a;
+    struct fp x = unpack(a), y = unpack(b);
+    if (x.exp < y.exp || (x.exp == y.exp && x.sig < y.sig)) {
+        struct fp other = x;
+        x = y;
+        y = other;
+    }
+    u64 less = shift_right(y.sig, (u64)(x.exp - y.exp));
+    if (x.sign == y.sign) {
+        x.sig += less;
+        if (x.sig >> 63) {
+            x.sig = shift_right(x.sig, 1);
+            x.exp++;
+        }
+        return pack(x);
+    }
+    x.sig -= less;
+    if (!x.sig)
+        return 0;
+    u64 by = leading(x.sig);
+    x.sig <<= by & 63;
+    x.exp -= (s64)by;
+    return pack(x);
+}
+
+RT u64 sonde_rt_fp_mul(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    u64 sign = (a ^ b) & FP_SIGN;
+    if (is_nan(a) || is_nan(b) || (is_inf(a) && is_zero(b)) || (is_zero(a) && is_inf(b)))
+        return FP_NAN;
+    if (is_inf(a) || is_inf(b))
+        return sign | FP_INF;
+    if (is_zero(a) || is_zero(b))
+        return sign;
+    struct fp x = unpack(a), y = unpack(b);
+    /* The product of two 63-bit numbers, by halves. */
+    u64 xl = x.sig & 0xffffffff, xh = x.sig >> 32, yl = y.sig & 0xffffffff, yh = y.sig >> 32;
+    u64 low = xl * yl, middle = xh * yl + (low >> 32), other = xl * yh + (middle & 0xffffffff);
+    u64 high = xh * yh + (middle >> 32) + (other >> 32);
+    low = other << 32 | (low & 0xffffffff);
+    /* Its leading bit is 124 or 125. */
+    u64 by = high >> 61 ? 1 : 2;
+    struct fp out = {sign, (high << by | low >> (64 - by)) | ((low << by) != 0), x.exp + y.exp + 2 - (s64)by};
+    return pack(out);
+}
+
+/* ---- one bit of the result a turn ---- */
+
+struct division {
+    u64 rest, by, quotient;
+};
+static long division_step(u64 i, struct division* d)
+{
+    (void)i;
+    d->rest <<= 1;
+    d->quotient <<= 1;
+    if (d->rest >= d->by) {
+        d->rest -= d->by;
+        d->quotient |= 1;
+    }
+    return 0;
+}
+
+RT u64 sonde_rt_fp_div(u64 a, u64 b, u8* slot)
+{
+    u64 sign = (a ^ b) & FP_SIGN;
+    if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b)) || (is_zero(a) && is_zero(b)))
+        return FP_NAN;
+    if (is_inf(a) || is_zero(b))
+        return sign | FP_INF;
+    if (is_zero(a) || is_inf(b))
+        return sign;
+    struct fp x = unpack(a), y = unpack(b);
+    s64 exp = x.exp - y.exp;
+    if (x.sig < y.sig) {
+        x.sig <<= 1;
+        exp--;
+    }
+    struct division d = {opaque(slot, x.sig - y.sig), opaque(slot, y.sig), opaque(slot, 1)};
+    LOOP(62, division_step, &d);
+    struct fp out = {sign, d.quotient | (d.rest != 0), exp};
+    return pack(out);
+}
+
+struct root {
+    u64 rest, root, high, low; /* of what is taken the root of, the bits still to come */
+};
+static long root_step(u64 i, struct root* r)
+{
+    (void)i;
+    r->rest = r->rest << 2 | r->high >> 62;
+    r->high = r->high << 2 | r->low >> 62;
+    r->low <<= 2;
+    r->root <<= 1;
+    u64 trial = r->root << 1 | 1;
+    if (r->rest >= trial) {
+        r->rest -= trial;
+        r->root |= 1;
+    }
+    return 0;
+}
+
+RT u64 sonde_rt_fp_sqrt(u64 a, u8* slot)
+{
+    if (is_nan(a) || is_zero(a))
+        return a;
+    if (a & FP_SIGN)
+        return FP_NAN;
+    if (is_inf(a))
+        return a;
+    struct fp x = unpack(a);
+    /* 56 bits of the root, and whether it goes on: of an even exponent, so that it can be halved. */
+    u64 sig = x.sig << (x.exp & 1);
+    struct root r = {opaque(slot, 0), opaque(slot, 0), opaque(slot, sig), opaque(slot, 0)};
+    LOOP(56, root_step, &r);
+    struct fp out = {0, r.root << 7 | (r.rest != 0), (x.exp - (x.exp & 1)) / 2};
+    return pack(out);
+}
+
+struct remainder {
+    u64 rest, by, odd; /* odd: the quotient's lowest bit so far */
+};
+static long remainder_step(u64 i, struct remainder* r)
+{
+    (void)i;
+    r->rest <<= 1;
+    r->odd = r->rest >= r->by;
+    if (r->odd)
+        r->rest -= r->by;
+    return 0;
+}
+
+/* x - y * n, where n is the integer nearest to x / y, the even one of two (IEEE 754-2019, 5.3.1). */
+RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
+{
+    if (is_nan(a) || is_nan(b) || is_inf(a) || is_zero(b))
+        return FP_NAN;
+    if (is_zero(a) || is_inf(b))
+        return a;
+    struct fp x = unpack(a), y = unpack(b);
+    s64 distance = x.exp - y.exp;
+    if (distance < -1)
+        return a;
+    /* Both as multiples of half of the divisor's last bit. */
+    u64 by = y.sig, first = distance < 0 ? x.sig >> 1 : x.sig;
+    u64 odd = first >= by;
+    struct remainder r = {opaque(slot, first - (odd ? by : 0)), opaque(slot, by), opaque(slot, odd)};
+    if (distance > 0)
+        LOOP((u32)distance & 4095, remainder_step, &r);
+    u64 twice = r.rest << 1;
+    struct fp out = {x.sign, r.rest, y.exp};
+    if (twice > by || (twice == by && r.odd)) {
+        out.sig = by - r.rest;
+        out.sign ^= FP_SIGN;
+    }
+    if (!out.sig)
+        return x.sign;
+    u64 left = leading(out.sig);
+    out.sig <<= left & 63;
+    out.exp -= (s64)left;
+    return pack(out);
+}
+
+/* ---- to and from integers ---- */
+
+RT u64 sonde_rt_long_to_fp(u64 number, u8* slot)
+{
+    (void)slot;
+    if (!number)
+        return 0;
+    struct fp out = {number & FP_SIGN, number & FP_SIGN ? 0 - number : number, 62};
+    if (out.sig >> 63) {
+        out.sig = 1ull << 62;
+        out.exp = 63;
+        return pack(out);
+    }
+    u64 by = leading(out.sig);
+    out.sig <<= by & 63;
+    out.exp -= (s64)by;
+    return pack(out);
+}
+
+/* mode: 0 nearest even, 1 to zero, 2 down, 3 up, 4 nearest and away from zero, 6 to odd. What is no number of 64 bits is the
+ * smallest one, as the processor gives. */
+RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact, u8* slot)
+{
+    (void)slot;
+    (void)exact;
+    if (is_zero(a))
+        return 0;
+    struct fp x = unpack(a);
+    if (is_nan(a) || is_inf(a) || x.exp > 62)
+        return (s64)FP_SIGN;
+    u64 by = x.exp < -1 ? 64 : (u64)(62 - x.exp), whole = by > 63 ? 0 : x.sig >> by;
+    u64 rest = by == 0 ? 0 : by > 63 ? 1 : x.sig << (64 - by); /* 1 << 63 is a half */
+    u64 more = 0;
+    if (mode == 0)
+        more = rest > FP_SIGN || (rest == FP_SIGN && (whole & 1));
+    else if (mode == 2)
+        more = rest && x.sign;
+    else if (mode == 3)
+        more = rest && !x.sign;
+    else if (mode == 4)
+        more = rest >= FP_SIGN;
+    else if (mode == 6)
+        more = rest && !(whole & 1);
+    whole += more;
+    if (whole >> 63)
+        return (s64)FP_SIGN;
+    return x.sign ? -(s64)whole : (s64)whole;
+}
+
+RT u64 sonde_rt_fp32_to_fp64(u64 number, u8* slot)
+{
+    (void)slot;
+    u64 sign = (number & 0x80000000) << 32, exp = number >> 23 & 255, sig = (number & 0x7fffff) << 39;
+    if (exp == 255)
+        return sig ? FP_NAN : sign | FP_INF;
+    struct fp out = {sign, sig, (s64)exp - 127};
+    if (exp)
+        out.sig |= LEADING;
+    else if (sig) {
+        u64 by = leading(sig);
+        out.sig <<= by & 63;
+        out.exp = -126 - (s64)by;
+    }
+    return pack(out);
+}
