@@ -5,6 +5,8 @@
  * to even (IEEE 754-2019, 4.3.1). */
 #include "rt.h"
 
+/* BPF passes no structs to functions. */
+#define FP_INLINE static inline __attribute__((always_inline))
 #define FP_SIGN (1ull << 63)
 #define FP_INF (0x7ffull << 52)
 #define FP_NAN (0x7ff8ull << 48)
@@ -15,12 +17,12 @@ struct fp {
     s64 exp;
 };
 
-static inline int is_nan(u64 x) { return (x & ~FP_SIGN) > FP_INF; }
-static inline int is_inf(u64 x) { return (x & ~FP_SIGN) == FP_INF; }
-static inline int is_zero(u64 x) { return (x << 1) == 0; }
+FP_INLINE int is_nan(u64 x) { return (x & ~FP_SIGN) > FP_INF; }
+FP_INLINE int is_inf(u64 x) { return (x & ~FP_SIGN) == FP_INF; }
+FP_INLINE int is_zero(u64 x) { return (x << 1) == 0; }
 
 /* How far a number has to be shifted until bit 62 is its leading one; it is not 0. By halves: BPF cannot count zeros. */
-static inline u64 leading(u64 x)
+FP_INLINE u64 leading(u64 x)
 {
     u64 n = 0;
     if (!(x >> 31)) { n += 32; x <<= 32; }
@@ -33,7 +35,7 @@ static inline u64 leading(u64 x)
 }
 
 /* Shifts to the right; what is lost is remembered in the lowest bit. */
-static inline u64 shift_right(u64 x, u64 by)
+FP_INLINE u64 shift_right(u64 x, u64 by)
 {
     if (by == 0)
         return x;
@@ -42,7 +44,7 @@ static inline u64 shift_right(u64 x, u64 by)
     return x >> by | ((x << (64 - by)) != 0);
 }
 
-static inline struct fp unpack(u64 x)
+FP_INLINE struct fp unpack(u64 x)
 {
     struct fp out = {x & FP_SIGN, (x & ((1ull << 52) - 1)) << 10, (s64)(x >> 52 & 0x7ff) - 1023};
     if (out.exp > -1023) {
@@ -55,7 +57,7 @@ static inline struct fp unpack(u64 x)
     return out;
 }
 
-static inline u64 pack(struct fp x)
+FP_INLINE u64 pack(struct fp x)
 {
     if (!x.sig)
         return x.sign;
@@ -74,9 +76,8 @@ static inline u64 pack(struct fp x)
     return x.sign | ((exp ? (u64)(exp - 1) << 52 : 0) + sig);
 }
 
-RT u64 sonde_rt_fp_add(u64 a, u64 b, u8* slot)
+RT u64 sonde_once_fp_add(u64 a, u64 b)
 {
-    (void)slot;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b) && a != b))
         return FP_NAN;
     if (is_inf(a) || is_inf(b))
@@ -109,9 +110,8 @@ RT u64 sonde_rt_fp_add(u64 a, u64 b, u8* slot)
     return pack(x);
 }
 
-RT u64 sonde_rt_fp_mul(u64 a, u64 b, u8* slot)
+RT u64 sonde_once_fp_mul(u64 a, u64 b)
 {
-    (void)slot;
     u64 sign = (a ^ b) & FP_SIGN;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_zero(b)) || (is_zero(a) && is_inf(b)))
         return FP_NAN;
@@ -148,8 +148,9 @@ static long division_step(u64 i, struct division* d)
     return 0;
 }
 
-RT u64 sonde_rt_fp_div(u64 a, u64 b, u8* slot)
+RT u64 sonde_once_fp_div(u64 a, u64 b)
 {
+    u64 cell;
     u64 sign = (a ^ b) & FP_SIGN;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b)) || (is_zero(a) && is_zero(b)))
         return FP_NAN;
@@ -163,7 +164,7 @@ RT u64 sonde_rt_fp_div(u64 a, u64 b, u8* slot)
         x.sig <<= 1;
         exp--;
     }
-    struct division d = {opaque(slot, x.sig - y.sig), opaque(slot, y.sig), opaque(slot, 1)};
+    struct division d = {opaque(&cell, x.sig - y.sig), opaque(&cell, y.sig), opaque(&cell, 1)};
     LOOP(62, division_step, &d);
     struct fp out = {sign, d.quotient | (d.rest != 0), exp};
     return pack(out);
@@ -187,8 +188,9 @@ static long root_step(u64 i, struct root* r)
     return 0;
 }
 
-RT u64 sonde_rt_fp_sqrt(u64 a, u8* slot)
+RT u64 sonde_once_fp_sqrt(u64 a)
 {
+    u64 cell;
     if (is_nan(a) || is_zero(a))
         return a;
     if (a & FP_SIGN)
@@ -198,7 +200,7 @@ RT u64 sonde_rt_fp_sqrt(u64 a, u8* slot)
     struct fp x = unpack(a);
     /* 56 bits of the root, and whether it goes on: of an even exponent, so that it can be halved. */
     u64 sig = x.sig << (x.exp & 1);
-    struct root r = {opaque(slot, 0), opaque(slot, 0), opaque(slot, sig), opaque(slot, 0)};
+    struct root r = {opaque(&cell, 0), opaque(&cell, 0), opaque(&cell, sig), opaque(&cell, 0)};
     LOOP(56, root_step, &r);
     struct fp out = {0, r.root << 7 | (r.rest != 0), (x.exp - (x.exp & 1)) / 2};
     return pack(out);
@@ -218,8 +220,9 @@ static long remainder_step(u64 i, struct remainder* r)
 }
 
 /* x - y * n, where n is the integer nearest to x / y, the even one of two (IEEE 754-2019, 5.3.1). */
-RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
+RT u64 sonde_once_fp_rem(u64 a, u64 b)
 {
+    u64 cell;
     if (is_nan(a) || is_nan(b) || is_inf(a) || is_zero(b))
         return FP_NAN;
     if (is_zero(a) || is_inf(b))
@@ -231,7 +234,7 @@ RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
     /* Both as multiples of half of the divisor's last bit. */
     u64 by = y.sig, first = distance < 0 ? x.sig >> 1 : x.sig;
     u64 odd = first >= by;
-    struct remainder r = {opaque(slot, first - (odd ? by : 0)), opaque(slot, by), opaque(slot, odd)};
+    struct remainder r = {opaque(&cell, first - (odd ? by : 0)), opaque(&cell, by), opaque(&cell, odd)};
     if (distance > 0)
         LOOP((u32)distance & 4095, remainder_step, &r);
     u64 twice = r.rest << 1;
@@ -250,9 +253,8 @@ RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
 
 /* ---- to and from integers ---- */
 
-RT u64 sonde_rt_long_to_fp(u64 number, u8* slot)
+RT u64 sonde_once_long_to_fp(u64 number)
 {
-    (void)slot;
     if (!number)
         return 0;
     struct fp out = {number & FP_SIGN, number & FP_SIGN ? 0 - number : number, 62};
@@ -269,10 +271,8 @@ RT u64 sonde_rt_long_to_fp(u64 number, u8* slot)
 
 /* mode: 0 nearest even, 1 to zero, 2 down, 3 up, 4 nearest and away from zero, 6 to odd. What is no number of 64 bits is the
  * smallest one, as the processor gives. */
-RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact, u8* slot)
+RT s64 sonde_once_fp_to_long(u64 a, u64 mode)
 {
-    (void)slot;
-    (void)exact;
     if (is_zero(a))
         return 0;
     struct fp x = unpack(a);
@@ -297,9 +297,8 @@ RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact, u8* slot)
     return x.sign ? -(s64)whole : (s64)whole;
 }
 
-RT u64 sonde_rt_fp32_to_fp64(u64 number, u8* slot)
+RT u64 sonde_once_fp32_to_fp64(u64 number)
 {
-    (void)slot;
     u64 sign = (number & 0x80000000) << 32, exp = number >> 23 & 255, sig = (number & 0x7fffff) << 39;
     if (exp == 255)
         return sig ? FP_NAN : sign | FP_INF;
@@ -312,4 +311,48 @@ RT u64 sonde_rt_fp32_to_fp64(u64 number, u8* slot)
         out.exp = -126 - (s64)by;
     }
     return pack(out);
+}
+
+/* ---- what handlers call: the verifier checks the above once, whoever calls it ---- */
+
+RT u64 sonde_rt_fp_add(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp_add(a, b);
+}
+RT u64 sonde_rt_fp_mul(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp_mul(a, b);
+}
+RT u64 sonde_rt_fp_div(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp_div(a, b);
+}
+RT u64 sonde_rt_fp_sqrt(u64 a, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp_sqrt(a);
+}
+RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp_rem(a, b);
+}
+RT u64 sonde_rt_long_to_fp(u64 number, u8* slot)
+{
+    (void)slot;
+    return sonde_once_long_to_fp(number);
+}
+RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact, u8* slot)
+{
+    (void)slot;
+    (void)exact;
+    return sonde_once_fp_to_long(a, mode);
+}
+RT u64 sonde_rt_fp32_to_fp64(u64 number, u8* slot)
+{
+    (void)slot;
+    return sonde_once_fp32_to_fp64(number);
 }
