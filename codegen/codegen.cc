@@ -2,6 +2,7 @@
 #include "codegen/codegen.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "codegen/loop_callbacks.h"
 #include "codegen/lower.h"
@@ -126,6 +128,37 @@ bool wants_routines(const llvm::Module& module) {
     });
 }
 
+// A routine that walks over a map gets a copy for each map: the verifier remembers which one the walk's call was for,
+// and kernels before 6.10 refuse it for a second one.
+void separate_walks(llvm::Module& module) {
+    for (const char* name :
+         {"sonde_rt_scan_begin", "sonde_rt_scan_contains", "sonde_rt_scan_delete", "sonde_rt_insert_wrapped"}) {
+        llvm::Function* routine = module.getFunction(name);
+        if (!routine || routine->isDeclaration())
+            continue;
+        std::map<llvm::Value*, llvm::Function*> copies;
+        std::vector<llvm::User*> users(routine->user_begin(), routine->user_end());
+        for (llvm::User* user : users) {
+            auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+            if (!call || call->getCalledFunction() != routine)
+                continue;
+            auto [copy, fresh] = copies.try_emplace(call->getArgOperand(0), routine);
+            if (fresh && copies.size() > 1) {
+                llvm::ValueToValueMapTy values;
+                copy->second = llvm::CloneFunction(routine, values);
+                copy->second->setName(fmt::format("{}_{}", name, copies.size()));
+                // libbpf finds what it makes static by the name in the debug information.
+                constexpr unsigned name_operand = 2;
+                if (llvm::DISubprogram* described = copy->second->getSubprogram();
+                    described != routine->getSubprogram())
+                    described->replaceOperandWith(name_operand,
+                                                  llvm::MDString::get(module.getContext(), copy->second->getName()));
+            }
+            call->setCalledFunction(copy->second);
+        }
+    }
+}
+
 std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, std::string& error) {
     if (bpf) {
         LLVMInitializeBPFTargetInfo();
@@ -229,6 +262,8 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         if (Result<void> linked = link_bitcode(module, counters_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     target.define_constants();
+    if (bpf)
+        separate_walks(module);
     // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
     // sonde_once_ functions stay global, so that it checks them once.
     for (llvm::Function& function : module)

@@ -129,7 +129,10 @@ static long narrow(u64 i, struct search* s)
 }
 ONCE int sonde_once_find_row(struct row* r)
 {
-    void* table = r ? bpf_map_lookup_elem(&sonde_files, &r->inode) : 0;
+    if (!r)
+        return 0;
+    u64 inode = r->inode; /* a key has to lie on the stack or in a map (until 6.2) */
+    void* table = bpf_map_lookup_elem(&sonde_files, &inode);
     if (!table)
         return 0;
     u64 counts = element(table, 0);
