@@ -5,6 +5,7 @@
 #include "runtime/control_files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <fuse3/fuse_lowlevel.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -92,12 +93,16 @@ void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
         file->fh = reinterpret_cast<uint64_t>(new Handle);
         file->direct_io = 1; // nobody knows its size before
         file->nonseekable = 0;
-        if (fuse_reply_open(request, file) != 0)
+        ControlFiles& files = of(request); // a reply ends the request
+        if (fuse_reply_open(request, file) == 0)
+            files.open_files++;
+        else
             delete reinterpret_cast<Handle*>(file->fh);
     }
 }
 
 void release_file(fuse_req_t request, Number, fuse_file_info* file) {
+    of(request).open_files--;
     delete reinterpret_cast<Handle*>(file->fh);
     fuse_reply_err(request, 0);
 }
@@ -286,8 +291,20 @@ Result<std::unique_ptr<ControlFiles>> ControlFiles::open(const plan::Plan& plan,
     return out;
 }
 
+// Who has ended the session by a file still has to close it, and others may be about to.
+void ControlFiles::let_go() {
+    constexpr int turns = 20, turn_ms = 10;
+    run = [](const plan::Probe&, const std::string&, uint64_t) { return std::string(); };
+    for (int i = 0; i < turns && open_files > 0; i++) {
+        pollfd ready{fd(), POLLIN, 0};
+        poll(&ready, 1, turn_ms);
+        serve();
+    }
+}
+
 ControlFiles::~ControlFiles() {
     if (session_) {
+        let_go();
         fuse_session_unmount(session_);
         fuse_session_destroy(session_);
     }

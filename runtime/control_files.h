@@ -45,9 +45,11 @@ class ControlFiles {
     std::vector<Node> nodes; // [0] is the folder itself
     RunFileHandler run;
     uint64_t text_limit = 0;
+    int open_files = 0;
 
   private:
     ControlFiles() = default;
+    void let_go();
     void add(const plan::Probe& probe);
     Result<void> mount(const std::string& name);
     std::string folder_;
