@@ -943,7 +943,8 @@ class BpfTarget final : public Target {
 
     // Where a table by the calls' numbers has a call's row, and 1 added; 0: it is none of these.
     llvm::Value* syscall_cell(llvm::Value* called, const std::vector<plan::Point>& points) {
-        uint64_t most = 0;
+        // Up to 32 bytes it would be a constant to be merged, which LLVM puts into another section of that name.
+        uint64_t most = 15;
         for (const plan::Point& point : points)
             most = std::max(most, static_cast<uint64_t>(point.number));
         std::vector<uint32_t> rows(std::bit_ceil(most + 1));

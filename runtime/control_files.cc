@@ -5,8 +5,8 @@
 #include "runtime/control_files.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <fuse3/fuse_lowlevel.h>
+#include <poll.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -116,6 +116,7 @@ class TargetBinder {
     std::optional<Place> syscall_argument(const SyscallVariable& variable, size_t index);
     std::optional<Place> syscall_result();
     hir::Expr* syscall_summary();
+    hir::Expr* syscall_name_of(const std::string& parameter, hir::Expr* value);
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);

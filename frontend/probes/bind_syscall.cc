@@ -1,6 +1,7 @@
 // `$filename`, `$return` and the summaries of a system call. Pointers are the caller's: they lead to user memory.
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/bind_impl.h"
 
@@ -28,6 +29,55 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
                   text.find("*const") == std::string_view::npos && out.name != "buf" && out.name != "u_msg_ptr";
     return out;
 }
+
+// Arguments that have names for their values: which function of the library (stdlib/syscall_text.stp, names.stp) says
+// them. Calls and parameters are patterns; the first row that fits counts.
+struct Named {
+    const char *call, *parameter, *function;
+};
+constexpr Named named[] = {
+    {"*", "dfd", "_dfd_str"},
+    {"*", "*dirfd", "_dfd_str"},
+    {"*", "olddfd", "_dfd_str"},
+    {"*", "newdfd", "_dfd_str"},
+    {"open", "flags", "_open_flag_str"},
+    {"openat", "flags", "_open_flag_str"},
+    {"open_by_handle_at", "flags", "_open_flag_str"},
+    {"access", "mode", "_access_mode_str"},
+    {"faccessat*", "mode", "_access_mode_str"},
+    {"mmap", "prot", "_mprot_str"},
+    {"*mprotect", "prot", "_mprot_str"},
+    {"mmap", "flags", "_mmap_flags_str"},
+    {"clone", "clone_flags", "_clone_flags_str"},
+    {"unshare", "unshare_flags", "_clone_flags_str"},
+    {"setns", "flags", "_clone_flags_str"},
+    {"wait*", "options", "__wait_options_text"},
+    {"mount", "flags", "_mount_flags_str"},
+    {"send*", "flags", "_msg_flags_str"},
+    {"recv*", "flags", "_msg_flags_str"},
+    {"socket*", "family", "__family_text"},
+    {"socket*", "type", "_sock_type_str"},
+    {"lseek", "whence", "_seek_whence_str"},
+    {"*", "which_clock", "_clock_str"},
+    {"fcntl", "cmd", "_fcntl_cmd_str"},
+    {"futex", "op", "_futex_op_str"},
+    {"epoll_ctl", "op", "_epoll_op_str"},
+    {"rt_sigprocmask", "how", "_sigprocmask_how_str"},
+    {"*", "sig", "__signal_text"},
+    {"sched_setscheduler", "policy", "_sched_policy_str"},
+    {"*", "resource", "_rlimit_resource_str"},
+    {"madvise", "behavior", "_madvice_str"},
+};
+
+// Null: its values have no names.
+const char* names_of(std::string_view call, const std::string& parameter) {
+    for (const Named& row : named)
+        if (glob_match(row.parameter, parameter) && glob_match(row.call, call))
+            return row.function;
+    return nullptr;
+}
+
+bool is_mode(const Type* type) { return type && type->kind == Type::Typedef && type->name == "umode_t"; }
 
 } // namespace
 
@@ -93,6 +143,12 @@ std::optional<Place> TargetBinder::syscall_variable() {
     return std::nullopt;
 }
 
+// The name of what an argument says, as text; null if it has none.
+hir::Expr* TargetBinder::syscall_name_of(const std::string& parameter, hir::Expr* value) {
+    const char* function = names_of(point_.syscall->name, parameter);
+    return function && binder_.call ? binder_.call(function, {value}) : nullptr;
+}
+
 // `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
 hir::Expr* TargetBinder::syscall_summary() {
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$return", "$$name", "$$argstr"};
@@ -109,8 +165,14 @@ hir::Expr* TargetBinder::syscall_summary() {
             hir::Expr* value = load(*place, expr_.range);
             if (!value)
                 text.literal("?");
+            else if (hir::Expr* name = syscall_name_of(variables[i].name, value))
+                add_text(text, name);
             else if (variables[i].is_text)
                 add_user_text(text, value);
+            else if (variables[i].name == "fd")
+                add_integer(text, make<hir::Retype>(expr_.range, value, 4u, true), 'd', 0);
+            else if (is_mode(variables[i].type))
+                add_integer(text, value, 'o', '#');
             else if (type->kind == Type::Pointer)
                 add_integer(text, value, 'x', '#');
             else
