@@ -222,15 +222,16 @@ class Lexer {
         std::string name = spelled(start);
         unsigned long which = std::strtoul(name.c_str() + 1, nullptr, 10);
         if (argument_ || which == 0 || which > std::min<size_t>(args_.size(), 999)) {
-            std::string why = argument_      ? "an argument cannot use another one"
-                              : which == 0   ? "arguments are counted from 1"
-                              : which > 999  ? "arguments are counted up to 999"
-                                             : fmt::format("there {} {} script argument{}",
-                                                           args_.size() == 1 ? "is" : "are", args_.size(),
-                                                           args_.size() == 1 ? "" : "s");
-            diags_.report(DiagId::BadArgument, range(start, cursor_), fmt::format("`{}`: {}", name, why));
-            // Something that fits into more places than an error message does.
-            add(*start == '@' ? TokenKind::String : TokenKind::Number, start, *start == '@' ? "" : "0");
+            // Where a conditional leaves it out it may be missing. It fits into more places than an error message does.
+            Token& token = add(*start == '@' ? TokenKind::String : TokenKind::Number, start, *start == '@' ? "" : "0");
+            if (!argument_ && which > 0 && which <= 999)
+                token.missing = static_cast<uint16_t>(which);
+            else
+                diags_.report(DiagId::BadArgument, range(start, cursor_),
+                              fmt::format("`{}`: {}", name,
+                                          argument_    ? "an argument cannot use another one"
+                                          : which == 0 ? "arguments are counted from 1"
+                                                       : "arguments are counted up to 999"));
             return true;
         }
         const std::string& text = args_[which - 1];

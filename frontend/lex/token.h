@@ -26,6 +26,7 @@ struct Token {
     bool glued = false;    // nothing stands between this token and the one before it
     bool on_line = false;  // the first one on its line
     uint16_t argument = 0; // N: the token came out of `$N`; its range is that of the `$N`
+    uint16_t missing = 0;  // N: the token stands for `$N` or `@N`, which the script was not given
     Range range;
     std::string text;   // identifier, operator, number as written, decoded string, embedded code
     int64_t number = 0; // Number

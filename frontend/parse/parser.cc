@@ -190,7 +190,10 @@ std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseO
         for (Token& token : tokens)
             if (token.is_keyword("private"))
                 token.kind = TokenKind::Identifier;
-    return preprocess(std::move(tokens), options, diags);
+    tokens = preprocess(std::move(tokens), options, diags);
+    for (const Token& token : tokens)
+        report_missing_argument(token, options.args.size(), diags);
+    return tokens;
 }
 } // namespace
 

@@ -260,6 +260,8 @@ class Preprocessor {
 
     // c && c || c, where c is `operand operator operand`; && binds tighter.
     bool evaluate(const std::vector<Token>& tokens, Range range) {
+        for (const Token& token : tokens)
+            report_missing_argument(token, options_.args.size(), diags_);
         bool any = false, all = true;
         size_t i = 0;
         auto operand = [&]() -> std::optional<Token> {
@@ -419,6 +421,13 @@ void join_strings(std::vector<Token>& tokens) {
 }
 
 } // namespace
+
+void report_missing_argument(const Token& token, size_t given, Diagnostics& diags) {
+    if (token.missing)
+        diags.report(DiagId::BadArgument, token.range,
+                     fmt::format("`{}{}`: there {} {} script argument{}", token.kind == TokenKind::String ? "@" : "$",
+                                 token.missing, given == 1 ? "is" : "are", given, given == 1 ? "" : "s"));
+}
 
 std::vector<Token> preprocess(std::vector<Token> tokens, const ParseOptions& options, Diagnostics& diags) {
     bool any = options.macros != nullptr;

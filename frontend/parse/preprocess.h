@@ -32,6 +32,10 @@ struct MacroTable {
 
 std::vector<Token> preprocess(std::vector<Token> tokens, const ParseOptions& options, Diagnostics& diags);
 
+// Reports a `$N` or `@N` that the script was not given, if that is what the token stands for. What conditionals leave
+// out may be missing. `given`: how many there are.
+void report_missing_argument(const Token& token, size_t given, Diagnostics& diags);
+
 // Adds the macros of a library text (.stpm), which may hold nothing but `@define`, also inside of conditionals. To make
 // them known, set ParseOptions::macros.
 void load_macros(FileId file, const Sources& sources, const ParseOptions& options, MacroTable& table,
