@@ -265,6 +265,7 @@ Result<void> ControlFiles::mount(const std::string& name) {
     const char* arguments[] = {"sonde", "-o", options.c_str()};
     fuse_args args = FUSE_ARGS_INIT(3, const_cast<char**>(arguments));
     session_ = fuse_session_new(&args, &operations, sizeof operations, this);
+    fuse_opt_free_args(&args);
     errno = 0;
     if (!session_ || fuse_session_mount(session_, folder_.c_str()) != 0) {
         if (session_)
