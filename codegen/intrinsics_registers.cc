@@ -23,7 +23,7 @@ bool Lowering::has_registers() const {
     using enum plan::ProbeKind;
     plan::ProbeKind kind = root_->kind;
     return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
-           kind == Profile;
+           plan::is_sample(kind);
 }
 
 // At the raw tracepoint of all system calls.
