@@ -242,15 +242,21 @@ Result<void> ControlFiles::mount(const std::string& name) {
     std::string base = base_folder();
     folder_ = base + "/" + name;
     std::string what = fmt::format("cannot make the control files in {}", folder_);
-    mkdir(base.c_str(), 0755);
-    struct stat attr{};
-    if (lstat(base.c_str(), &attr) != 0)
-        return errno_error(what, errno);
-    if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid())
-        return Error(fmt::format("{}: {} is somebody else's", what, base));
-    remove_leftovers(base);
-    if (mkdir(folder_.c_str(), 0755) != 0 && errno != EEXIST)
-        return errno_error(what, errno);
+    // The last session to end takes the base away, maybe just now.
+    constexpr int tries = 100;
+    for (int i = 1;; i++) {
+        mkdir(base.c_str(), 0755);
+        struct stat attr{};
+        if (lstat(base.c_str(), &attr) == 0) {
+            if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid())
+                return Error(fmt::format("{}: {} is somebody else's", what, base));
+            remove_leftovers(base);
+            if (mkdir(folder_.c_str(), 0755) == 0 || errno == EEXIST)
+                break;
+        }
+        if (errno != ENOENT || i == tries)
+            return errno_error(what, errno);
+    }
     if (is_mounted(folder_))
         return Error(fmt::format("{}: another session is called `{}`; -m gives this one another name", what, name));
     made_ = true;
