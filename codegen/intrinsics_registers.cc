@@ -111,7 +111,7 @@ llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
     if (has_registers())
         return t_.user_register(env_, 16);
     bool trampoline = root_->kind == plan::ProbeKind::Fentry || root_->kind == plan::ProbeKind::Fexit;
-    return trampoline ? t_.function_address(env_) : t_.number(0);
+    return trampoline ? t_.kernel_function(env_) : t_.number(0);
 }
 
 llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }

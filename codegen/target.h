@@ -141,8 +141,6 @@ class Target {
     virtual llvm::Value* user_mode(Environment&) { return number(0); }
     // Where the current task is, or was, in user space; 0: it has no such place.
     virtual llvm::Value* user_address(Environment&) { return number(0); }
-    // The function that a trampoline is at.
-    virtual llvm::Value* function_address(Environment&) { return number(0); }
     // hir::Argument
     virtual llvm::Value* argument(Environment&, int) { return number(0); }
     // At a trampoline, an argument by its position, from 0 on; `fault` is nonzero if there are fewer.

@@ -1,0 +1,232 @@
+// Arrays in the kernel: hash maps whose elements begin with their insertion number, and foreach over them.
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+#include "codegen/target_bpf.h"
+
+namespace sonde {
+
+llvm::Value* BpfTarget::array_load_long(Environment&, const hir::Global& array, llvm::Value* key) {
+    llvm::Value* result = stack(8);
+    ir_.CreateStore(number(0), result);
+    with_element(array, key,
+                 [&](llvm::Value* element) { ir_.CreateStore(ir_.CreateLoad(i64(), offset(element, 8)), result); });
+    return ir_.CreateLoad(i64(), result);
+}
+
+void BpfTarget::array_load_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) {
+    ir_.CreateStore(ir_.getInt8(0), slot);
+    with_element(array, key,
+                 [&](llvm::Value* element) { routine("sonde_rt_copy", i64(), {slot, offset(element, 8)}); });
+}
+
+llvm::Value* BpfTarget::array_store_long(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
+    return with_created(array, key, [&](llvm::Value* element) { ir_.CreateStore(value, offset(element, 8)); });
+}
+
+llvm::Value* BpfTarget::array_store_string(Environment&, const hir::Global& array, llvm::Value* key,
+                                           llvm::Value* slot) {
+    return with_created(array, key, [&](llvm::Value* element) {
+        helper(probe_read_kernel_str, {offset(element, 8), number(state_.options.max_string), slot});
+    });
+}
+
+llvm::Value* BpfTarget::array_update(Environment&, const hir::Global& array, llvm::Value* key,
+                                     llvm::AtomicRMWInst::BinOp op, llvm::Value* value, llvm::Value** old_value) {
+    llvm::Value* old = stack(8);
+    ir_.CreateStore(number(0), old);
+    if (op == llvm::AtomicRMWInst::Sub) {
+        op = llvm::AtomicRMWInst::Add;
+        value = ir_.CreateNeg(value);
+    }
+    llvm::Value* status = with_created(array, key, [&](llvm::Value* element) {
+        llvm::Value* before =
+            ir_.CreateAtomicRMW(op, offset(element, 8), value, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+        if (old_value)
+            ir_.CreateStore(before, old);
+    });
+    if (old_value)
+        *old_value = ir_.CreateLoad(i64(), old);
+    return status;
+}
+
+llvm::Value* BpfTarget::array_stat_add(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
+    return with_created(array, key, [&](llvm::Value* element) { stat_add_(offset(element, 8), array.stats, value); });
+}
+
+llvm::Value* BpfTarget::array_stats(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
+    // What is not there reads as the empty statistic: zeros.
+    uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
+    llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+    llvm::Value* none = zeros(8 + size + 8);
+    return offset(ir_.CreateSelect(ir_.CreateIsNull(element), none, element), 8);
+}
+
+llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) {
+    if (mask != ~0ull) {
+        llvm::Value* scan =
+            make_scan("scan", scan_spec(array, mask), scratch("scan state", sizeof(sonde_scan_state)), key);
+        return routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
+    }
+    llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+    // The optimiser would compute with the pointer instead of the truth about it, which the verifier forbids.
+    return opaque(ir_.CreateZExt(ir_.CreateIsNotNull(element), i64()));
+}
+
+void BpfTarget::array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) {
+    if (all || mask != ~0ull) {
+        llvm::Value* scan = make_scan("scan", scan_spec(array, all ? 0 : mask), nullptr, key);
+        routine("sonde_rt_scan_delete", i64(), {map_reference(map_name(array)), scan});
+        return;
+    }
+    helper(map_delete_elem, {map_reference(map_name(array)), key});
+}
+
+uint64_t BpfTarget::scan_bytes(const hir::Foreach& loop) {
+    // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
+    return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + scan_slots(*loop.array) * entry_bytes(loop) +
+           state_.options.max_string;
+}
+
+llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
+    const hir::Foreach& loop = *spec.loop;
+    const hir::Global& array = *loop.array;
+    const plan::Global& global = state_.plan.globals[array.index];
+    uint64_t rank = SONDE_RANK_INSERTION, at = 0;
+    if (loop.sort_direction != 0 && loop.sort_column == 0 && array.type == hir::ValueType::Stats) {
+        rank = SONDE_RANK_STATISTIC + static_cast<uint64_t>(loop.sort_stat);
+    } else if (loop.sort_direction != 0) {
+        auto column = static_cast<size_t>(loop.sort_column);
+        hir::ValueType type = column == 0 ? array.type : array.keys[column - 1];
+        rank = type == hir::ValueType::String ? SONDE_RANK_STRING : SONDE_RANK_LONG;
+        at = column == 0 ? global.key_size : global.keys[column - 1].offset;
+    }
+    sonde_scan_spec what = scan_spec(array, spec.slice_mask);
+    what.copy_size = payload_bytes(loop);
+    what.rank = rank;
+    what.at = at;
+    what.descending = loop.sort_direction < 0;
+    // Loops that follow each other share their memory.
+    llvm::Value* scan = make_scan("scan" + std::to_string(scan_depth_++), what, spec.area, spec.slice_key);
+    routine("sonde_rt_scan_begin", i64(),
+            {map_reference(map_name(array)), scan, spec.limit ? spec.limit : number(INT64_MAX)});
+    return scan;
+}
+
+llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
+                                     llvm::Value*& value) {
+    const hir::Global& array = *spec.loop->array;
+    llvm::Value* index = routine("sonde_rt_scan_next", i64(), {iterator});
+    llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
+    // As in scan.bpf.c: a bound that the verifier sees without a comparison.
+    index = ir_.CreateAnd(opaque(index), number(static_cast<int64_t>(scan_slots(array) - 1)));
+    llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
+    uint64_t entries = sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY;
+    key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, entries), at);
+    if (value)
+        value = offset(key, state_.plan.globals[array.index].key_size);
+    return more;
+}
+
+uint64_t BpfTarget::payload_bytes(const hir::Foreach& loop) const {
+    bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
+    if (!wanted || loop.array->type == hir::ValueType::Stats)
+        return 0;
+    return loop.array->type == hir::ValueType::String ? state_.options.max_string : 8;
+}
+
+uint64_t BpfTarget::entry_bytes(const hir::Foreach& loop) const {
+    return SONDE_SCAN_ENTRY + state_.plan.globals[loop.array->index].key_size + payload_bytes(loop);
+}
+
+sonde_scan_spec BpfTarget::scan_spec(const hir::Global& array, uint64_t mask) const {
+    sonde_scan_spec out{};
+    out.mask = mask;
+    const plan::Global& global = state_.plan.globals[array.index];
+    for (size_t i = 0; i < global.keys.size(); i++)
+        out.sizes[i] = global.keys[i].size;
+    out.components = array.keys.size();
+    out.capacity = array.capacity;
+    out.slots = scan_slots(array);
+    out.key_size = global.key_size;
+    return out;
+}
+
+llvm::Value* BpfTarget::make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area,
+                                  llvm::Value* slice) {
+    static_assert(sizeof spec % 8 == 0);
+    uint64_t words[sizeof spec / 8];
+    std::memcpy(words, &spec, sizeof spec);
+    auto* constant = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(i64(), std::size(words)), true,
+                                              llvm::GlobalValue::InternalLinkage,
+                                              llvm::ConstantDataArray::get(*context_, words), "scan_spec");
+    constant->setSection(".rodata");
+    constant->setAlignment(llvm::Align(8));
+    llvm::Value* scan = scratch(tag, sizeof(sonde_scan));
+    llvm::Value* null = llvm::ConstantPointerNull::get(ir_.getPtrTy());
+    ir_.CreateStore(area ? area : null, offset(scan, offsetof(sonde_scan, area)));
+    ir_.CreateStore(slice ? slice : null, offset(scan, offsetof(sonde_scan, slice)));
+    ir_.CreateStore(constant, offset(scan, offsetof(sonde_scan, spec)));
+    return scan;
+}
+
+template <typename Body> void BpfTarget::with_element(const hir::Global& array, llvm::Value* key, Body body) {
+    llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
+    llvm::BasicBlock *there = block("element"), *end = block("endelement");
+    ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
+    ir_.SetInsertPoint(there);
+    body(element);
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+}
+
+template <typename Body> llvm::Value* BpfTarget::with_created(const hir::Global& array, llvm::Value* key, Body body) {
+    const plan::Global& global = state_.plan.globals[array.index];
+    llvm::Value* map = map_reference(global.map);
+    llvm::Value* status = stack(8);
+    ir_.CreateStore(number(0), status);
+    llvm::Value* element = helper_pointer(map_lookup_elem, {map, key});
+    llvm::BasicBlock *missing = block("missing"), *numbering = block("numbering"), *have = block("have"),
+                     *full = block("full"), *end = block("endelement");
+    ir_.CreateCondBr(ir_.CreateIsNull(element), missing, have);
+    ir_.SetInsertPoint(missing);
+    helper(map_update_elem, {map, key, zeros(global.value_size), number(1 /* BPF_NOEXIST */)});
+    llvm::Value* again = helper_pointer(map_lookup_elem, {map, key});
+    llvm::BasicBlock* inserted = ir_.GetInsertBlock();
+    llvm::BasicBlock* no_room = array.wrap ? block("wrap") : full;
+    ir_.CreateCondBr(ir_.CreateIsNull(again), no_room, numbering);
+    llvm::Value* wrapped = nullptr;
+    llvm::BasicBlock* made_room = nullptr;
+    if (array.wrap) {
+        ir_.SetInsertPoint(no_room);
+        routine("sonde_rt_insert_wrapped", i64(), {map, key});
+        wrapped = helper_pointer(map_lookup_elem, {map, key});
+        made_room = ir_.GetInsertBlock();
+        ir_.CreateCondBr(ir_.CreateIsNull(wrapped), full, numbering);
+    }
+    ir_.SetInsertPoint(numbering);
+    llvm::PHINode* created = ir_.CreatePHI(ptr(), 2);
+    created->addIncoming(again, inserted);
+    if (wrapped)
+        created->addIncoming(wrapped, made_room);
+    llvm::Value* insertion =
+        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)), number(1),
+                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    ir_.CreateAtomicCmpXchg(created, number(0), ir_.CreateAdd(insertion, number(1)), llvm::Align(8),
+                            llvm::AtomicOrdering::SequentiallyConsistent, llvm::AtomicOrdering::SequentiallyConsistent);
+    ir_.CreateBr(have);
+    ir_.SetInsertPoint(have);
+    llvm::PHINode* value = ir_.CreatePHI(ptr(), 2);
+    value->addIncoming(element, missing->getSinglePredecessor());
+    value->addIncoming(created, numbering);
+    body(value);
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(full);
+    ir_.CreateStore(number(1), status);
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+    return ir_.CreateLoad(i64(), status);
+}
+
+} // namespace sonde

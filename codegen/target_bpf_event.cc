@@ -1,0 +1,383 @@
+// What a handler in the kernel is told of its event: which point it is, the task, registers and arguments, memory,
+// values from the function's entry.
+#include <bit>
+#include <cstddef>
+
+#include "codegen/target_bpf.h"
+
+namespace sonde {
+namespace {
+
+// pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
+constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
+constexpr int64_t regs_orig_ax = 120, regs_cs = 136, regs_ss = 160, user_cs = 0x33;
+constexpr int rbp = 6, rsp = 7, r14 = 14;
+
+} // namespace
+
+llvm::Value* BpfTarget::task_number(Environment& env, const std::string& what) {
+    if (what == "cpu")
+        return ir_.CreateAnd(helper(get_smp_processor_id, {}), number(0xffffffff));
+    if (what == "random" || what == "jiffies")
+        return routine("sonde_rt_" + what, i64(), {});
+    // Programs about packets have fewer helpers.
+    if (kind_ == plan::ProbeKind::Netfilter)
+        return routine("sonde_rt_" + what, i64(), {number(0)});
+    llvm::Value* result = stack(8);
+    with_task(
+        env,
+        [&] {
+            ir_.CreateStore(what == "pid"   ? ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32))
+                            : what == "tid" ? ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff))
+                            : what == "uid" ? ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff))
+                            : what == "gid" ? ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32))
+                            : what == "task_current" ? helper(get_current_task, {})
+                                                     : routine("sonde_rt_" + what, i64(), {number(0)}),
+                            result);
+        },
+        [&] {
+            ir_.CreateStore(what == "task_current" ? env.task : routine("sonde_rt_" + what, i64(), {env.task}), result);
+        });
+    return ir_.CreateLoad(i64(), result);
+}
+
+void BpfTarget::execname(Environment& env, llvm::Value* slot) {
+    if (kind_ == plan::ProbeKind::Netfilter) {
+        routine("sonde_rt_execname", i64(), {slot, number(0)});
+        return;
+    }
+    with_task(
+        env, [&] { helper(get_current_comm, {slot, number(16)}); },
+        [&] { routine("sonde_rt_execname", i64(), {slot, env.task}); });
+}
+
+llvm::Value* BpfTarget::clock(Environment& env, const std::string& what) {
+    llvm::Value* now = helper(ktime_get_ns, {});
+    if (what != "gettimeofday_ns")
+        return now;
+    return ir_.CreateAdd(now,
+                         ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
+}
+
+llvm::Value* BpfTarget::user_register(Environment& env, int number_) {
+    if (number_ == hir::Register::thread_pointer)
+        return routine("sonde_rt_thread_pointer", i64(), {});
+    int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax
+                 : number_ == hir::Register::flags        ? flags_offset
+                 : number_ == hir::Register::cs           ? regs_cs
+                 : number_ == hir::Register::ss           ? regs_ss
+                                                          : register_offsets[number_];
+    if (registers_are_behind_) {
+        llvm::Value* value = scratch("register", 8);
+        helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
+        return ir_.CreateLoad(i64(), value);
+    }
+    return context_word(env, static_cast<uint64_t>(at));
+}
+
+llvm::Value* BpfTarget::user_mode(Environment& env) {
+    if (!plan::is_sample(kind_))
+        return number(plan::is_uprobe(kind_));
+    // What was interrupted: the lowest bits of its code segment are its privilege.
+    return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
+}
+
+llvm::Value* BpfTarget::raise_signal(llvm::Value* signal) {
+    return helper(send_signal_thread, {ir_.CreateTrunc(signal, ir_.getInt32Ty())});
+}
+
+llvm::Value* BpfTarget::numbered_argument(Environment& env, llvm::Value* number_, llvm::Value*& fault) {
+    llvm::Value* value = scratch("argument", 8);
+    ir_.CreateStore(number(0), value);
+    fault = helper(get_func_arg, {env.context, ir_.CreateTrunc(number_, ir_.getInt32Ty()), value});
+    return ir_.CreateLoad(i64(), value);
+}
+
+llvm::Value* BpfTarget::argument(Environment& env, int number_) {
+    // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
+    static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
+    bool result = number_ == hir::Argument::result;
+    switch (kind_) {
+    case plan::ProbeKind::Tracepoint:
+        return context_word(env, 8ull * static_cast<unsigned>(number_));
+    case plan::ProbeKind::Netfilter:
+    case plan::ProbeKind::Lsm: {
+        // Read as memory, for the same reason as below; these have no helper for it.
+        llvm::Value* value = scratch("argument", 8);
+        helper(probe_read_kernel, {value, number(8), offset(env.context, 8ull * static_cast<unsigned>(number_))});
+        return ir_.CreateLoad(i64(), value);
+    }
+    case plan::ProbeKind::Fentry:
+    case plan::ProbeKind::Fexit: {
+        // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
+        // numbers are what a script computes with.
+        llvm::Value* value = scratch("argument", 8);
+        ir_.CreateStore(number(0), value);
+        if (result)
+            helper(get_func_ret, {env.context, value});
+        else
+            helper(get_func_arg, {env.context, ir_.getInt32(static_cast<uint32_t>(number_)), value});
+        return ir_.CreateLoad(i64(), value);
+    }
+    default:
+        break;
+    }
+    if (result)
+        return user_register(env, 0);
+    if (static_cast<size_t>(number_) < std::size(registers))
+        return user_register(env, registers[number_]);
+    llvm::Value* value = scratch("argument", 8);
+    auto above = 8 * (number_ - static_cast<int>(std::size(registers)) + 1);
+    helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(user_register(env, 7), number(above))});
+    return ir_.CreateLoad(i64(), value);
+}
+
+llvm::Value* BpfTarget::read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
+                                    bool user) {
+    if (address->getType()->isPointerTy() || !user)
+        return helper(probe_read_kernel, {buffer, number(size), address});
+    return routine("sonde_rt_read_user", i64(), {buffer, ir_.getInt32(size), address, may_wait(env)});
+}
+
+llvm::Value* BpfTarget::write_memory(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address) {
+    return routine("sonde_rt_write_user", i64(), {buffer, ir_.getInt32(size), address});
+}
+
+llvm::Value* BpfTarget::write_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) {
+    return routine("sonde_rt_write_user_block", i64(), {slot, size, address});
+}
+
+llvm::Value* BpfTarget::read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) {
+    return routine("sonde_rt_read_user_block", i64(), {slot, size, address, may_wait(env)});
+}
+
+llvm::Value* BpfTarget::read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
+                                  bool user) {
+    if (!user)
+        return routine("sonde_rt_read_kernel_wide", i64(), {slot, number(width), address});
+    return routine("sonde_rt_read_user_wide", i64(), {slot, number(width), address, may_wait(env)});
+}
+
+llvm::Value* BpfTarget::read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                                    bool user) {
+    llvm::Value* got = user ? routine("sonde_rt_read_user_string", i64(), {slot, size, address, may_wait(env)})
+                            : routine("sonde_rt_read_kernel_string", i64(), {slot, size, address});
+    return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
+}
+
+void BpfTarget::symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) {
+    routine("sonde_rt_symbol", i64(), {slot, address, style});
+}
+
+void BpfTarget::kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) {
+    routine("sonde_rt_kernel_symbol", i64(), {slot, address, style});
+}
+
+llvm::Value* BpfTarget::kernel_function(Environment& env) {
+    llvm::Value* function = helper(get_func_ip, {env.context}); // of a breakpoint elsewhere: 0
+    if (kind_ != plan::ProbeKind::Kprobe)
+        return function;
+    llvm::Value* behind_breakpoint = user_register(env, 16);
+    return ir_.CreateSelect(ir_.CreateICmpNE(function, number(0)), function,
+                            ir_.CreateSub(behind_breakpoint, number(1)));
+}
+
+llvm::Value* BpfTarget::counter(Environment&, uint32_t index) {
+    return routine("sonde_rt_counter", i64(), {number(index)});
+}
+
+llvm::Value* BpfTarget::stop_process(Environment& env) {
+    llvm::Value* result = stack(8);
+    ir_.CreateStore(number(0), result);
+    llvm::Value* current = ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32));
+    llvm::BasicBlock *same = block("same"), *end = block("endstop");
+    ir_.CreateCondBr(ir_.CreateICmpEQ(current, task_number(env, "pid")), same, end);
+    ir_.SetInsertPoint(same);
+    constexpr uint32_t stop_signal = 19;
+    helper(send_signal, {ir_.getInt32(stop_signal)});
+    ir_.CreateStore(number(1), result);
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+    return ir_.CreateLoad(i64(), result);
+}
+
+llvm::Value* BpfTarget::goroutine_key(Environment& env, llvm::Value* place) {
+    constexpr int stack_high = 8;
+    llvm::Value* goroutine = user_register(env, r14);
+    llvm::Value* high = scratch("stack_high", 8);
+    ir_.CreateStore(number(0), high);
+    read_memory(env, high, 8, ir_.CreateAdd(goroutine, number(stack_high)), true);
+    // A stack has at most 1 GB; other processes have goroutines at the same addresses.
+    llvm::Value* distance = ir_.CreateAnd(ir_.CreateSub(ir_.CreateLoad(i64(), high), place), number(UINT32_MAX));
+    llvm::Value* process = ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(INT64_C(-1) << 32));
+    return saved_key(ir_.CreateOr(process, distance), goroutine);
+}
+
+void BpfTarget::save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
+                                  llvm::Value* return_address) {
+    const plan::Probe& probe = state_.plan.probes[probe_];
+    helper(map_update_elem,
+           {map_reference(probe.entry_map), return_address ? saved_key(return_address) : key_at_entry(env, handler),
+            values, number(0)});
+}
+
+llvm::Value* BpfTarget::entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) {
+    llvm::Value* at = offset(entry_element_, entry_offset(handler, index));
+    if (!slot)
+        return ir_.CreateLoad(i64(), at);
+    routine("sonde_rt_copy", i64(), {slot, at});
+    return slot;
+}
+
+std::optional<int> BpfTarget::task_argument(const hir::Handler& handler) {
+    std::optional<int> found;
+    for_each_expr(*handler.body, [&](const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__about_task")
+            found = static_cast<int>(hir::as<hir::ConstLong>(*hir::as<hir::Intrinsic>(expr).args[0]).value);
+    });
+    return found;
+}
+
+llvm::Value* BpfTarget::begin_event(plan::ProbeKind kind, Environment& env) {
+    using enum plan::ProbeKind;
+    if (kind == ProcessEnd || kind == ThreadEnd) {
+        llvm::Value* program = routine("sonde_rt_ended", i64(), {context_argument_, number(kind == ThreadEnd)});
+        go_if(ir_.CreateICmpNE(program, number(0)));
+        return program;
+    }
+    if (kind == ProcessBegin || kind == ThreadBegin) {
+        env.task = routine("sonde_rt_begun", i64(), {context_argument_, number(kind == ThreadBegin)});
+        go_if(ir_.CreateICmpNE(env.task, number(0)));
+    }
+    return routine("sonde_rt_program", i64(), {env.task});
+}
+
+void BpfTarget::find_row(const hir::Handler& handler, uint32_t index, llvm::Value* program, Environment& env) {
+    const plan::Probe& probe = state_.plan.probes[index];
+    bool event = plan::is_task_event(handler.kind), one = probe.points.size() == 1;
+    env.row = first_row(index);
+    if (!probe.points.empty() && probe.points[0].number >= 0)
+        env.row = find_syscall(env, probe.points);
+    else if (!one && !event)
+        env.row = ir_.CreateTrunc(helper(get_attach_cookie, {context_argument_}), ir_.getInt32Ty());
+    if (!probe.has_subjects())
+        return;
+    llvm::Value* group =
+        event ? number(index)
+              : ir_.CreateOr(ir_.CreateZExt(env.row, i64()),
+                             number(static_cast<int64_t>(plan::Probe::subject_group(handler.kind, index, 0))));
+    if (!program)
+        program = routine("sonde_rt_program", i64(), {number(0)});
+    llvm::Value* found = routine("sonde_rt_subject", i64(), {program, task_number(env, "pid"), group});
+    go_if(ir_.CreateICmpSGE(found, number(0)));
+    if (!one)
+        env.row = ir_.CreateTrunc(found, ir_.getInt32Ty());
+}
+
+llvm::Value* BpfTarget::context_word(Environment& env, uint64_t at) {
+    auto* load = ir_.CreateLoad(i64(), offset(env.context, at));
+    load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
+    return load;
+}
+
+template <typename Here, typename There> void BpfTarget::with_task(Environment& env, Here here, There there) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(env.task);
+    if (constant)
+        return here();
+    llvm::BasicBlock *current = block("current"), *other = block("other"), *end = block("task");
+    ir_.CreateCondBr(ir_.CreateICmpEQ(env.task, number(0)), current, other);
+    ir_.SetInsertPoint(current);
+    here();
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(other);
+    there();
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+}
+
+void BpfTarget::filter_target(Environment& env) {
+    llvm::Value* tgid = scratch("index", 8);
+    ir_.CreateStore(ir_.CreateTrunc(task_number(env, "pid"), ir_.getInt32Ty()), tgid);
+    go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
+}
+
+llvm::Value* BpfTarget::syscall_cell(llvm::Value* called, const std::vector<plan::Point>& points) {
+    // Up to 32 bytes it would be a constant to be merged, which LLVM puts into another section of that name.
+    uint64_t most = 15;
+    for (const plan::Point& point : points)
+        most = std::max(most, static_cast<uint64_t>(point.number));
+    std::vector<uint32_t> rows(std::bit_ceil(most + 1));
+    for (const plan::Point& point : points)
+        rows[static_cast<size_t>(point.number)] = point.row + 1;
+    go_if(ir_.CreateICmpULT(called, number(static_cast<int64_t>(rows.size()))));
+    auto* table = new llvm::GlobalVariable(
+        *module_, llvm::ArrayType::get(ir_.getInt32Ty(), rows.size()), true, llvm::GlobalValue::InternalLinkage,
+        llvm::ConstantDataArray::get(*context_, llvm::ArrayRef<uint32_t>(rows)), "syscall_rows");
+    table->setSection(".rodata");
+    table->setAlignment(llvm::Align(8));
+    // The verifier does not remember the comparison with each copy of the number.
+    llvm::Value* safe = ir_.CreateAnd(opaque(called), number(static_cast<int64_t>(rows.size() - 1)));
+    return ir_.CreateGEP(ir_.getInt32Ty(), table, safe);
+}
+
+llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::Point>& points) {
+    llvm::Value* regs = argument(env, 0);
+    auto field = [&](int64_t at) {
+        llvm::Value* value = scratch("load", 8);
+        ir_.CreateStore(number(0), value);
+        helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(regs, number(at))});
+        return ir_.CreateLoad(i64(), value);
+    };
+    bool enters = points[0].symbol == "sys_enter" || saves_entry_;
+    llvm::Value* called = enters ? argument(env, 1) : field(regs_orig_ax);
+    llvm::Value* row = nullptr;
+    if (points.size() == 1) {
+        go_if(ir_.CreateICmpEQ(called, number(points[0].number)));
+        row = ir_.getInt32(points[0].row);
+    } else {
+        llvm::Value* found = ir_.CreateLoad(ir_.getInt32Ty(), syscall_cell(called, points));
+        go_if(ir_.CreateICmpNE(found, ir_.getInt32(0)));
+        row = ir_.CreateSub(found, ir_.getInt32(1));
+    }
+    go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
+    return row;
+}
+
+llvm::Value* BpfTarget::may_wait(Environment& env) {
+    sleeps_ = sleeps_ || (plan::is_uprobe(kind_) && !counts_);
+    return env.can_wait;
+}
+
+llvm::Value* BpfTarget::key_at_entry(Environment& env, const hir::Handler& handler) {
+    // The arguments' place on the stack.
+    if (kind_ == plan::ProbeKind::Fexit)
+        return saved_key(ir_.CreatePtrToInt(env.context, i64()));
+    // A thread is in one system call.
+    if (kind_ == plan::ProbeKind::Tracepoint)
+        return saved_key(number(0));
+    if (handler.is_go_return) // behind the check of the stack, where it is still on top
+        return goroutine_key(env, user_register(env, rsp));
+    // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
+    // the frame pointer.
+    bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
+    return saved_key(at_entry ? user_register(env, rsp) : ir_.CreateAdd(user_register(env, rbp), number(8)));
+}
+
+llvm::Value* BpfTarget::key_at_return(Environment& env, const hir::Handler& handler) {
+    if (kind_ == plan::ProbeKind::Tracepoint)
+        return saved_key(number(0));
+    if (kind_ == plan::ProbeKind::Fexit)
+        return saved_key(ir_.CreatePtrToInt(env.context, i64()));
+    // The return has popped the return address, but not yet where the probe is at the return instruction.
+    llvm::Value* place = user_register(env, rsp);
+    return handler.is_go_return ? goroutine_key(env, place) : saved_key(ir_.CreateSub(place, number(8)));
+}
+
+llvm::Value* BpfTarget::saved_key(llvm::Value* place, llvm::Value* owner) {
+    llvm::Value* key = scratch("saved", 16);
+    ir_.CreateStore(owner ? owner : helper(get_current_pid_tgid, {}), key);
+    ir_.CreateStore(place, offset(key, 8));
+    return key;
+}
+
+} // namespace sonde
