@@ -158,11 +158,14 @@ struct Translation {
 };
 
 // Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
-void add_library_file(Translation& t, const std::string& name, std::string text) {
+void add_library_file(Translation& t, const std::string& name, std::string text,
+                      std::optional<Library::Names> declared = {}) {
     FileId file = t.sources.add(name, std::move(text), true);
     t.library_files++;
     if (name.ends_with(".stpm"))
         load_macros(file, t.sources, t.parse_options, t.macros, t.diags);
+    else if (declared)
+        t.library->add(file, *declared);
     else
         t.library->add(file);
 }
@@ -176,7 +179,8 @@ Result<void> open_library(Translation& t, const Options& options) {
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
     for (const StdlibFile& file : stdlib_files())
-        add_library_file(t, std::string(file.name), std::string(file.text));
+        add_library_file(t, std::string(file.name), std::string(file.text),
+                         Library::Names{file.functions, file.globals, file.aliases});
     for (const std::string& folder : options.folders) {
         std::error_code error;
         std::vector<std::string> paths;
