@@ -234,10 +234,33 @@ void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructT
     call.eraseFromParent();
 }
 
+void move_phis_to_stack(llvm::BasicBlock& block) {
+    while (!block.phis().empty())
+        llvm::DemotePHIToStack(&*block.phis().begin());
+}
+
+// What one iteration leaves for the next, and what the loop leaves behind, goes through memory: a call gives back
+// nothing but the way that it took.
+void pass_through_stack(llvm::Loop& loop) {
+    move_phis_to_stack(*loop.getHeader());
+    llvm::SmallVector<llvm::BasicBlock*, 4> exits;
+    loop.getUniqueExitBlocks(exits);
+    for (llvm::BasicBlock* exit : exits)
+        move_phis_to_stack(*exit);
+    std::vector<llvm::Instruction*> used_behind;
+    for (llvm::BasicBlock* block : loop.blocks())
+        for (llvm::Instruction& instruction : *block)
+            if (llvm::any_of(instruction.users(), [&](const llvm::User* user) {
+                    return !loop.contains(llvm::cast<llvm::Instruction>(user)->getParent());
+                }))
+                used_behind.push_back(&instruction);
+    for (llvm::Instruction* instruction : used_behind)
+        llvm::DemoteRegToStack(*instruction);
+}
+
 void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) {
     llvm::LLVMContext& context = function.getContext();
-    while (!loop.getHeader()->phis().empty())
-        llvm::DemotePHIToStack(&*loop.getHeader()->phis().begin());
+    pass_through_stack(loop);
     std::vector<llvm::AllocaInst*> own = take_pieces(function, loop);
     join_stack(function, loop);
     compute_addresses_inside(loop, function.getParent()->getDataLayout());

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@ namespace sonde {
 Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan::Point& point) {
     constexpr int bpf_link_create = 28;
     constexpr uint32_t bpf_netfilter = 45;
+    constexpr int32_t most_behind = 100;
     struct {
         uint32_t prog_fd, target_fd, attach_type, flags;
         uint32_t pf, hooknum;
@@ -27,8 +29,14 @@ Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan:
     attr.attach_type = bpf_netfilter;
     attr.pf = point.hook.family;
     attr.hooknum = point.hook.hook;
-    attr.priority = point.hook.priority;
-    long fd = syscall(SYS_bpf, bpf_link_create, &attr, sizeof attr);
+    // A hook takes one BPF program of each priority (nf_hook_entries_grow()); who comes later stands behind.
+    long fd = -1;
+    for (int32_t behind = 0; behind < most_behind; behind++) {
+        attr.priority = point.hook.priority + behind;
+        fd = syscall(SYS_bpf, bpf_link_create, &attr, sizeof attr);
+        if (fd >= 0 || errno != EBUSY || attr.priority == INT32_MAX)
+            break;
+    }
     if (fd < 0)
         return errno_error(fmt::format("cannot attach to {}", point.pp), errno);
     return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(static_cast<int>(fd)));
