@@ -14,9 +14,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <string>
 #include <variant>
@@ -158,11 +160,14 @@ struct Translation {
 };
 
 // Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
-void add_library_file(Translation& t, const std::string& name, std::string text) {
+void add_library_file(Translation& t, const std::string& name, std::string text,
+                      std::optional<Library::Names> declared = {}) {
     FileId file = t.sources.add(name, std::move(text), true);
     t.library_files++;
     if (name.ends_with(".stpm"))
         load_macros(file, t.sources, t.parse_options, t.macros, t.diags);
+    else if (declared)
+        t.library->add(file, *declared);
     else
         t.library->add(file);
 }
@@ -176,7 +181,8 @@ Result<void> open_library(Translation& t, const Options& options) {
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
     for (const StdlibFile& file : stdlib_files())
-        add_library_file(t, std::string(file.name), std::string(file.text));
+        add_library_file(t, std::string(file.name), std::string(file.text),
+                         Library::Names{file.functions, file.globals, file.aliases});
     for (const std::string& folder : options.folders) {
         std::error_code error;
         std::vector<std::string> paths;
@@ -471,9 +477,18 @@ int run(const Options& options) {
 } // namespace
 } // namespace sonde
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     std::variant<sonde::Options, int> read = sonde::read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;
     return sonde::run(std::get<sonde::Options>(read));
+} catch (const std::bad_alloc&) {
+    std::fputs("sonde: out of memory\n", stderr);
+    return 1;
+} catch (const std::exception& bug) {
+    std::fprintf(stderr, "sonde: internal error: %s\n", bug.what());
+    return 1;
+} catch (...) {
+    std::fputs("sonde: internal error\n", stderr);
+    return 1;
 }

@@ -217,10 +217,14 @@ llvm::Value* Lowering::emit_routine(const hir::Intrinsic& expr) {
     std::vector<llvm::Value*> args;
     if (is_string)
         args.push_back(result);
-    for (const hir::Expr* arg : expr.args)
-        args.push_back(arg->type == hir::ValueType::String ? lower_slot(*arg) : lower(*arg));
-    if (!is_string)
-        args.push_back(new_slot());
+    bool reads_text = false;
+    for (const hir::Expr* arg : expr.args) {
+        bool is_text = arg->type == hir::ValueType::String;
+        args.push_back(is_text ? lower_slot(*arg) : lower(*arg));
+        reads_text = reads_text || is_text;
+    }
+    if (!is_string && reads_text)
+        args.push_back(new_slot()); // to work in
     size_t name = expr.name.find_first_not_of('_');
     llvm::Value* status = t_.routine("sonde_rt_" + expr.name.substr(name), t_.i64(), args);
     return is_string ? result : status;

@@ -17,11 +17,7 @@ bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t ma
 
 class Lowering {
   public:
-    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {
-        target.set_stat_add([this](llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value) {
-            stat_add(block, needs, value);
-        });
-    }
+    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {}
 
     // All handlers of this target's place, with the functions that they call. Errors: what the place cannot do.
     Result<void> run();
@@ -37,6 +33,9 @@ class Lowering {
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
     void lower_entry_program(const hir::Handler& handler, uint32_t probe);
+    // A program of a handler, up to its body, which leaves by `leave_` or `catch_`, and what comes behind.
+    void begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe, const Needs& need);
+    void end_program();
     void begin_environment(const Needs& need);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
@@ -107,7 +106,6 @@ class Lowering {
     void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
     llvm::Value* read_element(const hir::Element& element);
     llvm::Value* stats_pointer(const hir::Expr& source);
-    void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);
     llvm::Value* stat_read(const hir::StatRead& expr);
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
 

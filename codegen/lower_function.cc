@@ -217,16 +217,33 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         t_.state().plan.probes[probe].entry_map = handler.name + "_saved";
     }
     frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
-    t_.begin_handler(handler, handler.name, probe, need, env_);
+    begin_program(handler, handler.name, probe, need);
+    begin_locals(handler.locals);
+    if (handler.condition) {
+        llvm::BasicBlock* run = block("run");
+        b_.CreateCondBr(truth(*handler.condition), run, leave_);
+        b_.SetInsertPoint(run);
+    }
+    lower(*handler.body);
+    end_program();
+    plan::Probe& out = t_.state().plan.probes[probe];
+    out.frame_size = static_cast<uint32_t>(frame_max_);
+    if (!handler.entry_values.empty())
+        lower_entry_program(handler, probe);
+    if (!problem_.empty())
+        return Error(problem_);
+    return {};
+}
+
+void Lowering::begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
+                             const Needs& need) {
+    t_.begin_handler(handler, symbol, probe, need, env_);
     env_.has_frame = need.frame;
     t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
     t_.locate(handler.range);
-    llvm::BasicBlock* failed = block("failed");
-    llvm::BasicBlock* end = block("end");
-    catch_ = failed;
-    leave_ = end;
+    catch_ = block("failed");
+    leave_ = block("end");
     begin_environment(need);
-    begin_locals(handler.locals);
     if (need.tokens) {
         env_.tokens = new_bytes(8 + t_.slot_size());
         b_.CreateStore(t_.number(0), env_.tokens);
@@ -236,27 +253,17 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         begin_matches();
     if (need.stacks)
         begin_stacks();
-    if (handler.condition) {
-        llvm::BasicBlock* run = block("run");
-        b_.CreateCondBr(truth(*handler.condition), run, end);
-        b_.SetInsertPoint(run);
-    }
-    lower(*handler.body);
-    branch_to(end);
-    b_.SetInsertPoint(failed);
+}
+
+void Lowering::end_program() {
+    branch_to(leave_);
+    b_.SetInsertPoint(catch_);
     emit_error();
-    branch_to(end);
-    b_.SetInsertPoint(end);
+    branch_to(leave_);
+    b_.SetInsertPoint(leave_);
     t_.end_handler(env_);
     t_.need_frame(frame_max_);
     t_.need_scan(scan_max_);
-    plan::Probe& out = t_.state().plan.probes[probe];
-    out.frame_size = static_cast<uint32_t>(frame_max_);
-    if (!handler.entry_values.empty())
-        lower_entry_program(handler, probe);
-    if (!problem_.empty())
-        return Error(problem_);
-    return {};
 }
 
 llvm::Function* Lowering::declare_function(const hir::Function& function) {
@@ -436,18 +443,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
             need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });
-    t_.begin_handler(handler, out.entry_program, probe, need, env_);
-    env_.has_frame = need.frame;
-    t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
-    t_.locate(handler.range);
-    llvm::BasicBlock *failed = block("failed"), *end = block("end");
-    catch_ = failed;
-    leave_ = end;
-    begin_environment(need);
-    if (need.matches)
-        begin_matches();
-    if (need.stacks)
-        begin_stacks();
+    begin_program(handler, out.entry_program, probe, need);
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());
@@ -463,13 +459,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
             b_.CreateStore(lower(value), at);
     }
     t_.save_entry_values(env_, handler, buffer, handler.return_address ? lower(*handler.return_address) : nullptr);
-    branch_to(end);
-    b_.SetInsertPoint(failed);
-    emit_error();
-    branch_to(end);
-    b_.SetInsertPoint(end);
-    t_.end_handler(env_);
-    t_.need_frame(frame_max_);
+    end_program();
 }
 
 } // namespace sonde

@@ -67,6 +67,22 @@ bool has_tracepoint_cookie() {
     return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
 }
 
+// Of a function in the kernel's BTF; 0: there is none.
+uint32_t find_function(const char* name) {
+    Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
+    return bytes.ok() ? BtfFile(*bytes).find(name, BTF_KIND_FUNC) : 0;
+}
+
+// A program that does nothing, at a function; none, and errno, if the kernel refuses it.
+Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t function) {
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}}; // r0 = 0; exit
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = attach;
+    options.attach_btf_id = function;
+    return Fd(bpf_prog_load(type, "sonde_try", "GPL", code, std::size(code), &options));
+}
+
 // How the kernel is locked down ("integrity"), empty if it is not. In the file, what is in brackets holds.
 std::string lockdown() {
     Result<std::string> text = read_file("/sys/kernel/security/lockdown");
@@ -102,20 +118,12 @@ KernelFunctionProbing probe_kernel_functions() {
         out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
     // A function that nothing but the kernel's own tests call.
     constexpr const char* function = "bpf_fentry_test1";
-    uint32_t id = 0;
-    if (Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux"); bytes.ok())
-        id = BtfFile(*bytes).find(function, BTF_KIND_FUNC);
+    uint32_t id = find_function(function);
     if (id == 0) {
         out.why_not_fentry = "the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)";
         return out;
     }
-    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
-    bpf_prog_load_opts options{};
-    options.sz = sizeof options;
-    options.expected_attach_type = BPF_TRACE_FENTRY;
-    options.attach_btf_id = id;
-    Fd program(bpf_prog_load(BPF_PROG_TYPE_TRACING, "sonde_try", "GPL", code, std::size(code), &options));
-    if (!program)
+    if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id))
         out.why_not_fentry = fmt::format("the kernel refuses them: {}{}", std::strerror(errno), locked);
     return out;
 }
@@ -132,18 +140,10 @@ std::string why_no_netfilter() {
 
 std::string why_no_lsm() {
     constexpr const char* function = "bpf_lsm_file_open";
-    uint32_t id = 0;
-    if (Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux"); bytes.ok())
-        id = BtfFile(*bytes).find(function, BTF_KIND_FUNC);
+    uint32_t id = find_function(function);
     if (id == 0)
         return "it is built without them (CONFIG_BPF_LSM)";
-    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
-    bpf_prog_load_opts options{};
-    options.sz = sizeof options;
-    options.expected_attach_type = BPF_LSM_MAC;
-    options.attach_btf_id = id;
-    Fd program(bpf_prog_load(BPF_PROG_TYPE_LSM, "sonde_try", "GPL", code, std::size(code), &options));
-    if (!program)
+    if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     // Programs are loaded also where nobody would ever call them.
     Result<std::string> modules = read_file("/sys/kernel/security/lsm");

@@ -9,6 +9,8 @@ namespace sonde {
 struct StdlibFile {
     std::string_view name; // "prelude.stp"
     std::string_view text;
+    // What it declares (frontend/lex/declarations.h), found when sonde was built.
+    std::span<const std::string_view> functions, globals, aliases;
 };
 
 // All embedded files, sorted by name.

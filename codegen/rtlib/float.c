@@ -315,44 +315,36 @@ RT u64 sonde_once_fp32_to_fp64(u64 number)
 
 /* ---- what handlers call: the verifier checks the above once, whoever calls it ---- */
 
-RT u64 sonde_rt_fp_add(u64 a, u64 b, u8* slot)
+RT u64 sonde_rt_fp_add(u64 a, u64 b)
 {
-    (void)slot;
     return sonde_once_fp_add(a, b);
 }
-RT u64 sonde_rt_fp_mul(u64 a, u64 b, u8* slot)
+RT u64 sonde_rt_fp_mul(u64 a, u64 b)
 {
-    (void)slot;
     return sonde_once_fp_mul(a, b);
 }
-RT u64 sonde_rt_fp_div(u64 a, u64 b, u8* slot)
+RT u64 sonde_rt_fp_div(u64 a, u64 b)
 {
-    (void)slot;
     return sonde_once_fp_div(a, b);
 }
-RT u64 sonde_rt_fp_sqrt(u64 a, u8* slot)
+RT u64 sonde_rt_fp_sqrt(u64 a)
 {
-    (void)slot;
     return sonde_once_fp_sqrt(a);
 }
-RT u64 sonde_rt_fp_rem(u64 a, u64 b, u8* slot)
+RT u64 sonde_rt_fp_rem(u64 a, u64 b)
 {
-    (void)slot;
     return sonde_once_fp_rem(a, b);
 }
-RT u64 sonde_rt_long_to_fp(u64 number, u8* slot)
+RT u64 sonde_rt_long_to_fp(u64 number)
 {
-    (void)slot;
     return sonde_once_long_to_fp(number);
 }
-RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact, u8* slot)
+RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact)
 {
-    (void)slot;
     (void)exact;
     return sonde_once_fp_to_long(a, mode);
 }
-RT u64 sonde_rt_fp32_to_fp64(u64 number, u8* slot)
+RT u64 sonde_rt_fp32_to_fp64(u64 number)
 {
-    (void)slot;
     return sonde_once_fp32_to_fp64(number);
 }

@@ -125,15 +125,20 @@ void TargetBinder::note_pointer(const hir::Expr* value, const Type* target) {
     binder_.note_c_type(value, pointer);
 }
 
-hir::Expr* TargetBinder::address() {
-    if (target_type(expr_) == hir::ValueType::String)
-        return fail(DiagId::TypeMismatch, expr_.range,
-                    fmt::format("`{}` is text, which has no address", ast::to_source(expr_)));
+std::optional<Place> TargetBinder::referenced_place() {
     std::optional<Place> place = base();
     if (place)
         place = walk(*std::move(place), expr_.components.size());
     if (place)
         place = without_references(*std::move(place), expr_.range);
+    return place;
+}
+
+hir::Expr* TargetBinder::address() {
+    if (target_type(expr_) == hir::ValueType::String)
+        return fail(DiagId::TypeMismatch, expr_.range,
+                    fmt::format("`{}` is text, which has no address", ast::to_source(expr_)));
+    std::optional<Place> place = referenced_place();
     if (!place)
         return nullptr;
     if (place->bit_size != 0)

@@ -145,6 +145,10 @@ class TargetBinder {
     // What a pointer (or array of one dimension less) leads to.
     std::optional<Place> pointed_to(const Place& place, Range range);
     std::optional<Place> without_references(Place place, Range range);
+    // Where the whole expression's value is, behind references.
+    std::optional<Place> referenced_place();
+    // A floating point value as the bits of a double.
+    hir::Expr* double_bits(const Place& place, Range range);
     // The value of the whole expression as a long.
     hir::Expr* to_long(const Place& place, Range range);
     // The place's own address; null without a report if it has none.

@@ -175,6 +175,18 @@ std::optional<Place> TargetBinder::element(Place place, size_t index) {
 
 hir::Expr* TargetBinder::address_of(const Place& place) { return saved(place.address, place.at_entry); }
 
+hir::Expr* TargetBinder::double_bits(const Place& place, Range range) {
+    uint64_t size = size_of(strip(place.type));
+    if (size != 4 && size != 8)
+        return fail(DiagId::Unsupported, range,
+                    fmt::format("`{}` is `{}` of {} bytes: only floating point of 4 and 8 bytes can be read", text(),
+                                type_name(place.type), size));
+    hir::Expr* bits = load(place, range);
+    if (!bits || size == 8)
+        return bits;
+    return make<hir::Intrinsic>(range, "fp32_to_fp64", hir::ValueType::Long, std::vector<hir::Expr*>{bits});
+}
+
 hir::Expr* TargetBinder::to_long(const Place& original, Range range) {
     std::optional<Place> place = without_references(original, range);
     if (!place)
@@ -201,8 +213,7 @@ hir::Expr* TargetBinder::to_long(const Place& original, Range range) {
             DiagId::TypeMismatch, range, fmt::format("`{}` is a whole `{}`, not a number", text(), name),
             fmt::format("write `{}$` for its text, `&{}` for its address, or `{}->MEMBER`", text(), text(), text()));
     case Type::Float:
-        return fail(DiagId::Unsupported, range,
-                    fmt::format("`{}` is `{}`: floating point values are not supported", text(), name));
+        return double_bits(*place, range);
     default:
         return fail(DiagId::TypeMismatch, range, fmt::format("`{}` is `{}`, which has no value", text(), name));
     }

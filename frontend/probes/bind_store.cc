@@ -98,11 +98,7 @@ bool TargetBinder::is_assignable() {
 hir::Expr* TargetBinder::store(const Assignment& assignment) {
     if (!is_assignable())
         return nullptr;
-    std::optional<Place> place = base();
-    if (place)
-        place = walk(*std::move(place), expr_.components.size());
-    if (place)
-        place = without_references(*std::move(place), expr_.range);
+    std::optional<Place> place = referenced_place();
     if (!place)
         return nullptr;
     const Type* type = strip(place->type);

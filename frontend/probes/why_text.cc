@@ -80,9 +80,9 @@ std::string formula(const std::vector<LocationOp>& ops) {
         } else if (op.code == LocationOp::Not && !stack.empty()) {
             stack.back() = fmt::format("~{}", stack.back());
         } else if (operator_text(op.code) && stack.size() >= 2) {
-            std::string right = std::move(stack.back());
+            std::string joined = join_operands(stack[stack.size() - 2], op.code, stack.back());
             stack.pop_back();
-            stack.back() = join_operands(stack.back(), op.code, right);
+            stack.back() = std::move(joined);
         } else {
             return "";
         }
@@ -92,7 +92,7 @@ std::string formula(const std::vector<LocationOp>& ops) {
     }
     if (stack.size() != 1)
         return "";
-    std::string text = std::move(stack[0]);
+    const std::string& text = stack[0];
     return text.starts_with("(") ? text.substr(1, text.size() - 2) : text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,18 @@ class Library {
     // `parse` parses one whole text (parse/parser.h bound to its options).
     using Parse = std::function<ast::File*(FileId)>;
     // A name, and the files that may declare it, in the order of adding.
-    using Index = std::map<std::string, std::vector<FileId>, std::less<>>;
+    using Index = std::map<std::string_view, std::vector<FileId>>;
+    // What a text declares (lex/declarations.h); these names must live as long as the library.
+    struct Names {
+        std::span<const std::string_view> functions, globals, aliases;
+    };
 
     Library(Sources& sources, Parse parse) : sources_(sources), parse_(std::move(parse)) {}
 
     // Adds a library text to the index; reads only the names of declarations, and none that are private.
     void add(FileId file);
+    // The same, of a text whose declarations are known.
+    void add(FileId file, const Names& names);
 
     // Every file that declares a function (a global, an alias whose name begins with that component) of that name,
     // parsed. Empty: none does.
