@@ -151,6 +151,8 @@ class Lowering {
     llvm::Value* emit_random(const hir::Intrinsic& expr);
     llvm::Value* emit_system(const hir::Intrinsic& expr);
     llvm::Value* emit_names(const hir::Intrinsic& expr);
+    llvm::Value* emit_flags(const hir::Intrinsic& expr);
+    llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
