@@ -164,6 +164,8 @@ std::optional<Place> TargetBinder::place_of_global(DwarfModule& module, const Va
 
 // @var("name") and @var("name@file.c").
 std::optional<Place> TargetBinder::global() {
+    if (is_errno())
+        return errno_place();
     std::vector<DwarfModule*> candidates;
     if (is_kernels()) {
         Result<DwarfModule*> debug = binder_.env.kernel_debug_info();

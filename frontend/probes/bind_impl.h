@@ -89,6 +89,12 @@ class TargetBinder {
     std::optional<Place> global();
     std::optional<Place> place_of_global(DwarfModule& module, const Variable& variable);
 
+    // bind_errno.cc
+    // `@var("errno")` in a program or library that has no variable of its own with that name.
+    bool is_errno();
+    std::optional<Place> errno_place();
+    hir::Expr* load_base(); // what was added to the module's link-time addresses
+
     // bind_mark.cc
     std::optional<Place> mark_variable();
     std::optional<Place> mark_argument(size_t index);

@@ -10,25 +10,26 @@
 #include <fmt/format.h>
 
 #include "frontend/types/dwarf_impl.h"
+#include "frontend/types/thread_block.h"
 
 namespace sonde {
 
-void DwarfReader::find_thread_local_bias() {
+std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
     size_t count = 0;
-    if (elf_getphdrnum(main_->elf(), &count) != 0)
-        return;
-    bool is_program = !main_->is_dynamic();
+    if (elf_getphdrnum(file.elf(), &count) != 0)
+        return std::nullopt;
+    bool is_program = !file.is_dynamic();
     std::optional<GElf_Phdr> block;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
-        if (!gelf_getphdr(main_->elf(), static_cast<int>(i), &header))
+        if (!gelf_getphdr(file.elf(), static_cast<int>(i), &header))
             continue;
         if (header.p_type == PT_TLS) {
             block = header;
         } else if (header.p_type == PT_DYNAMIC) {
             // A position independent program says so; a shared library with an interpreter (libc) does not.
             Elf_Data* data =
-                elf_getdata_rawchunk(main_->elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
+                elf_getdata_rawchunk(file.elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
             GElf_Dyn entry;
             for (int n = 0; data && gelf_getdyn(data, n, &entry) && entry.d_tag != DT_NULL; n++)
                 if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE))
@@ -36,18 +37,24 @@ void DwarfReader::find_thread_local_bias() {
         }
     }
     if (!block)
-        return;
-    if (!is_program) {
-        find_thread_local_slot();
-        return;
-    }
+        return std::nullopt;
+    if (!is_program)
+        return ThreadBlock{};
     // The program's block ends at the thread pointer, aligned.
     uint64_t align = std::max<uint64_t>(block->p_align, 1);
     uint64_t size = block->p_memsz;
     if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
-        return;
+        return std::nullopt;
     uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
-    thread_local_bias_ = -static_cast<int64_t>(size + skew);
+    return ThreadBlock{-static_cast<int64_t>(size + skew)};
+}
+
+void DwarfReader::find_thread_local_bias() {
+    std::optional<ThreadBlock> block = find_thread_block(*main_);
+    if (block && block->distance)
+        thread_local_bias_ = block->distance;
+    else if (block)
+        find_thread_local_slot();
 }
 
 void DwarfReader::find_thread_local_slot() {

@@ -4,37 +4,22 @@
 // Linkage Table".
 #include "frontend/types/plt.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
+
+#include "frontend/types/relocations.h"
 
 namespace sonde {
 namespace {
 
 // Slot -> name.
 std::map<uint64_t, std::string> read_slots(const ElfFile& file) {
-    std::string_view symbols = file.section_data(".dynsym"), strings = file.section_data(".dynstr");
     std::map<uint64_t, std::string> slots;
-    if (strings.empty() || strings.back() != '\0')
-        return slots;
-    for (const char* section : {".rela.plt", ".rela.dyn"}) {
-        std::string_view entries = file.section_data(section);
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= entries.size(); at += sizeof(Elf64_Rela)) {
-            Elf64_Rela entry;
-            std::memcpy(&entry, entries.data() + at, sizeof entry);
-            uint32_t type = ELF64_R_TYPE(entry.r_info);
-            size_t symbol_at = ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym);
-            if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
-                symbol_at + sizeof(Elf64_Sym) > symbols.size())
-                continue;
-            Elf64_Sym symbol;
-            std::memcpy(&symbol, symbols.data() + symbol_at, sizeof symbol);
-            if (symbol.st_name != 0 && symbol.st_name < strings.size())
-                slots[entry.r_offset] = strings.data() + symbol.st_name;
-        }
-    }
+    for_each_relocation(file, [&](const Relocation& relocation) {
+        if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) && !relocation.name.empty())
+            slots[relocation.slot] = relocation.name;
+    });
     return slots;
 }
 

@@ -1,0 +1,91 @@
+#include "frontend/types/errno_place.h"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/shared_libraries.h"
+#include "frontend/types/relocations.h"
+#include "frontend/types/thread_block.h"
+
+namespace sonde {
+namespace {
+
+// The variable's place in its module's thread-local block.
+std::optional<uint64_t> errno_in_block(const ElfFile& file) {
+    std::optional<uint64_t> found;
+    file.for_each_symbol([&](const ElfSymbol& symbol) {
+        if (symbol.name == "errno" && symbol.type == STT_TLS && symbol.section != SHN_UNDEF)
+            found = symbol.address;
+        return !found;
+    });
+    return found;
+}
+
+// A slot that holds the distance of one of the library's variables, and that variable's place in the block.
+std::optional<std::pair<uint64_t, int64_t>> distance_slot(const ElfFile& library) {
+    std::optional<std::pair<uint64_t, int64_t>> found;
+    for_each_relocation(library, [&](const Relocation& relocation) {
+        bool own = relocation.name.empty() || relocation.symbol.st_shndx != SHN_UNDEF;
+        if (relocation.type == R_X86_64_TPOFF64 && own && !found)
+            found.emplace(relocation.slot, static_cast<int64_t>(relocation.symbol.st_value) + relocation.addend);
+    });
+    return found;
+}
+
+// A pointer in `file` that the loader sets, before anything runs, to a function of the library that has one version.
+std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile& library) {
+    std::map<std::string_view, std::set<uint64_t>> exported;
+    library.for_each_symbol([&](const ElfSymbol& symbol) {
+        if (symbol.dynamic && symbol.type == STT_FUNC && symbol.section != SHN_UNDEF)
+            exported[symbol.name].insert(symbol.address);
+        return true;
+    });
+    std::map<std::string_view, uint64_t> pointers;
+    for_each_relocation(file, [&](const Relocation& relocation) {
+        auto at = exported.find(relocation.name);
+        if (relocation.type == R_X86_64_GLOB_DAT && relocation.symbol.st_shndx == SHN_UNDEF && at != exported.end() &&
+            at->second.size() == 1)
+            pointers.emplace(relocation.name, relocation.slot);
+    });
+    if (pointers.empty())
+        return std::nullopt;
+    // What every program and library has; another one could be some other library's, too.
+    auto best = pointers.begin();
+    for (const char* name : {"__cxa_finalize", "__libc_start_main"})
+        if (auto at = pointers.find(name); at != pointers.end())
+            best = at;
+    return ErrnoPlace::Import{best->second, *exported[best->first].begin()};
+}
+
+} // namespace
+
+Result<ErrnoPlace> find_errno(const std::string& path) {
+    Result<ElfFile> file = ElfFile::open(path);
+    if (!file)
+        return std::move(file).error();
+    std::optional<uint64_t> own = errno_in_block(*file);
+    if (std::optional<ThreadBlock> block = find_thread_block(*file); own && block && block->distance)
+        return ErrnoPlace{*block->distance + static_cast<int64_t>(*own), {}, {}};
+    std::vector<std::string> candidates = shared_libraries(path);
+    candidates.insert(candidates.begin(), path);
+    for (const std::string& candidate : candidates) {
+        Result<ElfFile> library = ElfFile::open(candidate);
+        std::optional<uint64_t> place = library ? errno_in_block(*library) : std::nullopt;
+        if (!place)
+            continue;
+        ErrnoPlace out;
+        auto slot = distance_slot(*library);
+        if (!slot)
+            return Error(fmt::format("`{}` does not tell where its thread-local variables are", candidate));
+        out.distance_slot = slot->first;
+        out.offset = static_cast<int64_t>(*place) - slot->second;
+        if (candidate != path && !(out.import = find_import(*file, *library)))
+            return Error(fmt::format("nothing in `{}` leads to `{}`", path, candidate));
+        return out;
+    }
+    return Error(fmt::format("neither `{}` nor a library that it begins with has a thread-local `errno`", path));
+}
+
+} // namespace sonde
