@@ -101,9 +101,20 @@ std::string render_place(const Sources& sources, Range range, size_t digits, con
     // One caret at least: an empty range says that something is missing here.
     size_t end = begin + std::max<size_t>(length, 1);
 
+    // Of a very long line, what is around the place.
+    constexpr size_t longest = 400, before = 100;
+    size_t first = line.size() > longest && begin > before ? begin - before : 0;
+    while (first > 0 && (static_cast<unsigned char>(line[first]) & 0xc0) == 0x80) // inside a UTF-8 character
+        first--;
+    size_t last = line.size() > longest ? std::min(line.size(), first + longest) : line.size();
+
     Snippet snippet(digits + 3);
-    for (size_t i = 0; i < line.size(); i++)
+    for (size_t i = 0; i < (first > 0 ? 3 : 0); i++)
+        snippet.add('.', false);
+    for (size_t i = first; i < last; i++)
         snippet.add(line[i], i >= begin && i < end);
+    for (size_t i = 0; i < (last < line.size() ? 3 : 0); i++)
+        snippet.add('.', false);
     if (begin == line.size())
         snippet.mark_end();
     out += fmt::format("{}{:{}} |{}\n", colors.gutter, "", digits, colors.reset);

@@ -194,6 +194,16 @@ TEST_F(DiagTest, ControlCharactersDoNotReachTheTerminal) {
     EXPECT_TRUE(contains(text, "1 | a?[31m?\n  |  ^\n"));
 }
 
+TEST_F(DiagTest, OfALongLineThereIsWhatIsAround) {
+    std::string left(1000, 'l'), right(100'000, 'r');
+    FileId file = sources.add("f", left + "x" + right);
+    diags.report(DiagId::Syntax, {file, 1000, 1001}, "no");
+    std::string text = diags.render(false);
+    EXPECT_TRUE(contains(text, " --> f:1:1001\n"));
+    EXPECT_TRUE(contains(text, "1 | ..." + left.substr(0, 100) + "x" + right.substr(0, 299) + "...\n"));
+    EXPECT_TRUE(contains(text, "  | " + std::string(103, ' ') + "^\n"));
+}
+
 TEST_F(DiagTest, WithoutAPlaceThereIsNoSnippet) {
     diags.report(DiagId::BadArgument, {}, "no");
     EXPECT_EQ(diags.render(false), "error[bad-argument]: no\n");
