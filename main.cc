@@ -176,7 +176,6 @@ Result<void> open_library(Translation& t, const Options& options) {
     t.library.emplace(t.sources, [&t](FileId file) {
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
-        parse_options.args.clear();
         parse_options.compatible = systemtap_version;
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });

@@ -37,6 +37,11 @@ hir::Program* Analyzer::run() {
                 if (declares_counter(*probe) == counters)
                     build_probe(*probe, file->id);
     build_pending_functions();
+    // A library file brings its probes with it; they may bring in more files.
+    for (; !library_probes_.empty(); library_probes_.pop_front()) {
+        build_probe(*library_probes_.front().first, library_probes_.front().second);
+        build_pending_functions();
+    }
     drop_uncalled_functions();
     program_->counters = env_.counters;
     if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())

@@ -193,7 +193,8 @@ class Analyzer {
     std::vector<hir::Print*> histogram_prints_;
     std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
-    int trying_ = 0; // inside a trial (@defined): reports go nowhere
+    int trying_ = 0;                                                  // inside a trial (@defined): reports go nowhere
+    std::deque<std::pair<const ast::Probe*, FileId>> library_probes_; // of the files that have come in, to be built
 };
 
 // Finds out how long the strings in arrays' keys can get: Global::key_lengths (widths.cc).

@@ -69,6 +69,9 @@ void Analyzer::add_file(const ast::File& file) {
     }
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);
+    if (diags_.sources().is_tapset(file.id))
+        for (const ast::Probe* probe : file.probes)
+            library_probes_.emplace_back(probe, file.id);
 }
 
 std::vector<std::string> Analyzer::function_names() const {
@@ -90,14 +93,16 @@ std::vector<std::string> Analyzer::global_names() const {
     return names;
 }
 
-// The lowest priority number wins: the script's 0 before the library's 1, then the first.
+// A file's private ones hide what others see. Then the lowest priority number wins: the script's 0 before the library's
+// 1, then the first.
 std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& name, size_t arity, FileId from) {
     std::vector<FunctionEntry*> fitting;
     for (FunctionEntry* entry : functions_[name])
         if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
             fitting.push_back(entry);
     auto priority = [&](const FunctionEntry* entry) {
-        return entry->ast->priority.value_or(diags_.sources().is_tapset(entry->file) ? 1 : 0);
+        int64_t number = entry->ast->priority.value_or(diags_.sources().is_tapset(entry->file) ? 1 : 0);
+        return std::pair(!entry->ast->is_private, number);
     };
     std::stable_sort(fitting.begin(), fitting.end(),
                      [&](const FunctionEntry* a, const FunctionEntry* b) { return priority(a) < priority(b); });
