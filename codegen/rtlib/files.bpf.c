@@ -65,18 +65,80 @@ static void tell(struct mapped* m)
 }
 
 struct wanted {
-    u64 address, found;
+    u64 address, found, busy;
+    u64 node, slot; /* in the tree of mappings */
     struct mapped* m;
     struct sonde_known* known;
 };
-/* The list is locked while some thread of the process maps or unmaps something. */
+/* The list is locked while some thread of the process maps or unmaps something, and for as long as that one does not
+ * run. */
 static long ask(u64 i, struct wanted* w)
 {
     (void)i;
     long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take_mapping, w->m, 0);
     w->found = status == 0;
-    return status != -16 /* EBUSY */;
+    w->busy = status == -16 /* EBUSY */;
+    return !w->busy;
 }
+
+/* So the tree is read as it is, without its lock. Its nodes are not changed but replaced while others may read them, and
+ * what is found is looked at again: a mapping that holds the address, in this process. If it is not, the walk begins
+ * anew. A node's pivots are the last addresses of what its slots lead to; 0 behind the first: there are no more
+ * (Documentation/core-api/maple_tree.rst, include/linux/maple_tree.h: an entry's bits 3 to 6 are the kind of the node
+ * that it leads to, a node has 256 bytes). One callback, with what it works on in its caller's frame: the stack of 512
+ * bytes is nearly full here. */
+enum { NODE_BYTES = 256, LEAF = 1, RANGE = 2, GAPPED_RANGE = 3, TREE_STEPS = 256 };
+static inline u64 read_mapping(struct mm_struct* mm, struct vm_area_struct* vma, struct mapped* m)
+{
+    u64 word = 0;
+    READ(m->at.start, vma->vm_start);
+    READ(m->at.end, vma->vm_end);
+    READ(m->at.offset, vma->vm_pgoff);
+    READ(m->code, vma->vm_flags);
+    READ(word, vma->vm_mm);
+    if (word != (u64)mm)
+        return 0;
+    READ(word, vma->vm_file);
+    m->at.offset <<= 12;
+    m->code &= VM_EXEC;
+    if (word) {
+        READ(m->at.inode, ((struct file*)word)->f_inode);
+        READ(m->dentry, ((struct file*)word)->f_path.dentry);
+    }
+    return 1;
+}
+static long descend(u64 i, struct wanted* w)
+{
+    (void)i;
+    u64 kind = w->node >> 3 & 15, word = 0;
+    struct mm_struct* mm = 0;
+    READ(mm, bpf_get_current_task_btf()->mm);
+    if (kind < LEAF || kind > GAPPED_RANGE) {
+        READ(w->node, ((struct mm_struct___tree*)mm)->mm_mt.ma_root);
+        w->slot = unknown_zero(w->node);
+        return 0;
+    }
+    u64 node = w->node & ~(u64)(NODE_BYTES - 1), gapped = kind == GAPPED_RANGE;
+    if (w->slot < (gapped ? 9 : 15)) {
+        u64 pivots = node + (gapped ? OFFSET(maple_arange_64, pivot) : OFFSET(maple_range_64, pivot));
+        bpf_probe_read_kernel(&word, sizeof word, (void*)(pivots + 8 * w->slot));
+        if (word < w->address && (word || w->slot == 0)) {
+            w->slot += 1 + unknown_zero(word); /* else the verifier would look at each slot */
+            return 0;
+        }
+    }
+    u64 slots = node + (gapped ? OFFSET(maple_arange_64, slot) : OFFSET(maple_range_64, slot));
+    bpf_probe_read_kernel(&word, sizeof word, (void*)(slots + 8 * w->slot));
+    w->slot = unknown_zero(word);
+    w->node = kind == LEAF ? 0 : word;
+    if (kind != LEAF || !word || !read_mapping(mm, (void*)word, w->m) || w->address < w->m->at.start ||
+        w->address >= w->m->at.end)
+        return 0;
+    w->found = 1;
+    return 1;
+}
+
+/* Before 6.1, what handlers have met in this process. */
 static long recall(u64 i, struct wanted* w)
 {
     struct sonde_mapping* mapping = &w->known->list[(w->known->count - 1 - i) & (SONDE_KNOWN_MOST - 1)];
@@ -95,13 +157,20 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         return 1;
     struct mapped found = {};
     found.at.process = bpf_get_current_pid_tgid() >> 32;
-    struct wanted w = {address, 0, &found, 0};
+    struct wanted w = {.address = address, .m = &found};
     LOOP(FEW_TRIES, ask, &w);
-    if (!w.found)
+    if (!w.found && w.busy && HAS(mm_struct___tree, mm_mt)) {
+        LOOP(TREE_STEPS, descend, &w);
+        if (!w.found) {
+            found.at.start = found.at.end = 0;
+            found.code = 0;
+        }
+    }
+    if (!w.found && w.busy)
         w.known = known_of(found.at.process);
     if (w.known)
         LOOP(SONDE_KNOWN_MOST, recall, &w);
-    if (!w.found)
+    if (!w.found && w.busy)
         LOOP(MANY_TRIES, ask, &w);
     *m = found;
     if (w.found && found.at.inode)
@@ -142,9 +211,13 @@ ONCE int sonde_once_find_row(struct row* r)
         s.stride = SONDE_TABLE_ROW;
         s.high = counts >> 32;
     }
-    if (r->kind == LINE_ROWS) {
+    if (r->kind >= LINE_ROWS) {
         s.first += s.high * SONDE_TABLE_ROW;
         s.high = (u32)element(table, 1);
+    }
+    if (r->kind == INLINED_ROWS) {
+        s.first += s.high * SONDE_TABLE_ROW;
+        s.high = element(table, 3) >> 32;
     }
     LOOP(32, narrow, &s);
     if (s.low == 0)
