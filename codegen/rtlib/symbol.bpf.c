@@ -63,6 +63,59 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
     return 0;
 }
 
+/* Climbs from an inlined function's chain to what is around it. */
+struct chain {
+    void* table;
+    u32 element, left;
+};
+static long climb_chain(u64 i, struct chain* c)
+{
+    (void)i;
+    if (c->element == 0 || c->left == 0)
+        return 1;
+    c->element = element(c->table, c->element) >> 32;
+    c->left--;
+    return 0;
+}
+struct inlined {
+    u64 address, n; /* wanted: the n'th, the innermost being the 0th */
+    u64 inode;      /* 0: there is none */
+    u32 path, text;
+};
+ONCE int sonde_once_find_inlined(struct inlined* s)
+{
+    struct mapped in = {};
+    if (!s || !sonde_once_find_mapping(s->address, &in) || !in.code)
+        return 0;
+    struct row row = {in.at.inode, INLINED_ROWS, s->address - in.at.start + in.at.offset, 0, 0};
+    void* table = bpf_map_lookup_elem(&sonde_files, &in.at.inode);
+    if (!table || s->n >= SONDE_INLINED_MOST || !sonde_once_find_row(&row))
+        return 0;
+    struct chain c = {table, (u32)row.second, (u32)s->n};
+    LOOP(SONDE_INLINED_MOST, climb_chain, &c);
+    if (c.element == 0)
+        return 0;
+    s->inode = in.at.inode;
+    s->path = element(table, 1) >> 32;
+    s->text = (u32)element(table, c.element);
+    return 1;
+}
+/* "name (inlined) [path]" of the n'th function that is inlined at an address in the current task; "": there is none. */
+RT s64 sonde_rt_inlined(u8* slot, u64 address, u64 n)
+{
+    struct inlined s = {address, n, 0, 0, 0};
+    u64 len = opaque(slot, 0);
+    slot[0] = 0;
+    sonde_once_find_inlined(&s);
+    void* table = s.inode ? bpf_map_lookup_elem(&sonde_files, &s.inode) : 0;
+    if (!table)
+        return 0;
+    static const u8 mark[] = " (inlined) [";
+    len = sonde_rt_append(slot, add_text(slot, len, table, s.text), mark);
+    add_char(slot, add_text(slot, len, table, s.path), ']');
+    return 0;
+}
+
 /* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
 RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style)
 {
