@@ -188,16 +188,15 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     return slot;
 }
 
-// The n'th function that is inlined at an address. Stacks of programs are not known elsewhere than at their probes.
+// The functions that are inlined at an address. Stacks of programs are not known elsewhere than at their probes.
 llvm::Value* Lowering::emit_inlined(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     Mark mark(*this);
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* number = lower(*expr.args[1]);
     if (!in_kernel_)
         return t_.literal("");
     t_.need_tables(SONDE_INLINE_TABLE);
-    t_.routine("sonde_rt_inlined", t_.i64(), {slot, address, number});
+    t_.routine("sonde_rt_inlined", t_.i64(), {slot, address});
     return slot;
 }
 

@@ -65,11 +65,16 @@ static void tell(struct mapped* m)
 }
 
 struct wanted {
-    u64 address, found, busy;
-    u64 node, slot; /* in the tree of mappings */
+    u64 address, found;
     struct mapped* m;
     struct sonde_known* known;
 };
+/* While nothing is found, what a search works on lies where the answer will be: the stack of 512 bytes is nearly full
+ * here. */
+#define BUSY(w) ((w)->m->code)     /* the list is locked */
+#define NODE(w) ((w)->m->at.start) /* in the tree of mappings */
+#define SLOT(w) ((w)->m->at.end)
+
 /* The list is locked while some thread of the process maps or unmaps something, and for as long as that one does not
  * run. */
 static long ask(u64 i, struct wanted* w)
@@ -77,27 +82,43 @@ static long ask(u64 i, struct wanted* w)
     (void)i;
     long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take_mapping, w->m, 0);
     w->found = status == 0;
-    w->busy = status == -16 /* EBUSY */;
-    return !w->busy;
+    if (status == -16 /* EBUSY */) {
+        BUSY(w) = 1;
+        return 0;
+    }
+    return 1;
 }
 
 /* So the tree is read as it is, without its lock. Its nodes are not changed but replaced while others may read them, and
  * what is found is looked at again: a mapping that holds the address, in this process. If it is not, the walk begins
  * anew. A node's pivots are the last addresses of what its slots lead to; 0 behind the first: there are no more
  * (Documentation/core-api/maple_tree.rst, include/linux/maple_tree.h: an entry's bits 3 to 6 are the kind of the node
- * that it leads to, a node has 256 bytes). One callback, with what it works on in its caller's frame: the stack of 512
- * bytes is nearly full here. */
-enum { NODE_BYTES = 256, LEAF = 1, RANGE = 2, GAPPED_RANGE = 3, TREE_STEPS = 256 };
-static inline u64 read_mapping(struct mm_struct* mm, struct vm_area_struct* vma, struct mapped* m)
+ * that it leads to, a node has 256 bytes). */
+enum { NODE_BYTES = 256, LEAF = 1, GAPPED_RANGE = 3, TREE_STEPS = 256 };
+static u64 own_memory(void)
 {
+    u64 mm = 0;
+    READ(mm, bpf_get_current_task_btf()->mm);
+    return mm;
+}
+static inline void begin_descent(struct wanted* w)
+{
+    u64 mm = own_memory();
+    READ(NODE(w), ((struct mm_struct___tree*)mm)->mm_mt.ma_root);
+    SLOT(w) = unknown_zero(NODE(w));
+}
+/* 1 if that is the mapping. */
+static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
+{
+    struct mapped* m = w->m;
     u64 word = 0;
+    READ(word, vma->vm_mm);
+    if (word != own_memory())
+        return 0;
     READ(m->at.start, vma->vm_start);
     READ(m->at.end, vma->vm_end);
     READ(m->at.offset, vma->vm_pgoff);
     READ(m->code, vma->vm_flags);
-    READ(word, vma->vm_mm);
-    if (word != (u64)mm)
-        return 0;
     READ(word, vma->vm_file);
     m->at.offset <<= 12;
     m->code &= VM_EXEC;
@@ -105,37 +126,35 @@ static inline u64 read_mapping(struct mm_struct* mm, struct vm_area_struct* vma,
         READ(m->at.inode, ((struct file*)word)->f_inode);
         READ(m->dentry, ((struct file*)word)->f_path.dentry);
     }
-    return 1;
+    return w->address >= m->at.start && w->address < m->at.end;
 }
 static long descend(u64 i, struct wanted* w)
 {
     (void)i;
-    u64 kind = w->node >> 3 & 15, word = 0;
-    struct mm_struct* mm = 0;
-    READ(mm, bpf_get_current_task_btf()->mm);
+    u64 kind = NODE(w) >> 3 & 15, at = NODE(w) & ~(u64)(NODE_BYTES - 1), word = 0;
     if (kind < LEAF || kind > GAPPED_RANGE) {
-        READ(w->node, ((struct mm_struct___tree*)mm)->mm_mt.ma_root);
-        w->slot = unknown_zero(w->node);
+        begin_descent(w);
         return 0;
     }
-    u64 node = w->node & ~(u64)(NODE_BYTES - 1), gapped = kind == GAPPED_RANGE;
-    if (w->slot < (gapped ? 9 : 15)) {
-        u64 pivots = node + (gapped ? OFFSET(maple_arange_64, pivot) : OFFSET(maple_range_64, pivot));
-        bpf_probe_read_kernel(&word, sizeof word, (void*)(pivots + 8 * w->slot));
-        if (word < w->address && (word || w->slot == 0)) {
-            w->slot += 1 + unknown_zero(word); /* else the verifier would look at each slot */
+    if (SLOT(w) < (kind == GAPPED_RANGE ? 9 : 15)) {
+        at += kind == GAPPED_RANGE ? OFFSET(maple_arange_64, pivot) : OFFSET(maple_range_64, pivot);
+        bpf_probe_read_kernel(&word, sizeof word, (void*)(at + 8 * SLOT(w)));
+        if (word < w->address && (word || SLOT(w) == 0)) {
+            SLOT(w) += 1 + unknown_zero(word); /* else the verifier would look at each slot */
             return 0;
         }
+        at = NODE(w) & ~(u64)(NODE_BYTES - 1);
     }
-    u64 slots = node + (gapped ? OFFSET(maple_arange_64, slot) : OFFSET(maple_range_64, slot));
-    bpf_probe_read_kernel(&word, sizeof word, (void*)(slots + 8 * w->slot));
-    w->slot = unknown_zero(word);
-    w->node = kind == LEAF ? 0 : word;
-    if (kind != LEAF || !word || !read_mapping(mm, (void*)word, w->m) || w->address < w->m->at.start ||
-        w->address >= w->m->at.end)
+    at += kind == GAPPED_RANGE ? OFFSET(maple_arange_64, slot) : OFFSET(maple_range_64, slot);
+    bpf_probe_read_kernel(&word, sizeof word, (void*)(at + 8 * SLOT(w)));
+    SLOT(w) = unknown_zero(word);
+    NODE(w) = word;
+    if (kind != LEAF)
         return 0;
-    w->found = 1;
-    return 1;
+    w->found = word && read_mapping((void*)word, w);
+    if (!w->found)
+        begin_descent(w);
+    return w->found;
 }
 
 /* Before 6.1, what handlers have met in this process. */
@@ -157,21 +176,22 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         return 1;
     struct mapped found = {};
     found.at.process = bpf_get_current_pid_tgid() >> 32;
-    struct wanted w = {.address = address, .m = &found};
+    struct wanted w = {address, 0, &found, 0};
     LOOP(FEW_TRIES, ask, &w);
-    if (!w.found && w.busy && HAS(mm_struct___tree, mm_mt)) {
+    if (!w.found && BUSY(&w) && HAS(mm_struct___tree, mm_mt)) {
+        /* Verifiers before 6.7 look at a callback once, with what they know when the loop begins: nothing, then. */
+        begin_descent(&w);
+        w.found = unknown_zero(NODE(&w));
         LOOP(TREE_STEPS, descend, &w);
-        if (!w.found) {
-            found.at.start = found.at.end = 0;
-            found.code = 0;
-        }
     }
-    if (!w.found && w.busy)
+    if (!w.found)
         w.known = known_of(found.at.process);
     if (w.known)
         LOOP(SONDE_KNOWN_MOST, recall, &w);
-    if (!w.found && w.busy)
+    if (!w.found)
         LOOP(MANY_TRIES, ask, &w);
+    if (!w.found)
+        found.at.end = 0;
     *m = found;
     if (w.found && found.at.inode)
         tell(&found);

@@ -63,24 +63,10 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
     return 0;
 }
 
-/* Climbs from an inlined function's chain to what is around it. */
-struct chain {
-    void* table;
-    u32 element, left;
-};
-static long climb_chain(u64 i, struct chain* c)
-{
-    (void)i;
-    if (c->element == 0 || c->left == 0)
-        return 1;
-    c->element = element(c->table, c->element) >> 32;
-    c->left--;
-    return 0;
-}
 struct inlined {
-    u64 address, n; /* wanted: the n'th, the innermost being the 0th */
-    u64 inode;      /* 0: there is none */
-    u32 path, text;
+    u64 address; /* wanted */
+    u64 inode;   /* 0: nothing is inlined there */
+    u32 path, chain;
 };
 ONCE int sonde_once_find_inlined(struct inlined* s)
 {
@@ -89,30 +75,42 @@ ONCE int sonde_once_find_inlined(struct inlined* s)
         return 0;
     struct row row = {in.at.inode, INLINED_ROWS, s->address - in.at.start + in.at.offset, 0, 0};
     void* table = bpf_map_lookup_elem(&sonde_files, &in.at.inode);
-    if (!table || s->n >= SONDE_INLINED_MOST || !sonde_once_find_row(&row))
-        return 0;
-    struct chain c = {table, (u32)row.second, (u32)s->n};
-    LOOP(SONDE_INLINED_MOST, climb_chain, &c);
-    if (c.element == 0)
+    if (!table || !sonde_once_find_row(&row) || !(u32)row.second)
         return 0;
     s->inode = in.at.inode;
     s->path = element(table, 1) >> 32;
-    s->text = (u32)element(table, c.element);
+    s->chain = (u32)row.second;
     return 1;
 }
-/* "name (inlined) [path]" of the n'th function that is inlined at an address in the current task; "": there is none. */
-RT s64 sonde_rt_inlined(u8* slot, u64 address, u64 n)
+struct chain {
+    u8* slot;
+    u64 len;
+    void* table;
+    u32 path, at;
+};
+static long add_inlined(u64 i, struct chain* c)
 {
-    struct inlined s = {address, n, 0, 0, 0};
-    u64 len = opaque(slot, 0);
+    (void)i;
+    static const u8 mark[] = " (inlined) [", end[] = "]\n";
+    u64 node = element(c->table, c->at), len = c->len;
+    if (c->at == 0)
+        return 1;
+    len = sonde_rt_append(c->slot, add_text(c->slot, len, c->table, (u32)node), mark);
+    c->len = sonde_rt_append(c->slot, add_text(c->slot, len, c->table, c->path), end);
+    c->at = node >> 32;
+    return 0;
+}
+/* "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
+RT s64 sonde_rt_inlined(u8* slot, u64 address)
+{
+    struct inlined s = {address, 0, 0, 0};
     slot[0] = 0;
     sonde_once_find_inlined(&s);
     void* table = s.inode ? bpf_map_lookup_elem(&sonde_files, &s.inode) : 0;
     if (!table)
         return 0;
-    static const u8 mark[] = " (inlined) [";
-    len = sonde_rt_append(slot, add_text(slot, len, table, s.text), mark);
-    add_char(slot, add_text(slot, len, table, s.path), ']');
+    struct chain c = {slot, opaque(slot, 0), table, s.path, s.chain};
+    LOOP(SONDE_INLINED_MOST, add_inlined, &c);
     return 0;
 }
 
