@@ -162,8 +162,10 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
             return handler->in_kernel && !is_in_kernel(handler->kind);
         });
     const bool kernel = in_kernel_ && expr.name == "__symbol" && probes_kernel();
-    if (user)
-        t_.need_tables(lines ? plan::LineTable : plan::SymbolTable);
+    if (user && lines)
+        t_.need_tables(plan::LineTable);
+    if (user && (!lines || style.kind != hir::ExprKind::ConstLong))
+        t_.need_tables(plan::SymbolTable);
     if (kernel)
         t_.need_tables(plan::KernelNames | plan::KernelStacks);
     else if (!in_kernel_)
@@ -183,6 +185,18 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     t_.symbol(env_, slot, address, wanted);
     b_.CreateBr(end);
     b_.SetInsertPoint(end);
+    return slot;
+}
+
+// The functions that are inlined at an address. Stacks of programs are not known elsewhere than at their probes.
+llvm::Value* Lowering::emit_inlined(const hir::Intrinsic& expr) {
+    llvm::Value* slot = new_slot();
+    Mark mark(*this);
+    llvm::Value* address = lower(*expr.args[0]);
+    if (!in_kernel_)
+        return t_.literal("");
+    t_.need_tables(SONDE_INLINE_TABLE);
+    t_.routine("sonde_rt_inlined", t_.i64(), {slot, address});
     return slot;
 }
 

@@ -171,6 +171,7 @@ class Lowering {
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
+    llvm::Value* emit_inlined(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);

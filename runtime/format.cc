@@ -104,19 +104,32 @@ std::string character(const Directive& d, int64_t value) {
     return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
 }
 
-// A line for an address. Behind a call it is the call that stands in the source.
-std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
-                           bool behind_call) {
-    const uint64_t behind = behind_call ? SONDE_BEHIND_CALL : 0;
+std::string at_place(const std::string& place) { return place.empty() ? "" : " at " + place; }
+
+// A line for an address, of a function that the program has; `place`: in the source, or "".
+std::string render_function(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                            uint64_t behind, const std::string& place) {
     if (style == plan::BriefStack)
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // What has no name begins with the address already.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
-    line = (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line;
-    if (style == plan::StackWithLines)
-        if (std::string place = symbols.source(process, address - behind_call); !place.empty())
-            line += " at " + place;
-    return line + "\n";
+    return (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line + at_place(place) + "\n";
+}
+
+// A stack's lines for an address: one for each inlined function, innermost first, then that of the function whose code
+// it is. Behind a call it is the call that stands in the source; what a function has inlined, it calls where that was.
+std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                           bool behind_call) {
+    const bool lines = style == plan::StackWithLines;
+    std::string out, place = lines ? symbols.source(process, address - behind_call) : "";
+    for (const InlinedCall& call : symbols.inlined(process, address - behind_call)) {
+        out += style == plan::BriefStack
+                   ? fmt::format("{} (inlined)\n", call.name)
+                   : fmt::format(" {:#x} : {} (inlined) [{}]{}\n", address, call.name,
+                                 symbols.text(process, address, SONDE_SYMBOL_PATH), at_place(place));
+        place = lines && !call.file.empty() ? fmt::format("{}:{}", call.file, call.line) : "";
+    }
+    return out + render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place);
 }
 
 std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
@@ -138,7 +151,8 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
         uint64_t address = std::strtoull(at, &end, 16);
         if (end == at)
             return out;
-        out += render_address(symbols, process, address, style, false);
+        out += render_function(symbols, process, address, style, 0,
+                               style == plan::StackWithLines ? symbols.source(process, address) : "");
         at = end;
     }
 }

@@ -119,9 +119,11 @@ std::optional<std::string> needed_types(const btf* local, std::string_view kerne
         const char* name = btf__name_by_offset(local, ours->name_off);
         if (BTF_INFO_KIND(ours->info) != BTF_KIND_STRUCT || !*name)
             continue;
+        // `NAME___FLAVOUR` is NAME as some kernels have it: where a member is missing, handlers ask for that.
+        const std::string plain(std::string_view(name).substr(0, std::string_view(name).find("___")));
         // The handlers' own structs are not the kernel's; one that only looks so makes libbpf read everything.
-        if (const btf_type* theirs = file.at(file.find(name, BTF_KIND_STRUCT)))
-            if (copier.copy_struct(ours, theirs, name) < 1)
+        if (const btf_type* theirs = file.at(file.find(plain, BTF_KIND_STRUCT)))
+            if (copier.copy_struct(ours, theirs, plain.c_str()) < 1 && plain == name)
                 return std::nullopt;
     }
     uint32_t size = 0;

@@ -69,14 +69,95 @@ struct wanted {
     struct mapped* m;
     struct sonde_known* known;
 };
-/* The list is locked while some thread of the process maps or unmaps something. */
+/* While nothing is found, what a search works on lies where the answer will be: the stack of 512 bytes is nearly full
+ * here. */
+#define BUSY(w) ((w)->m->code)     /* the list is locked */
+#define NODE(w) ((w)->m->at.start) /* in the tree of mappings */
+#define SLOT(w) ((w)->m->at.end)
+
+/* The list is locked while some thread of the process maps or unmaps something, and for as long as that one does not
+ * run. */
 static long ask(u64 i, struct wanted* w)
 {
     (void)i;
     long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take_mapping, w->m, 0);
     w->found = status == 0;
-    return status != -16 /* EBUSY */;
+    if (status == -16 /* EBUSY */) {
+        BUSY(w) = 1;
+        return 0;
+    }
+    return 1;
 }
+
+/* So the tree is read as it is, without its lock. Its nodes are not changed but replaced while others may read them, and
+ * what is found is looked at again: a mapping that holds the address, in this process. If it is not, the walk begins
+ * anew. A node's pivots are the last addresses of what its slots lead to; 0 behind the first: there are no more
+ * (Documentation/core-api/maple_tree.rst, include/linux/maple_tree.h: an entry's bits 3 to 6 are the kind of the node
+ * that it leads to, a node has 256 bytes). */
+enum { NODE_BYTES = 256, LEAF = 1, GAPPED_RANGE = 3, TREE_STEPS = 256 };
+static u64 own_memory(void)
+{
+    u64 mm = 0;
+    READ(mm, bpf_get_current_task_btf()->mm);
+    return mm;
+}
+static inline void begin_descent(struct wanted* w)
+{
+    u64 mm = own_memory();
+    READ(NODE(w), ((struct mm_struct___tree*)mm)->mm_mt.ma_root);
+    SLOT(w) = unknown_zero(NODE(w));
+}
+/* 1 if that is the mapping. */
+static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
+{
+    struct mapped* m = w->m;
+    u64 word = 0;
+    READ(word, vma->vm_mm);
+    if (word != own_memory())
+        return 0;
+    READ(m->at.start, vma->vm_start);
+    READ(m->at.end, vma->vm_end);
+    READ(m->at.offset, vma->vm_pgoff);
+    READ(m->code, vma->vm_flags);
+    READ(word, vma->vm_file);
+    m->at.offset <<= 12;
+    m->code &= VM_EXEC;
+    if (word) {
+        READ(m->at.inode, ((struct file*)word)->f_inode);
+        READ(m->dentry, ((struct file*)word)->f_path.dentry);
+    }
+    return w->address >= m->at.start && w->address < m->at.end;
+}
+static long descend(u64 i, struct wanted* w)
+{
+    (void)i;
+    u64 kind = NODE(w) >> 3 & 15, at = NODE(w) & ~(u64)(NODE_BYTES - 1), word = 0;
+    if (kind < LEAF || kind > GAPPED_RANGE) {
+        begin_descent(w);
+        return 0;
+    }
+    if (SLOT(w) < (kind == GAPPED_RANGE ? 9 : 15)) {
+        at += kind == GAPPED_RANGE ? OFFSET(maple_arange_64, pivot) : OFFSET(maple_range_64, pivot);
+        bpf_probe_read_kernel(&word, sizeof word, (void*)(at + 8 * SLOT(w)));
+        if (word < w->address && (word || SLOT(w) == 0)) {
+            SLOT(w) += 1 + unknown_zero(word); /* else the verifier would look at each slot */
+            return 0;
+        }
+        at = NODE(w) & ~(u64)(NODE_BYTES - 1);
+    }
+    at += kind == GAPPED_RANGE ? OFFSET(maple_arange_64, slot) : OFFSET(maple_range_64, slot);
+    bpf_probe_read_kernel(&word, sizeof word, (void*)(at + 8 * SLOT(w)));
+    SLOT(w) = unknown_zero(word);
+    NODE(w) = word;
+    if (kind != LEAF)
+        return 0;
+    w->found = word && read_mapping((void*)word, w);
+    if (!w->found)
+        begin_descent(w);
+    return w->found;
+}
+
+/* Before 6.1, what handlers have met in this process. */
 static long recall(u64 i, struct wanted* w)
 {
     struct sonde_mapping* mapping = &w->known->list[(w->known->count - 1 - i) & (SONDE_KNOWN_MOST - 1)];
@@ -97,12 +178,20 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
     found.at.process = bpf_get_current_pid_tgid() >> 32;
     struct wanted w = {address, 0, &found, 0};
     LOOP(FEW_TRIES, ask, &w);
+    if (!w.found && BUSY(&w) && HAS(mm_struct___tree, mm_mt)) {
+        /* Verifiers before 6.7 look at a callback once, with what they know when the loop begins: nothing, then. */
+        begin_descent(&w);
+        w.found = unknown_zero(NODE(&w));
+        LOOP(TREE_STEPS, descend, &w);
+    }
     if (!w.found)
         w.known = known_of(found.at.process);
     if (w.known)
         LOOP(SONDE_KNOWN_MOST, recall, &w);
     if (!w.found)
         LOOP(MANY_TRIES, ask, &w);
+    if (!w.found)
+        found.at.end = 0;
     *m = found;
     if (w.found && found.at.inode)
         tell(&found);
@@ -142,9 +231,13 @@ ONCE int sonde_once_find_row(struct row* r)
         s.stride = SONDE_TABLE_ROW;
         s.high = counts >> 32;
     }
-    if (r->kind == LINE_ROWS) {
+    if (r->kind >= LINE_ROWS) {
         s.first += s.high * SONDE_TABLE_ROW;
         s.high = (u32)element(table, 1);
+    }
+    if (r->kind == INLINED_ROWS) {
+        s.first += s.high * SONDE_TABLE_ROW;
+        s.high = element(table, 3) >> 32;
     }
     LOOP(32, narrow, &s);
     if (s.low == 0)

@@ -17,6 +17,22 @@
 struct vm_area_struct {
     u64 vm_start, vm_end, vm_pgoff, vm_flags;
     struct file* vm_file;
+    struct mm_struct* vm_mm;
+};
+/* Since 6.1 a process's mappings are the leaves of a maple tree (mm: start tracking VMAs with maple tree). */
+struct maple_tree {
+    void* ma_root;
+};
+struct mm_struct___tree {
+    struct maple_tree mm_mt;
+};
+struct maple_range_64 {
+    u64 pivot[15];
+    void* slot[16];
+};
+struct maple_arange_64 {
+    u64 pivot[9];
+    void* slot[10];
 };
 #pragma clang attribute pop
 
@@ -52,7 +68,7 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
 int sonde_once_find_mapping(u64 address, struct mapped* m);
 
 /* Rows of a file's table. */
-enum row_kind { UNWIND_ROWS, SYMBOL_ROWS, LINE_ROWS };
+enum row_kind { UNWIND_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
 struct row {
     u64 inode, kind, place; /* wanted */
     u64 first, second;      /* found: the row's words; a row for unwinding has one */

@@ -8,6 +8,10 @@
 
 #define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
 
+/* Where the kernel has a member, in bytes, and whether it has it. */
+#define OFFSET(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 0)
+#define HAS(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 2)
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inode {
     u32 i_flags;

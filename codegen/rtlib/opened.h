@@ -3,8 +3,6 @@
 
 #include "kernel_task.h"
 
-#define OFFSET(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 0)
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct hlist_head {
     struct hlist_node* first;

@@ -63,6 +63,57 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
     return 0;
 }
 
+struct inlined {
+    u64 address; /* wanted */
+    u64 inode;   /* 0: nothing is inlined there */
+    u32 path, chain;
+};
+ONCE int sonde_once_find_inlined(struct inlined* s)
+{
+    struct mapped in = {};
+    if (!s || !sonde_once_find_mapping(s->address, &in) || !in.code)
+        return 0;
+    struct row row = {in.at.inode, INLINED_ROWS, s->address - in.at.start + in.at.offset, 0, 0};
+    void* table = bpf_map_lookup_elem(&sonde_files, &in.at.inode);
+    if (!table || !sonde_once_find_row(&row) || !(u32)row.second)
+        return 0;
+    s->inode = in.at.inode;
+    s->path = element(table, 1) >> 32;
+    s->chain = (u32)row.second;
+    return 1;
+}
+struct chain {
+    u8* slot;
+    u64 len;
+    void* table;
+    u32 path, at;
+};
+static long add_inlined(u64 i, struct chain* c)
+{
+    (void)i;
+    static const u8 mark[] = " (inlined) [", end[] = "]\n";
+    u64 node = element(c->table, c->at), len = c->len;
+    if (c->at == 0)
+        return 1;
+    len = sonde_rt_append(c->slot, add_text(c->slot, len, c->table, (u32)node), mark);
+    c->len = sonde_rt_append(c->slot, add_text(c->slot, len, c->table, c->path), end);
+    c->at = node >> 32;
+    return 0;
+}
+/* "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
+RT s64 sonde_rt_inlined(u8* slot, u64 address)
+{
+    struct inlined s = {address, 0, 0, 0};
+    slot[0] = 0;
+    sonde_once_find_inlined(&s);
+    void* table = s.inode ? bpf_map_lookup_elem(&sonde_files, &s.inode) : 0;
+    if (!table)
+        return 0;
+    struct chain c = {slot, opaque(slot, 0), table, s.path, s.chain};
+    LOOP(SONDE_INLINED_MOST, add_inlined, &c);
+    return 0;
+}
+
 /* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
 RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style)
 {

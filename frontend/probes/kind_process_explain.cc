@@ -33,6 +33,23 @@ void add_names(DiagBuilder builder, const std::string& wanted, const std::vector
     builder.help(text + "?");
 }
 
+// What can be probed without debug information, as far as this program has it.
+void add_what_is_left(DiagBuilder& builder, DwarfModule& module) {
+    std::string list;
+    if (size_t count = module.function_names().size())
+        list += fmt::format("{} function{} that it has symbols for (`sonde -l` lists them), ", count,
+                            count == 1 ? "" : "s");
+    if (size_t count = module.plt().size())
+        list += fmt::format("{} of its calls of libraries (`.plt(\"*\")`), ", count);
+    if (size_t count = module.marks().size())
+        list += fmt::format("{} mark{} (`.mark(\"*\")`), ", count, count == 1 ? "" : "s");
+    builder.note(
+        {},
+        fmt::format("what can be probed all the same: {}any address of its code (`.statement(0x1234)`), and `.begin`, "
+                    "`.end`, `.thread.begin` and `.syscall`",
+                    list));
+}
+
 // True and a report if a pattern with a file cannot be answered because the module has no line table.
 bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     if (module.has_debug_info() || (pattern.parsed.file.empty() && !pattern.is_statement))
@@ -42,6 +59,7 @@ bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPa
                fmt::format("`{}` has no debug information, so source files and lines are unknown", module.path()));
     builder.help(debug_info_advice);
     add_debug_problems(builder, module);
+    add_what_is_left(builder, module);
     return true;
 }
 
@@ -83,6 +101,7 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     if (!module.has_debug_info()) {
         builder.note({}, "the program has no debug information, so only its symbols are known").help(debug_info_advice);
         add_debug_problems(builder, module);
+        add_what_is_left(builder, module);
     }
     return true;
 }

@@ -14,6 +14,7 @@
 #include "base/demangle.h"
 #include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
+#include "frontend/types/dwarf_mentions.h"
 
 namespace sonde {
 
@@ -306,7 +307,10 @@ FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
 
 std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
+    const NameFilter filter(dwarf(), pattern.function);
     for (Unit& unit : units()) {
+        if (!filter.may_have(unit))
+            continue;
         scan(unit);
         for (uint32_t i = 0; i < unit.functions.size(); i++) {
             FunctionRef function{&unit, i};

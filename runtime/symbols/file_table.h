@@ -8,6 +8,10 @@
  *   unwind rows                  one element each: place, then the rule that holds from there on, as packed below
  *   symbol rows                  two elements each: struct sonde_table_row, value: the symbol's size
  *   line rows                    two elements each: struct sonde_table_row, value: the line; 0: none from there on
+ *   inlined rows                 two elements each: struct sonde_table_row, text: the chain of the innermost function
+ *                                that is inlined from there on
+ *   chains                       one element each: the function's text, and above it the chain of the function around
+ *                                it, if that is inlined too, else 0
  *   texts                        NUL-terminated; rows name them by their first element
  */
 #ifndef SONDE_FILE_TABLE_H
@@ -19,7 +23,7 @@ struct sonde_table_head {
     unsigned size;                   /* of what a process maps of the file, in bytes */
     unsigned name;                   /* element of the file's name without its folder */
     unsigned shift;                  /* from a place in the code to its distance from the first mapped byte */
-    unsigned reserved;
+    unsigned inlined;                /* rows */
 };
 struct sonde_table_row {
     unsigned place, value;

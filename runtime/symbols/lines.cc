@@ -1,21 +1,16 @@
 #include "runtime/symbols/lines.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
-#include "base/debug_file.h"
+#include "runtime/symbols/debug_info.h"
 
 namespace sonde {
 namespace {
-
-struct EndDwarf {
-    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
-};
 
 void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, uint32_t>& files) {
     Dwarf_Lines* lines = nullptr;
@@ -52,18 +47,12 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
 
 } // namespace
 
-struct LineFinder::Debug {
-    std::optional<ElfFile> beside;
-    std::unique_ptr<Dwarf, EndDwarf> dwarf;
+struct LineFinder::Debug : DebugInfo {
     std::optional<LineTable> all; // of a file without an index by address
 
     static std::unique_ptr<Debug> open(const ElfFile& file) {
         auto out = std::make_unique<Debug>();
-        if (!has_dwarf(file))
-            out->beside = find_debug_file(file);
-        if (out->beside || has_dwarf(file))
-            out->dwarf.reset(dwarf_begin_elf(out->beside ? out->beside->elf() : file.elf(), DWARF_C_READ, nullptr));
-        return out->dwarf ? std::move(out) : nullptr;
+        return out->DebugInfo::open(file) ? std::move(out) : nullptr;
     }
     LineTable read_all();
 };

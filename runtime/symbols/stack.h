@@ -63,8 +63,14 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_LINE,     /* 12 */
     SONDE_SYMBOL_FILE,     /* /src/a.c */
     SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
+    SONDE_SYMBOL_PATH,     /* /bin/x: the file; "" if there is none */
     SONDE_SYMBOL_STYLE = 15,
     SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */
+};
+
+enum {
+    SONDE_INLINED_MOST = 64, /* functions that are inlined at one address */
+    SONDE_INLINE_TABLE = 32, /* a bit of plan::FileTables: handlers look these up */
 };
 
 #endif

@@ -110,6 +110,7 @@ struct Symbols::File {
     uint64_t inode = 0;
     std::optional<std::vector<FunctionSymbol>> functions;
     std::optional<LineFinder> lines;
+    std::optional<InlineFinder> inlined;
 
     const FunctionSymbol* function(uint64_t address) {
         if (!functions)
@@ -240,7 +241,8 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     Result<ElfFile> elf = ElfFile::open(open_path);
     if (!elf) // the process whose view the path goes through may end at any time
         return nullptr;
-    auto& file = files_[inode] = std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}});
+    auto& file = files_[inode] =
+        std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}, {}});
     without_table_.push_back(file.get());
     return file.get();
 }
@@ -253,10 +255,13 @@ Fd Symbols::make_table(File& file) const {
         unwind = read_unwind_rows(file.elf, *file.functions);
     if (tables_ & plan::LineTable)
         lines = read_lines(file.elf);
+    InlineTable inlined;
+    if (tables_ & SONDE_INLINE_TABLE)
+        inlined = read_inlined(file.elf);
     std::span<const FunctionSymbol> functions = *file.functions;
     if (!(tables_ & plan::SymbolTable))
         functions = {};
-    std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines});
+    std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines, &inlined});
     return map_of(table);
 }
 
@@ -366,6 +371,15 @@ std::string Symbols::source(uint64_t process, uint64_t address) {
     return line ? fmt::format("{}:{}", line->file, line->line) : "";
 }
 
+std::vector<InlinedCall> Symbols::inlined(uint64_t process, uint64_t address) {
+    Found found = is_kernel_address(address) ? Found() : find(process, address);
+    if (!found.file)
+        return {};
+    if (!found.file->inlined)
+        found.file->inlined.emplace(found.file->elf);
+    return found.file->inlined->find(found.address);
+}
+
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;
@@ -374,10 +388,12 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
         return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     Found found = find(process, address);
     if (!found.file)
-        return style == SONDE_SYMBOL_MODULE ? "" : hex;
+        return style == SONDE_SYMBOL_MODULE || style == SONDE_SYMBOL_PATH ? "" : hex;
     const std::string& path = found.file->path;
     if (style == SONDE_SYMBOL_MODULE)
         return path.substr(path.rfind('/') + 1);
+    if (style == SONDE_SYMBOL_PATH)
+        return path;
     if (style >= SONDE_SYMBOL_LINE) {
         std::optional<LineFinder::Line> line = found.file->line(found.address);
         return !line                        ? hex

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "runtime/load.h"
 #include "runtime/plan.h"
+#include "runtime/symbols/inlined.h"
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/stack.h"
 
@@ -45,6 +46,8 @@ class Symbols {
     std::string text(uint64_t process, uint64_t address, uint64_t style);
     // "file.c:12", or "".
     std::string source(uint64_t process, uint64_t address);
+    // The inlined functions that a user address lies in, the innermost first.
+    std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
 
   private:
     struct File;

@@ -39,6 +39,24 @@ class Texts {
     std::unordered_map<std::string, uint32_t> known_;
 };
 
+// The rows name their function's chain by its index, which is not 0. A chain's element: the function's text, and the
+// index of the one around it.
+std::vector<uint64_t> add_inlined(const InlineTable* table, const Places& places, Texts& texts,
+                                  std::vector<sonde_table_row>& rows) {
+    std::vector<uint64_t> chains;
+    if (!table || table->rows.empty())
+        return chains;
+    chains.push_back(0);
+    for (size_t i = 1; i < table->nodes.size(); i++) {
+        const InlineTable::Node& node = table->nodes[i];
+        chains.push_back(texts.add(table->names[node.name]) | static_cast<uint64_t>(node.outer) << 32);
+    }
+    for (const InlineTable::Row& row : table->rows)
+        if (std::optional<uint32_t> place = places.of(row.address))
+            rows.push_back({*place, 0, row.node, 0});
+    return chains;
+}
+
 void sort_rows(std::vector<sonde_table_row>& rows) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const sonde_table_row& a, const sonde_table_row& b) { return a.place < b.place; });
@@ -69,7 +87,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
             unwind.push_back(*place | static_cast<uint64_t>(row.rule) << 32);
     std::stable_sort(unwind.begin(), unwind.end(),
                      [](uint64_t a, uint64_t b) { return static_cast<uint32_t>(a) < static_cast<uint32_t>(b); });
-    std::vector<sonde_table_row> symbols, lines;
+    std::vector<sonde_table_row> symbols, lines, inlined;
     for (const FunctionSymbol& function : parts.functions)
         if (std::optional<uint32_t> place = places.of(function.address))
             symbols.push_back({*place, static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
@@ -78,28 +96,38 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
         for (const SourceRow& row : parts.lines->rows)
             if (std::optional<uint32_t> place = places.of(row.address))
                 lines.push_back({*place, row.line, row.line ? texts.add(parts.lines->files[row.file]) : 0, 0});
+    std::vector<uint64_t> chains = add_inlined(parts.inlined, places, texts, inlined);
     sort_rows(symbols);
     sort_rows(lines);
+    sort_rows(inlined);
 
     head.unwind = static_cast<unsigned>(unwind.size());
     head.symbols = static_cast<unsigned>(symbols.size());
     head.lines = static_cast<unsigned>(lines.size());
-    auto first_text =
-        static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() + SONDE_TABLE_ROW * (symbols.size() + lines.size()));
+    head.inlined = static_cast<unsigned>(inlined.size());
+    const auto first_chain = static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() +
+                                                   SONDE_TABLE_ROW * (symbols.size() + lines.size() + inlined.size()));
+    const unsigned first_text = first_chain + static_cast<unsigned>(chains.size());
     head.path += first_text;
     head.name += first_text;
     for (std::vector<sonde_table_row>* rows : {&symbols, &lines})
         for (sonde_table_row& row : *rows)
             row.text += first_text;
+    for (sonde_table_row& row : inlined)
+        row.text = row.text ? row.text + first_chain : 0;
     std::vector<uint64_t> out(first_text);
     std::memcpy(out.data(), &head, sizeof head);
     std::copy(unwind.begin(), unwind.end(), out.begin() + SONDE_TABLE_HEAD);
     auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.size());
-    for (const std::vector<sonde_table_row>* rows : {&symbols, &lines}) {
+    for (const std::vector<sonde_table_row>* rows : {&symbols, &lines, &inlined}) {
         const size_t bytes = rows->size() * sizeof(sonde_table_row);
         if (bytes != 0)
             std::memcpy(at, rows->data(), bytes);
         at += bytes;
+    }
+    for (size_t i = 0; i < chains.size(); i++) {
+        const auto text = static_cast<uint32_t>(chains[i]), outer = static_cast<uint32_t>(chains[i] >> 32);
+        out[first_chain + i] = (text + first_text) | static_cast<uint64_t>(outer ? outer + first_chain : 0) << 32;
     }
     out.insert(out.end(), texts.elements.begin(), texts.elements.end());
     return out;

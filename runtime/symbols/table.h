@@ -9,6 +9,7 @@
 #include "base/elf_file.h"
 #include "runtime/symbols/cfi.h"
 #include "runtime/symbols/functions.h"
+#include "runtime/symbols/inlined.h"
 #include "runtime/symbols/lines.h"
 
 namespace sonde {
@@ -17,6 +18,7 @@ struct TableParts {
     std::span<const UnwindRow> unwind;
     std::span<const FunctionSymbol> functions;
     const LineTable* lines = nullptr;
+    const InlineTable* inlined = nullptr;
 };
 
 // The table's elements. Rows for what has no place in the file, or one beyond 4 GB, are left out.

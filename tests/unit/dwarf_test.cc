@@ -570,6 +570,34 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
     EXPECT_TRUE(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.starts_with("_Z"); }));
 }
 
+// What is asked for by name, in a program of which nothing has been read, is all that the list of everything has.
+void expect_found_by_name(const std::string& program) {
+    std::map<std::string, std::set<Address>> all;
+    for (const FunctionInstance& each : open_module(program)->functions(pattern("*")))
+        if (each.has_debug_info)
+            all[each.name].insert(each.entry);
+    EXPECT_GT(all.size(), 5u) << program;
+    for (const auto& [name, entries] : all) {
+        std::set<Address> found;
+        Result<FunctionPattern> wanted = FunctionPattern::parse(name);
+        ASSERT_TRUE(wanted.ok()) << name;
+        for (const FunctionInstance& each : open_module(program)->functions(*wanted))
+            found.insert(each.entry);
+        EXPECT_TRUE(std::includes(found.begin(), found.end(), entries.begin(), entries.end()))
+            << program << " " << name << ": " << found.size() << " of " << entries.size();
+    }
+}
+
+TEST_P(EveryBuild, FindsByNameWhatTheListHas) {
+    expect_found_by_name(basic()->path().substr(triggers().size()));
+    expect_found_by_name(cxx()->path().substr(triggers().size()));
+}
+
+TEST(Dwarf, FindsByNameInEveryLayout) {
+    for (const char* name : {"dwarf_basic-lto", "dwarf_basic-split", "dwarf_basic-id", "dwarf_basic-library"})
+        expect_found_by_name(name);
+}
+
 TEST_P(EveryBuild, FindsTypes) {
     auto module = basic();
     auto name_of = [&](const char* name) {

@@ -94,6 +94,25 @@ TEST(KernelTypes, AnUnknownLayoutIsLeftToLibbpf) {
     EXPECT_FALSE(needed_types(handlers_types().get(), bytes_of(without)));
 }
 
+TEST(KernelTypes, AFlavourIsTheKernelsStructWhereItHasTheMembers) {
+    Types local = handlers_types();
+    int pointer = btf__add_ptr(local.get(), 0);
+    btf__add_struct(local.get(), "task___old", 8);
+    btf__add_field(local.get(), "cred", pointer, 0, 0);
+    btf__add_struct(local.get(), "cred___new", 8);
+    btf__add_field(local.get(), "missing", pointer, 0, 0);
+    std::optional<std::string> bytes = needed_types(local.get(), bytes_of(kernels_types()));
+    ASSERT_TRUE(bytes);
+    Types out(btf__new(bytes->data(), static_cast<uint32_t>(bytes->size())));
+    ASSERT_TRUE(out);
+    int tasks = 0;
+    for (uint32_t id = 1; id < btf__type_cnt(out.get()); id++)
+        tasks += btf__name_by_offset(out.get(), btf__type_by_id(out.get(), id)->name_off) == std::string("task");
+    EXPECT_EQ(tasks, 2);
+    EXPECT_EQ(place(out.get(), "cred", "uid"), 96);
+    EXPECT_EQ(place(out.get(), "cred", "missing"), -1);
+}
+
 TEST(KernelTypes, DamagedFilesAreRefusedOrRead) {
     std::string whole = bytes_of(kernels_types());
     Types local = handlers_types();

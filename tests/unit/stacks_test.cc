@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "runtime/symbols/cfi.h"
 #include "runtime/symbols/file_table.h"
 #include "runtime/symbols/functions.h"
+#include "runtime/symbols/inlined.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/lines.h"
 #include "runtime/symbols/symbols.h"
@@ -250,6 +252,41 @@ TEST(Lines, OfOneAddressAreTheTablesOnes) {
     EXPECT_FALSE(LineFinder(open_elf(trigger("dwarf_basic-plain"))).find(0x1000));
 }
 
+std::string join(const std::vector<InlinedCall>& calls) {
+    std::string out;
+    for (const InlinedCall& call : calls)
+        out += call.name + ";";
+    return out;
+}
+
+TEST(Inlined, OfOneAddressAreTheTablesOnes) {
+    for (const char* name : {"inlined", "dwarf_cxx-gcc-O2-5", "dwarf_cxx-clang-O2-4", "stacks-O2"}) {
+        ElfFile file = open_elf(trigger(name));
+        InlineTable all = read_inlined(file);
+        InlineFinder finder(file);
+        ASSERT_FALSE(all.rows.empty()) << name;
+        for (const InlineTable::Row& row : all.rows) {
+            std::string chain;
+            for (uint32_t node = row.node; node; node = all.nodes[node].outer)
+                chain += all.names[all.nodes[node].name] + ";";
+            EXPECT_EQ(join(finder.find(row.address)), chain) << fmt::format("{} {:#x}", name, row.address);
+        }
+    }
+}
+
+TEST(Inlined, AreNamedFromTheInside) {
+    ElfFile file = open_elf(trigger("inlined"));
+    InlineFinder finder(file);
+    std::set<std::string> chains;
+    for (const InlineTable::Row& row : read_inlined(file).rows)
+        chains.insert(join(finder.find(row.address)));
+    EXPECT_TRUE(chains.count("int shop::check<int>;shop::order;"));
+    EXPECT_TRUE(chains.count("shop::leaf;"));
+    EXPECT_TRUE(chains.count(""));
+    EXPECT_TRUE(InlineFinder(open_elf(trigger("dwarf_basic-plain"))).find(0x1000).empty());
+    EXPECT_TRUE(read_inlined(open_elf(trigger("dwarf_basic-plain"))).rows.empty());
+}
+
 TEST(Libraries, AreFoundAsTheLinkerDoes) {
     std::string all;
     for (const std::string& path : find_libraries(trigger("stacks-O2")))
@@ -267,7 +304,7 @@ TEST(Table, HasEverythingAtItsPlace) {
     std::vector<FunctionSymbol> functions = read_functions(file);
     std::vector<UnwindRow> unwind = read_unwind_rows(file, functions);
     LineTable lines = read_lines(file);
-    std::vector<uint64_t> table = compile_table(file, "/bin/stacks", {unwind, functions, &lines});
+    std::vector<uint64_t> table = compile_table(file, "/bin/stacks", {unwind, functions, &lines, nullptr});
     sonde_table_head head;
     std::memcpy(&head, table.data(), sizeof head);
     auto text = [&](unsigned element) { return std::string(reinterpret_cast<const char*>(&table[element])); };
@@ -293,6 +330,26 @@ TEST(Table, HasEverythingAtItsPlace) {
     for (size_t i = 1; i < head.unwind; i++)
         EXPECT_LE(static_cast<uint32_t>(table[SONDE_TABLE_HEAD + i - 1]),
                   static_cast<uint32_t>(table[SONDE_TABLE_HEAD + i]));
+}
+
+TEST(Table, HasInlinedFunctionsAsChains) {
+    ElfFile file = open_elf(trigger("inlined"));
+    InlineTable inlined = read_inlined(file);
+    std::vector<uint64_t> table = compile_table(file, "x", {{}, {}, nullptr, &inlined});
+    sonde_table_head head;
+    std::memcpy(&head, table.data(), sizeof head);
+    ASSERT_EQ(head.inlined, inlined.rows.size());
+    auto text = [&](uint64_t element) { return std::string(reinterpret_cast<const char*>(&table[element])); };
+    std::vector<sonde_table_row> rows(head.inlined);
+    std::memcpy(rows.data(), &table[SONDE_TABLE_HEAD], rows.size() * sizeof rows[0]);
+    for (size_t i = 0; i < rows.size(); i++) {
+        std::string chain, expected;
+        for (uint64_t element = rows[i].text; element; element = table[element] >> 32)
+            chain += text(static_cast<uint32_t>(table[element])) + ";";
+        for (uint32_t node = inlined.rows[i].node; node; node = inlined.nodes[node].outer)
+            expected += inlined.names[inlined.nodes[node].name] + ";";
+        EXPECT_EQ(chain, expected);
+    }
 }
 
 TEST(Table, OfNothingHasItsName) {

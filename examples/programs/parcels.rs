@@ -1,0 +1,26 @@
+// A post office's counter, for the examples: it looks up where parcels go. Built by `rustc -g -O`.
+use std::collections::HashMap;
+
+struct Office {
+    streets: HashMap<String, u32>,
+}
+
+impl Office {
+    #[inline(never)]
+    fn route(&self, street: &str, express: Option<u32>) -> Option<u32> {
+        let bag = *self.streets.get(street)?;
+        Some(bag * 10 + express.unwrap_or(0))
+    }
+}
+
+fn main() {
+    let mut office = Office { streets: HashMap::new() };
+    office.streets.insert("High Street".to_string(), 3);
+    office.streets.insert("Mill Lane".to_string(), 5);
+    let parcels = [("High Street", None), ("Mill Lane", Some(2)), ("Nowhere Road", Some(1)), ("High Street", Some(7))];
+    let mut sum = 0;
+    for (street, express) in parcels {
+        sum += office.route(std::hint::black_box(street), std::hint::black_box(express)).unwrap_or(0);
+    }
+    println!("{}", sum);
+}

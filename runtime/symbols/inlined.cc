@@ -1,0 +1,244 @@
+#include "runtime/symbols/inlined.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "base/demangle.h"
+#include "runtime/symbols/debug_info.h"
+
+namespace sonde {
+namespace {
+
+constexpr int deepest = 64; // a chain that is longer is damage
+
+// Where functions may be, beside the unit itself.
+bool holds_functions(int tag) {
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
+           tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
+}
+
+// What of a function's entries has code.
+bool is_scope(int tag) {
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_try_block ||
+           tag == DW_TAG_catch_block;
+}
+
+template <typename Visit> void for_each_child(Dwarf_Die* parent, Visit visit) {
+    Dwarf_Die child;
+    if (dwarf_child(parent, &child) != 0)
+        return;
+    do
+        visit(child);
+    while (dwarf_siblingof(&child, &child) == 0);
+}
+
+template <typename Visit> void for_each_range(Dwarf_Die* die, Visit visit) {
+    Dwarf_Addr base = 0, low = 0, high = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
+        if (low < high)
+            visit(low, high);
+}
+
+template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf, unit, &unit, nullptr, &type, &die, nullptr) == 0)
+        if (type == DW_UT_compile)
+            visit(die);
+}
+
+// The unit's functions that have code.
+template <typename Visit> void for_each_function(Dwarf_Die* parent, int depth, Visit& visit) {
+    for_each_child(parent, [&](Dwarf_Die child) {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram)
+            visit(child);
+        else if (holds_functions(tag) && depth < deepest)
+            for_each_function(&child, depth + 1, visit);
+    });
+}
+
+std::string name_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    const char* linkage = nullptr;
+    for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
+        if (!linkage && dwarf_attr_integrate(die, name, &attribute))
+            linkage = dwarf_formstring(&attribute);
+    if (linkage)
+        return readable_symbol(linkage);
+    const char* plain = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : nullptr;
+    return plain ? plain : "";
+}
+
+uint64_t number_of(Dwarf_Die* die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    return dwarf_attr(die, name, &attribute) && dwarf_formudata(&attribute, &value) == 0 ? value : 0;
+}
+
+} // namespace
+
+struct InlineFinder::Debug : DebugInfo {
+    struct Range {
+        uint64_t low, high;
+        Dwarf_Die die;
+    };
+    std::optional<std::vector<Range>> units;                          // of a file without an index by address
+    std::unordered_map<Dwarf_Off, std::vector<Range>> unit_functions; // by unit
+    std::unordered_map<uint64_t, std::vector<InlinedCall>> known;
+
+    static const Dwarf_Die* covering(const std::vector<Range>& ranges, uint64_t address) {
+        for (const Range& range : ranges)
+            if (address >= range.low && address < range.high)
+                return &range.die;
+        return nullptr;
+    }
+    std::optional<Dwarf_Die> unit_at(uint64_t address) {
+        Dwarf_Die unit;
+        if (dwarf_addrdie(dwarf.get(), address, &unit))
+            return unit;
+        if (!units) {
+            units.emplace();
+            for_each_unit(dwarf.get(), [&](Dwarf_Die die) {
+                for_each_range(&die, [&](uint64_t low, uint64_t high) { units->push_back({low, high, die}); });
+            });
+        }
+        const Dwarf_Die* found = covering(*units, address);
+        return found ? std::optional(*found) : std::nullopt;
+    }
+    const Dwarf_Die* function_at(Dwarf_Die unit, uint64_t address) {
+        auto [entry, fresh] = unit_functions.try_emplace(dwarf_dieoffset(&unit));
+        if (fresh) {
+            auto take = [&, &functions = entry->second](Dwarf_Die function) {
+                for_each_range(&function,
+                               [&](uint64_t low, uint64_t high) { functions.push_back({low, high, function}); });
+            };
+            for_each_function(&unit, 0, take);
+        }
+        return covering(entry->second, address);
+    }
+};
+
+InlineFinder::InlineFinder(const ElfFile& file) : debug_(std::make_unique<Debug>()) {
+    if (!debug_->open(file))
+        debug_.reset();
+}
+InlineFinder::~InlineFinder() = default;
+InlineFinder::InlineFinder(InlineFinder&&) noexcept = default;
+
+std::vector<InlinedCall> InlineFinder::find(uint64_t address) {
+    std::optional<Dwarf_Die> unit = debug_ ? debug_->unit_at(address) : std::nullopt;
+    if (!unit)
+        return {};
+    auto [entry, fresh] = debug_->known.try_emplace(address);
+    std::vector<InlinedCall>& out = entry->second;
+    const Dwarf_Die* function = fresh ? debug_->function_at(*unit, address) : nullptr;
+    if (!function)
+        return out;
+    Dwarf_Files* files = nullptr;
+    size_t file_count = 0;
+    dwarf_getsrcfiles(&*unit, &files, &file_count);
+    std::optional<Dwarf_Die> at = *function;
+    for (int depth = 0; at && depth < deepest; depth++) {
+        std::optional<Dwarf_Die> inner;
+        for_each_child(&*at, [&](Dwarf_Die child) {
+            if (!inner && is_scope(dwarf_tag(&child)) && dwarf_haspc(&child, address) == 1)
+                inner = child;
+        });
+        if (inner && dwarf_tag(&*inner) == DW_TAG_inlined_subroutine) {
+            uint64_t file = number_of(&*inner, DW_AT_call_file);
+            const char* path = files && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
+            out.push_back(
+                {name_of(&*inner), path ? path : "", static_cast<uint32_t>(number_of(&*inner, DW_AT_call_line))});
+        }
+        at = inner;
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+namespace {
+
+class TableBuilder {
+  public:
+    void add(Dwarf_Die scope, uint32_t around, int depth) {
+        for_each_child(&scope, [&](Dwarf_Die child) {
+            int tag = dwarf_tag(&child);
+            if (!is_scope(tag) || depth >= deepest)
+                return;
+            uint32_t node = around;
+            if (tag == DW_TAG_inlined_subroutine) {
+                node = node_of(name_of(&child), around);
+                for_each_range(&child,
+                               [&](uint64_t low, uint64_t high) { parts_.push_back({low, high, node, depth}); });
+            }
+            add(child, node, depth + 1);
+        });
+    }
+    InlineTable finish() {
+        std::sort(parts_.begin(), parts_.end(),
+                  [](const Part& a, const Part& b) { return a.low != b.low ? a.low < b.low : a.depth < b.depth; });
+        std::vector<Part> open; // the innermost last
+        auto close_until = [&](uint64_t address) {
+            while (!open.empty() && open.back().high <= address) {
+                uint64_t end = open.back().high;
+                while (!open.empty() && open.back().high <= end)
+                    open.pop_back();
+                row(end, open.empty() ? 0 : open.back().node);
+            }
+        };
+        for (const Part& part : parts_) {
+            close_until(part.low);
+            row(part.low, part.node);
+            open.push_back(part);
+        }
+        close_until(UINT64_MAX);
+        return std::move(out_);
+    }
+
+  private:
+    struct Part {
+        uint64_t low, high;
+        uint32_t node;
+        int depth;
+    };
+    void row(uint64_t address, uint32_t node) {
+        if (!out_.rows.empty() && out_.rows.back().address == address)
+            out_.rows.back().node = node;
+        else if (out_.rows.empty() ? node != 0 : out_.rows.back().node != node)
+            out_.rows.push_back({address, node});
+    }
+    uint32_t node_of(const std::string& name, uint32_t outer) {
+        auto [text, new_text] = names_.try_emplace(name, static_cast<uint32_t>(out_.names.size()));
+        if (new_text)
+            out_.names.push_back(name);
+        auto [node, new_node] = nodes_.try_emplace(static_cast<uint64_t>(text->second) << 32 | outer,
+                                                   static_cast<uint32_t>(out_.nodes.size()));
+        if (new_node)
+            out_.nodes.push_back({text->second, outer});
+        return node->second;
+    }
+
+    InlineTable out_;
+    std::vector<Part> parts_;
+    std::unordered_map<std::string, uint32_t> names_;
+    std::unordered_map<uint64_t, uint32_t> nodes_;
+};
+
+} // namespace
+
+InlineTable read_inlined(const ElfFile& file) {
+    DebugInfo debug;
+    TableBuilder builder;
+    if (!debug.open(file))
+        return {};
+    auto take = [&](Dwarf_Die function) { builder.add(function, 0, 0); };
+    for_each_unit(debug.dwarf.get(), [&](Dwarf_Die unit) { for_each_function(&unit, 0, take); });
+    return builder.finish();
+}
+
+} // namespace sonde
