@@ -14,9 +14,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <string>
 #include <variant>
@@ -475,9 +477,18 @@ int run(const Options& options) {
 } // namespace
 } // namespace sonde
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     std::variant<sonde::Options, int> read = sonde::read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;
     return sonde::run(std::get<sonde::Options>(read));
+} catch (const std::bad_alloc&) {
+    std::fputs("sonde: out of memory\n", stderr);
+    return 1;
+} catch (const std::exception& bug) {
+    std::fprintf(stderr, "sonde: internal error: %s\n", bug.what());
+    return 1;
+} catch (...) {
+    std::fputs("sonde: internal error\n", stderr);
+    return 1;
 }

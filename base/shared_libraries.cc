@@ -154,7 +154,7 @@ class Search {
         look_in(needs.runpath);
         auto first = [&]() -> std::string {
             for (const std::string& folder : folders)
-                if (std::string path = folder + "/" + name; ElfFile::open(path).ok())
+                if (std::string path = fmt::format("{}/{}", folder, name); ElfFile::open(path).ok())
                     return path;
             return "";
         };

@@ -252,35 +252,60 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     return result;
 }
 
-// The first argument is a literal, names separated by `|`: the one at an index ("" if there is none), and the index of
-// a name (-1).
-llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
+// A literal, names separated by `|`, as cells of 32 bytes, a power of two of them; null after a report.
+llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& primitive, size_t& count) {
     constexpr size_t cell = 32, most = 256;
     std::string table;
-    size_t count = 0;
-    if (expr.args[0]->kind == hir::ExprKind::ConstString) {
-        std::istringstream names(hir::as<hir::ConstString>(*expr.args[0]).value);
-        for (std::string name; std::getline(names, name, '|'); count++) {
+    count = 0;
+    bool fits = names.kind == hir::ExprKind::ConstString;
+    if (fits) {
+        std::istringstream list(hir::as<hir::ConstString>(names).value);
+        for (std::string name; std::getline(list, name, '|'); count++) {
+            fits = fits && name.size() < cell;
             name.resize(cell);
             table += name;
         }
     }
-    if (count == 0 || count >= most) {
-        fail(expr.range, fmt::format("`{}` needs up to {} names as a literal", expr.name, most - 1));
-        return expr.type == hir::ValueType::String ? t_.literal("") : t_.number(0);
+    if (!fits || count == 0 || count >= most) {
+        fail(names.range, fmt::format("`{}` needs up to {} names of at most {} characters as a literal", primitive,
+                                      most - 1, cell - 1));
+        return nullptr;
     }
     table.resize(std::bit_ceil(count) * cell);
+    return t_.literal(table);
+}
+
+// The name at an index ("" if there is none), and the index of a name (-1).
+llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
+    size_t count = 0;
+    llvm::Value* table = name_table(*expr.args[0], expr.name, count);
+    if (!table)
+        return expr.type == hir::ValueType::String ? t_.literal("") : t_.number(0);
     Mark mark(*this);
     if (expr.type != hir::ValueType::String) {
         llvm::Value* name = lower_slot(*expr.args[1]);
-        return t_.routine("sonde_rt_find_cell", t_.i64(),
-                          {t_.literal(table), t_.number(static_cast<int64_t>(count)), name});
+        return t_.routine("sonde_rt_find_cell", t_.i64(), {table, t_.number(static_cast<int64_t>(count)), name});
     }
     llvm::Value* index = lower(*expr.args[1]);
     llvm::Value* inside = b_.CreateICmpULT(index, t_.number(static_cast<int64_t>(count)));
     index = b_.CreateAnd(index, t_.number(static_cast<int64_t>(std::bit_ceil(count) - 1)));
-    llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), t_.literal(table), b_.CreateMul(index, t_.number(cell)));
+    llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(32)));
     return b_.CreateSelect(inside, at, t_.literal(""));
+}
+
+// What stands before, and names for the bits of a number.
+llvm::Value* Lowering::emit_flags(const hir::Intrinsic& expr) {
+    size_t count = 0;
+    llvm::Value* table = name_table(*expr.args[1], expr.name, count);
+    if (!table)
+        return t_.literal("");
+    llvm::Value* slot = new_slot();
+    Mark mark(*this);
+    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
+    llvm::Value* first = lower(*expr.args[2]);
+    llvm::Value* shape = b_.CreateOr(b_.CreateShl(first, 8), t_.number(static_cast<int64_t>(count)));
+    t_.routine("sonde_rt_flags", t_.i64(), {slot, length, table, shape, lower(*expr.args[3])});
+    return slot;
 }
 
 // ---- user and kernel memory ---------------------------------------------------------------------------------------

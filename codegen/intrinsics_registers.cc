@@ -108,10 +108,10 @@ llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
 }
 
 llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
-    if (has_registers())
-        return t_.user_register(env_, 16);
-    bool trampoline = root_->kind == plan::ProbeKind::Fentry || root_->kind == plan::ProbeKind::Fexit;
-    return trampoline ? t_.kernel_function(env_) : t_.number(0);
+    // The registers at a breakpoint in the kernel are those behind the instruction that stands in its place.
+    if (plan::is_kernel_function(root_->kind))
+        return t_.kernel_function(env_);
+    return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
 }
 
 llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }

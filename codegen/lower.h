@@ -17,11 +17,7 @@ bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t ma
 
 class Lowering {
   public:
-    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {
-        target.set_stat_add([this](llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value) {
-            stat_add(block, needs, value);
-        });
-    }
+    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {}
 
     // All handlers of this target's place, with the functions that they call. Errors: what the place cannot do.
     Result<void> run();
@@ -110,7 +106,6 @@ class Lowering {
     void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
     llvm::Value* read_element(const hir::Element& element);
     llvm::Value* stats_pointer(const hir::Expr& source);
-    void stat_add(llvm::Value* block, const plan::StatsNeeds& needs, llvm::Value* value);
     llvm::Value* stat_read(const hir::StatRead& expr);
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
 
@@ -156,6 +151,8 @@ class Lowering {
     llvm::Value* emit_random(const hir::Intrinsic& expr);
     llvm::Value* emit_system(const hir::Intrinsic& expr);
     llvm::Value* emit_names(const hir::Intrinsic& expr);
+    llvm::Value* emit_flags(const hir::Intrinsic& expr);
+    llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);

@@ -104,26 +104,6 @@ llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
     return t_.array_stats(env_, *element.array, key, scratch);
 }
 
-void Lowering::stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value) {
-    t_.routine("sonde_rt_stat_add", t_.i64(), {stats, value});
-    if (needs.variance)
-        t_.routine("sonde_rt_stat_square", t_.i64(), {stats, value});
-    if (needs.histogram == plan::StatsNeeds::None)
-        return;
-    llvm::Value* bucket =
-        needs.histogram == plan::StatsNeeds::Log
-            ? t_.routine("sonde_rt_log_bucket", t_.i64(), {value})
-            : t_.routine("sonde_rt_linear_bucket", t_.i64(),
-                         {value, t_.number(needs.low), t_.number(needs.high), t_.number(needs.width)});
-    llvm::BasicBlock *inside = block("bucket"), *end = block("counted");
-    b_.CreateCondBr(b_.CreateICmpULT(bucket, t_.number(needs.buckets())), inside, end);
-    b_.SetInsertPoint(inside);
-    llvm::Value* at = b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), bucket);
-    b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at, t_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    b_.CreateBr(end);
-    b_.SetInsertPoint(end);
-}
-
 llvm::Value* Lowering::stat_read(const hir::StatRead& expr) {
     using hir::StatValue;
     Mark mark(*this);

@@ -128,7 +128,7 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* value = lower(*e.value);
         if (e.target->kind == ExprKind::GlobalRef) {
             const Global& global = *as<GlobalRef>(*e.target).global;
-            stat_add(global_address(global), global.stats, value);
+            t_.stat_add(global_address(global), global.stats, value);
         } else {
             Mark mark(*this);
             const auto& element = as<Element>(*e.target);

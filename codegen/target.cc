@@ -72,6 +72,27 @@ llvm::Value* Target::routine(const std::string& name, llvm::Type* result, llvm::
     return ir_.CreateCall(callee, args);
 }
 
+void Target::stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value) {
+    routine("sonde_rt_stat_add", i64(), {stats, value});
+    if (needs.variance)
+        routine("sonde_rt_stat_square", i64(), {stats, value});
+    if (needs.histogram == plan::StatsNeeds::None)
+        return;
+    llvm::Value* bucket = needs.histogram == plan::StatsNeeds::Log
+                              ? routine("sonde_rt_log_bucket", i64(), {value})
+                              : routine("sonde_rt_linear_bucket", i64(),
+                                        {value, number(needs.low), number(needs.high), number(needs.width)});
+    llvm::Function* function = ir_.GetInsertBlock()->getParent();
+    llvm::BasicBlock* inside = llvm::BasicBlock::Create(*context_, "bucket", function);
+    llvm::BasicBlock* end = llvm::BasicBlock::Create(*context_, "counted", function);
+    ir_.CreateCondBr(ir_.CreateICmpULT(bucket, number(needs.buckets())), inside, end);
+    ir_.SetInsertPoint(inside);
+    llvm::Value* at = ir_.CreateGEP(i64(), offset(stats, sizeof(plan::StatsBlock)), bucket);
+    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at, number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+}
+
 llvm::Value* Target::offset(llvm::Value* pointer, uint64_t bytes) {
     return bytes ? ir_.CreateConstGEP1_64(ir_.getInt8Ty(), pointer, bytes) : pointer;
 }

@@ -181,8 +181,6 @@ class Target {
                                    llvm::Value* return_address) = 0;
     uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
 
-    // Statistics of array elements are updated where the element is; how is the Lowering's business.
-    virtual void set_stat_add(std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)>) {}
     // Everything is lowered. Gives what this place cannot do, or "".
     virtual std::string finish() { return ""; }
 
@@ -205,6 +203,8 @@ class Target {
     // (which 0), pn() (1), probefunc() (2) or probe_type() (3) give at a row.
     llvm::Value* site_message(llvm::Value* site);
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
+    // Adds a value to a StatsBlock, and to the histogram's bucket behind it.
+    void stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
     // A routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);

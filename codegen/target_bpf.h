@@ -119,11 +119,6 @@ class BpfTarget final : public Target {
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
                            llvm::Value* return_address) override;
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
-    // Set by the code generator: statistics are lowered by the Lowering.
-    std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)> stat_add_;
-    void set_stat_add(std::function<void(llvm::Value*, const plan::StatsNeeds&, llvm::Value*)> add) override {
-        stat_add_ = std::move(add);
-    }
     std::string finish() override;
 
   private:

@@ -52,7 +52,7 @@ llvm::Value* BpfTarget::array_update(Environment&, const hir::Global& array, llv
 }
 
 llvm::Value* BpfTarget::array_stat_add(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
-    return with_created(array, key, [&](llvm::Value* element) { stat_add_(offset(element, 8), array.stats, value); });
+    return with_created(array, key, [&](llvm::Value* element) { stat_add(offset(element, 8), array.stats, value); });
 }
 
 llvm::Value* BpfTarget::array_stats(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {

@@ -117,3 +117,53 @@ RT s64 sonde_rt_str_replace(u8* slot, const u8* src_slot, const u8* search_slot,
     slot[r.len & MASK] = 0;
     return (s64)r.len;
 }
+
+struct flags {
+    u8* dst;
+    const u8* table;
+    u64 len, left, rest; /* left: bits from the first that has a name on; rest: those without one */
+};
+static void add_name(struct flags* f, const u8* name)
+{
+    u64 len = f->len & MASK;
+    f->dst[len] = '|';
+    len += len != 0;
+    f->len = cut(len + copy_bounded(f->dst + (len & MASK), 32, name));
+}
+static long flag_step(u64 i, struct flags* f)
+{
+    u8 name[32];
+    if (!(f->left >> (i & 63) & 1))
+        return 0;
+    copy_bytes(name, 32, f->table + (i & 63) * 32);
+    if (name[0] == 0) {
+        f->rest |= 1ull << (i & 63);
+        return 0;
+    }
+    add_name(f, name);
+    return 0;
+}
+/* Appends to the `len` characters of the slot the names of a value's bits, with | between them, and the others as a number. `shape`:
+ * how many names the table has, in cells of 32 bytes, and << 8 the bit of the first one. */
+RT u64 sonde_rt_flags(u8* slot, u64 len, const u8* table, u64 shape, u64 value)
+{
+    u64 first = shape >> 8 & 63, count = shape & 63;
+    u64 left = opaque(slot + MASK + 1, value >> first);
+    struct flags f = {slot, table, len & MASK, left, count ? left >> count << count : left};
+    f.rest = opaque(slot + MASK + 1, f.rest);
+    LOOP((u32)count, flag_step, &f);
+    u64 rest = f.rest << first | (value & ((1ull << first) - 1));
+    if (rest) {
+        u8 number[32] = {'0', 'x'};
+        u64 at = 2;
+        for (int shift = 60; shift >= 0; shift -= 4) {
+            u64 digit = rest >> shift & 15;
+            number[at & 31] = digit < 10 ? '0' + digit : 'a' + digit - 10;
+            at += rest >> shift != 0;
+        }
+        number[at & 31] = 0;
+        add_name(&f, number);
+    }
+    slot[f.len & MASK] = 0;
+    return f.len;
+}

@@ -89,7 +89,7 @@ bool Parser::parse_global(File& file, bool is_private) {
             diags_.report(DiagId::BadDeclaration, size,
                           fmt::format("an array's capacity is from 1 to {}, not {}", INT32_MAX, *capacity));
         else
-            global->capacity = *capacity;
+            global->capacity = capacity;
         global->wrap = accept("%") || global->wrap;
     }
     file.globals.push_back(global);
@@ -167,7 +167,7 @@ bool Parser::parse_priority(Function& function) {
         diags_.report(DiagId::BadDeclaration, since(range),
                       fmt::format("a function's priority is from 0 to {}, not {}", INT32_MAX, *priority));
     else
-        function.priority = *priority;
+        function.priority = priority;
     return true;
 }
 

@@ -133,7 +133,7 @@ std::string Parser::doc_above(Range declaration) const {
                 doc = block_comment_text(above.substr(open + 2, close - open - 2));
             return doc;
         }
-        doc = comment_text(line, sign) + doc;
+        doc.insert(0, comment_text(line, sign));
         if (line_begin == 0)
             return doc;
         above = above.substr(0, line_begin - 1);

@@ -116,7 +116,6 @@ class TargetBinder {
     std::optional<Place> syscall_argument(const SyscallVariable& variable, size_t index);
     std::optional<Place> syscall_result();
     hir::Expr* syscall_summary();
-    hir::Expr* syscall_name_of(const std::string& parameter, hir::Expr* value);
 
     // bind_location.cc: reading
     hir::Expr* evaluate(const std::vector<LocationOp>& ops);
@@ -172,6 +171,7 @@ class TargetBinder {
     void add_array(Text& text, const Place& place, bool deep, int depth);
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
     void add_user_text(Text& text, hir::Expr* address);
+    bool add_argument_text(Text& text, const std::vector<SyscallVariable>& variables, size_t index);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
     // bind_go.cc: strings, slices and interfaces; false for anything else.
     bool add_go(Text& text, const Place& place);

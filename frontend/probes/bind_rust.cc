@@ -175,7 +175,7 @@ bool TargetBinder::add_rust_enum(Text& text, const Place& place, bool deep, int 
 }
 
 hir::Expr* TargetBinder::character_text(hir::Expr* value) {
-    auto bytes = [&](std::vector<hir::Expr*> list) {
+    auto bytes = [&](const std::vector<hir::Expr*>& list) {
         Text text;
         text.literal("'");
         for (hir::Expr* byte : list) {

@@ -24,56 +24,29 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     out.type = kernel.find_type(type);
     if (!out.type) // of a structure that this kernel does not have
         out.type = kernel.find_type(type.find('*') == std::string::npos ? "long" : "void*");
-    // Some texts are no strings: what is written has a length of its own.
-    out.is_text = text.starts_with("const char *") && text.find("**") == std::string_view::npos &&
+    // Some texts are no strings: what is written has a length of its own, and so has what is filled in.
+    bool is_name = text.starts_with("const char *") || out.name == "filename" || out.name.ends_with("_name") ||
+                   out.name == "type" || out.name == "name";
+    out.is_text = is_name && text.find("char *") != std::string_view::npos && text.find("**") == std::string_view::npos &&
                   text.find("*const") == std::string_view::npos && out.name != "buf" && out.name != "u_msg_ptr";
     return out;
 }
 
-// Arguments that have names for their values: which function of the library (stdlib/syscall_text.stp, names.stp) says
-// them. Calls and parameters are patterns; the first row that fits counts.
-struct Named {
-    const char *call, *parameter, *function;
+// Arguments that say more than their number does.
+struct ArgumentText {
+    const char *call, *parameter, *function, *second;
 };
-constexpr Named named[] = {
-    {"*", "dfd", "_dfd_str"},
-    {"*", "*dirfd", "_dfd_str"},
-    {"*", "olddfd", "_dfd_str"},
-    {"*", "newdfd", "_dfd_str"},
-    {"open", "flags", "_open_flag_str"},
-    {"openat", "flags", "_open_flag_str"},
-    {"open_by_handle_at", "flags", "_open_flag_str"},
-    {"access", "mode", "_access_mode_str"},
-    {"faccessat*", "mode", "_access_mode_str"},
-    {"mmap", "prot", "_mprot_str"},
-    {"*mprotect", "prot", "_mprot_str"},
-    {"mmap", "flags", "_mmap_flags_str"},
-    {"clone", "clone_flags", "_clone_flags_str"},
-    {"unshare", "unshare_flags", "_clone_flags_str"},
-    {"setns", "flags", "_clone_flags_str"},
-    {"wait*", "options", "__wait_options_text"},
-    {"mount", "flags", "_mount_flags_str"},
-    {"send*", "flags", "_msg_flags_str"},
-    {"recv*", "flags", "_msg_flags_str"},
-    {"socket*", "family", "__family_text"},
-    {"socket*", "type", "_sock_type_str"},
-    {"lseek", "whence", "_seek_whence_str"},
-    {"*", "which_clock", "_clock_str"},
-    {"fcntl", "cmd", "_fcntl_cmd_str"},
-    {"futex", "op", "_futex_op_str"},
-    {"epoll_ctl", "op", "_epoll_op_str"},
-    {"rt_sigprocmask", "how", "_sigprocmask_how_str"},
-    {"*", "sig", "__signal_text"},
-    {"sched_setscheduler", "policy", "_sched_policy_str"},
-    {"*", "resource", "_rlimit_resource_str"},
-    {"madvise", "behavior", "_madvice_str"},
+constexpr ArgumentText argument_texts[] = {
+#define TEXT(call, parameter, function, second) {call, parameter, function, second},
+#include "frontend/probes/syscall_texts.def"
+#undef TEXT
 };
 
-// Null: its values have no names.
-const char* names_of(std::string_view call, const std::string& parameter) {
-    for (const Named& row : named)
+// Null: it is what its type says.
+const ArgumentText* find_argument_text(std::string_view call, const std::string& parameter) {
+    for (const ArgumentText& row : argument_texts)
         if (glob_match(row.parameter, parameter) && glob_match(row.call, call))
-            return row.function;
+            return &row;
     return nullptr;
 }
 
@@ -143,10 +116,23 @@ std::optional<Place> TargetBinder::syscall_variable() {
     return std::nullopt;
 }
 
-// The name of what an argument says, as text; null if it has none.
-hir::Expr* TargetBinder::syscall_name_of(const std::string& parameter, hir::Expr* value) {
-    const char* function = names_of(point_.syscall->name, parameter);
-    return function && binder_.call ? binder_.call(function, {value}) : nullptr;
+// Adds what the library says of an argument, with the separator before it; false if it says nothing.
+bool TargetBinder::add_argument_text(Text& text, const std::vector<SyscallVariable>& variables, size_t index) {
+    const ArgumentText* row = find_argument_text(point_.syscall->name, variables[index].name);
+    if (!row || !binder_.call)
+        return false;
+    std::vector<hir::Expr*> args;
+    for (size_t i = 0; i < variables.size(); i++)
+        if (i == index || (row->second[0] && variables[i].name == row->second))
+            args.insert(i == index ? args.begin() : args.end(), load(*syscall_argument(variables[i], i), expr_.range));
+    bool has_separator = row->function[0] == '+';
+    hir::Expr* said = binder_.call(row->function + has_separator, args);
+    if (!said)
+        return false;
+    if (index > 0 && !has_separator)
+        text.literal(", ");
+    add_text(text, said);
+    return true;
 }
 
 // `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
@@ -158,15 +144,14 @@ hir::Expr* TargetBinder::syscall_summary() {
     Text text;
     if (expr_.name == "$$argstr") {
         for (size_t i = 0; i < variables.size(); i++) {
+            if (add_argument_text(text, variables, i))
+                continue;
             if (i > 0)
                 text.literal(", ");
-            std::optional<Place> place = syscall_argument(variables[i], i);
             const Type* type = strip(variables[i].type);
-            hir::Expr* value = load(*place, expr_.range);
+            hir::Expr* value = load(*syscall_argument(variables[i], i), expr_.range);
             if (!value)
                 text.literal("?");
-            else if (hir::Expr* name = syscall_name_of(variables[i].name, value))
-                add_text(text, name);
             else if (variables[i].is_text)
                 add_user_text(text, value);
             else if (variables[i].name == "fd")

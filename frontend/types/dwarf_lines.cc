@@ -63,7 +63,7 @@ std::string spell_lines(const std::set<int>& lines) {
     int ranges = 0;
     for (auto line = lines.begin(); line != lines.end();) {
         int first = *line, last = first;
-        while (++line != lines.end() && *line == last + 1)
+        for (++line; line != lines.end() && *line == last + 1; ++line)
             last = *line;
         if (ranges++ == 4)
             return text + ", ...";

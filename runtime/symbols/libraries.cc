@@ -1,6 +1,7 @@
 #include "runtime/symbols/libraries.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -107,7 +108,7 @@ std::vector<std::string> find_libraries(const std::string& program) {
             return real_path(name);
         for (const auto* list : std::initializer_list<const std::vector<std::string>*>{&folders, &extra})
             for (const std::string& folder : *list)
-                if (std::string path = folder + "/" + name; access(path.c_str(), R_OK) == 0)
+                if (std::string path = fmt::format("{}/{}", folder, name); access(path.c_str(), R_OK) == 0)
                     return real_path(path);
         if (auto known = cache.find(name); known != cache.end())
             return real_path(known->second);
