@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -212,6 +213,11 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
                          err);
         }
+        // libbpf's own answer is that there is no such process.
+        if (err == ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+            return Error("this kernel does not tell its types, and the handlers look into its structures: there is no "
+                         "`/sys/kernel/btf/vmlinux` (CONFIG_DEBUG_INFO_BTF)",
+                         err);
         return Error(fmt::format("the kernel does not load the handlers: {} ({})", std::strerror(err),
                                  log.substr(0, log.find('\n'))),
                      err);

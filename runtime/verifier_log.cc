@@ -29,9 +29,17 @@ bool is_reason(const std::string& line) {
     return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
 }
 
+bool is_confidential() {
+    Result<std::string> lockdown = read_file("/sys/kernel/security/lockdown");
+    return lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos;
+}
+
 } // namespace
 
 std::string explain_verifier_log(const std::string& log) {
+    if (log.find("cannot use helper bpf_probe_read") != std::string::npos && is_confidential())
+        return "the kernel is locked down (confidentiality), and then no BPF program may read memory, which handlers "
+               "do";
     std::string place, text, error;
     size_t at = 0;
     while (at < log.size()) {
@@ -77,8 +85,7 @@ std::string explain_permission() {
             missing += (missing.empty() ? "" : " and ") + std::string(capability.name);
     if (!missing.empty())
         return fmt::format("tracing needs {}, which this process does not have: run sonde as root", missing);
-    Result<std::string> lockdown = read_file("/sys/kernel/security/lockdown");
-    if (lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos)
+    if (is_confidential())
         return "the kernel is locked down (confidentiality), which forbids tracing";
     return "the kernel does not permit it";
 }
