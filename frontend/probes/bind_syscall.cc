@@ -27,8 +27,9 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     // Some texts are no strings: what is written has a length of its own, and so has what is filled in.
     bool is_name = text.starts_with("const char *") || out.name == "filename" || out.name.ends_with("_name") ||
                    out.name == "type" || out.name == "name";
-    out.is_text = is_name && text.find("char *") != std::string_view::npos && text.find("**") == std::string_view::npos &&
-                  text.find("*const") == std::string_view::npos && out.name != "buf" && out.name != "u_msg_ptr";
+    out.is_text = is_name && text.find("char *") != std::string_view::npos &&
+                  text.find("**") == std::string_view::npos && text.find("*const") == std::string_view::npos &&
+                  out.name != "buf" && out.name != "u_msg_ptr";
     return out;
 }
 
