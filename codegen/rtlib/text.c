@@ -1,6 +1,8 @@
 /* Strings for people, and strings made of strings. Parameters as in strings.c. */
 #include "rt.h"
 
+u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
+
 struct text {
     u8* dst;
     const u8* src;
@@ -123,12 +125,12 @@ struct flags {
     const u8* table;
     u64 len, left, rest; /* left: bits from the first that has a name on; rest: those without one */
 };
-static void add_name(struct flags* f, const u8* name)
+/* The | before the next, unless it is the first. */
+static u64 separated(struct flags* f)
 {
     u64 len = f->len & MASK;
     f->dst[len] = '|';
-    len += len != 0;
-    f->len = cut(len + copy_bounded(f->dst + (len & MASK), 32, name));
+    return (len + (len != 0)) & MASK;
 }
 static long flag_step(u64 i, struct flags* f)
 {
@@ -140,7 +142,8 @@ static long flag_step(u64 i, struct flags* f)
         f->rest |= 1ull << (i & 63);
         return 0;
     }
-    add_name(f, name);
+    u64 len = separated(f);
+    f->len = cut(len + copy_bounded(f->dst + len, 32, name));
     return 0;
 }
 /* Appends to the `len` characters of the slot the names of a value's bits, with | between them, and the others as a number. `shape`:
@@ -153,17 +156,8 @@ RT u64 sonde_rt_flags(u8* slot, u64 len, const u8* table, u64 shape, u64 value)
     f.rest = opaque(slot + MASK + 1, f.rest);
     LOOP((u32)count, flag_step, &f);
     u64 rest = f.rest << first | (value & ((1ull << first) - 1));
-    if (rest) {
-        u8 number[32] = {'0', 'x'};
-        u64 at = 2;
-        for (int shift = 60; shift >= 0; shift -= 4) {
-            u64 digit = rest >> shift & 15;
-            number[at & 31] = digit < 10 ? '0' + digit : 'a' + digit - 10;
-            at += rest >> shift != 0;
-        }
-        number[at & 31] = 0;
-        add_name(&f, number);
-    }
+    if (rest)
+        f.len = sonde_rt_append_long(slot, separated(&f), (s64)rest, 'x' | '#' << 8);
     slot[f.len & MASK] = 0;
     return f.len;
 }
