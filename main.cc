@@ -351,6 +351,15 @@ std::optional<int> run_saved_plan(const Options& options) {
         say_error(plan.error().message);
         return exit_failure;
     }
+    // Whether handlers look at the target is compiled into them.
+    bool has_target = !options.command.empty() || options.target_pid != 0;
+    if (plan->filter_target && !has_target) {
+        say_error(fmt::format("{} was made with -c or -x, and runs with one of them only", options.positional[0]));
+        return exit_failure;
+    }
+    if (has_target && !plan->filter_target && !plan->bpf_object.empty() && !options.warnings_off)
+        fmt::print(stderr, "WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes\n",
+                   options.positional[0]);
     return options.background ? run_in_background(*plan, options) : run_plan(*plan, options);
 }
 
