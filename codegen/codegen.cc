@@ -92,7 +92,7 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
         probe.symbol = handler->name;
         probe.place = handler->range.valid() ? sources.place(handler->range) : "";
         probe.kind = handler->kind;
-        probe.at_instruction = handler->is_go_return;
+        probe.at_instruction = handler->at_return;
         probe.in_kernel = handler->in_kernel;
         probe.order = handler->order;
         if (handler->lock >= 0)

@@ -355,7 +355,7 @@ llvm::Value* BpfTarget::key_at_entry(Environment& env, const hir::Handler& handl
     // A thread is in one system call.
     if (kind_ == plan::ProbeKind::Tracepoint)
         return saved_key(number(0));
-    if (handler.is_go_return) // behind the check of the stack, where it is still on top
+    if (handler.is_go) // behind the check of the stack, where it is still on top
         return goroutine_key(env, user_register(env, rsp));
     // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
     // the frame pointer.
@@ -370,7 +370,9 @@ llvm::Value* BpfTarget::key_at_return(Environment& env, const hir::Handler& hand
         return saved_key(ir_.CreatePtrToInt(env.context, i64()));
     // The return has popped the return address, but not yet where the probe is at the return instruction.
     llvm::Value* place = user_register(env, rsp);
-    return handler.is_go_return ? goroutine_key(env, place) : saved_key(ir_.CreateSub(place, number(8)));
+    if (handler.is_go)
+        return goroutine_key(env, place);
+    return saved_key(handler.at_return ? place : ir_.CreateSub(place, number(8)));
 }
 
 llvm::Value* BpfTarget::saved_key(llvm::Value* place, llvm::Value* owner) {

@@ -34,8 +34,8 @@ bool known_at_call(const ResolvedPoint& point, const std::vector<const ast::Targ
 } // namespace
 
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
-    bool whole_function =
-        point.module && (point.address == point.function.entry || point.address == point.function.body);
+    bool whole_function = point.module && (point.address == point.function.entry ||
+                                           point.address == point.function.body || point.at_return_instruction);
     if (!point.is_function || !whole_function || point.is_go)
         return;
     std::optional<Address> cheap = point.module->cheap_entry(point.function);
@@ -49,7 +49,10 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
         point.entry_address = *cheap;
         point.at_call = prologue;
     }
-    if (point.is_return) {
+    if (point.at_return_instruction) {
+        if (movable)
+            point.point.entry_offset = *offset;
+    } else if (point.is_return) {
         // The return address is on top of the stack there as well.
         point.address = *cheap;
         point.point.offset = *offset;

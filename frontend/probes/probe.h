@@ -101,7 +101,8 @@ struct ResolvedPoint {
     std::vector<Caller> callers; // not empty: only calls by one of these count
     bool at_call =
         false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
-    bool is_go = false; // a function of Go; with is_return, `address` is one of its return instructions
+    bool is_go = false; // a function of Go
+    bool at_return_instruction = false; // with is_return: `address` is one of the function's return instructions
 };
 
 // Moves a function's probe to an instruction that costs the kernel less, where that changes nothing for `targets`, the

@@ -293,11 +293,14 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
                                                    const std::string& text, const std::string& suffix) {
     bool is_return = suffix == "return";
     std::vector<Address> addresses = {is_return ? function.entry : function.body};
-    if (is_return && function.is_go) {
+    bool at_instruction = false;
+    if (is_return) {
         Result<std::vector<Address>> sites = target.module->return_sites(function);
         if (!sites)
             return std::move(sites).error();
-        addresses = *std::move(sites);
+        at_instruction = !sites->empty();
+        if (at_instruction)
+            addresses = *std::move(sites);
     }
     std::vector<ResolvedPoint> points;
     for (Address address : addresses) {
@@ -310,6 +313,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
         if (is_return) {
             resolved->kind = plan::ProbeKind::Uretprobe;
             resolved->is_return = true;
+            resolved->at_return_instruction = at_instruction;
             resolved->entry_address = function.body;
             resolved->point.entry_offset = *entry;
         }

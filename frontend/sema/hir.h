@@ -397,8 +397,8 @@ struct Handler {
     Expr* condition = nullptr;       // probe p if (cond)
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
     bool checks_stack = false;       // Go: the function's entry is probed at a jump, and counts if that is not taken
-    bool is_go_return = false;       // Uretprobe: the points are return instructions, and entry values belong to the
-                                     // goroutine, not to the thread
+    bool at_return = false;          // Uretprobe: the points are the return instructions themselves
+    bool is_go = false;              // entry values belong to the goroutine, not to the thread
     Expr* return_address = nullptr;  // with entry_values: where the return address lies at that entry
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer

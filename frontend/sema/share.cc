@@ -60,7 +60,8 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
     handler->checks_stack = resolved.point.is_function && resolved.point.function.checks_stack;
-    handler->is_go_return = resolved.point.is_go && resolved.point.is_return;
+    handler->at_return = resolved.point.at_return_instruction;
+    handler->is_go = resolved.point.is_go;
     handler->body = arena_.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = builder.build_callers(probe.points[0]->range);
@@ -90,7 +91,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         handler->body->body.push_back(quiet);
     }
     // A goroutine's entry values are kept by another measure (target_bpf.cc).
-    if (!handler->entry_values.empty() && !handler->is_go_return)
+    if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
     return handler;
 }
@@ -180,10 +181,10 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             place_cheaply(resolved.point, reach.targets);
         const ResolvedPoint& point = resolved.point;
         std::string key =
-            fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
-                        point.is_function && point.function.checks_stack, point.order, point.timer.interval_ns,
-                        point.timer.random_ns, point.syscall != nullptr, point.is_exit,
-                        conditions_of(*resolved.expansion), point.alone ? point.point.pp : "");
+            fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
+                        point.is_go, point.at_return_instruction, point.is_function && point.function.checks_stack,
+                        point.order, point.timer.interval_ns, point.timer.random_ns, point.syscall != nullptr,
+                        point.is_exit, conditions_of(*resolved.expansion), point.alone ? point.point.pp : "");
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());

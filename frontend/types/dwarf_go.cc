@@ -246,27 +246,6 @@ void DwarfReader::find_stack_check(FunctionInstance& function, Address high) con
     function.body = check.value_or(function.entry);
 }
 
-Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& function) {
-    std::string bytes = code(function.low, function.high);
-    if (bytes.empty())
-        return Error(fmt::format("the code of `{}` is not in `{}`", function.name, path_));
-    std::vector<Address> sites;
-    for (size_t at = 0; at < bytes.size();) {
-        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
-        if (!one)
-            return Error(
-                fmt::format("`{}` has bytes at {:#x} that are no known instruction, so where it returns is not "
-                            "known",
-                            function.name, function.low + at));
-        if (one->is_return())
-            sites.push_back(function.low + at);
-        at += one->length;
-    }
-    if (sites.empty())
-        return Error(fmt::format("`{}` has no return instruction: it ends in a jump or never ends", function.name));
-    return sites;
-}
-
 std::vector<Variable> DwarfReader::results(const FunctionInstance& function) {
     std::vector<Variable> all;
     Dwarf_Die die;

@@ -177,6 +177,7 @@ class DwarfReader : private TypeSource {
     // dwarf_go.cc
     std::vector<Variable> results(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
+    bool may_unwind(const FunctionInstance& function);
     Result<std::vector<Address>> return_sites(const FunctionInstance& function);
 
   private:

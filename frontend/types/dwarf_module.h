@@ -193,7 +193,9 @@ class DwarfModule {
     std::vector<Variable> results(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
 
-    // Go: the addresses of the function's return instructions. Errors: there is none, or they cannot be found.
+    // The return instructions of a function whose return address must not be changed: Go's, and what exceptions or
+    // panics may pass through. Empty: the address may be changed, or has to be, since the function is also left by a
+    // jump to another one that returns in its place. Errors: there is none, or they cannot be found.
     Result<std::vector<Address>> return_sites(const FunctionInstance& function);
 
     // Where the return address lies while execution is at `address` of a function.

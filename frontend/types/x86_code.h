@@ -25,6 +25,19 @@ struct X86Instruction {
     bool is_vector = false;   // VEX or EVEX prefix
 
     bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
+    bool is_call() const { return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2)); }
+    // A jump, conditional or not, to `immediate` bytes behind the instruction.
+    bool is_direct_jump() const {
+        return !is_vector &&
+               ((map == 0 && (opcode == 0xe9 || opcode == 0xeb || opcode >> 4 == 7 || opcode >> 2 == 0x38)) ||
+                (map == 1 && opcode >> 4 == 8));
+    }
+    bool is_indirect_jump() const { return !is_vector && map == 0 && opcode == 0xff && extension() == 4; }
+    bool is_register_add() const {
+        return !is_vector && map == 0 && (opcode == 0x01 || opcode == 0x03) && modrm >> 6 == 3;
+    }
+    // Of an opcode that stands for several instructions: which.
+    int extension() const { return modrm >> 3 & 7; }
     // A conditional jump by that condition (0x6 is "below or equal"), near or far.
     bool is_jump_if(uint8_t condition) const {
         return !is_vector && ((map == 0 && opcode == (0x70 | condition)) || (map == 1 && opcode == (0x80 | condition)));

@@ -97,6 +97,17 @@ TEST(X86Code, Parts) {
     EXPECT_FALSE(jump->is_jump_if(2));
     EXPECT_EQ(jump->immediate, -2);
 
+    EXPECT_TRUE(decode_x86(bytes("e8 00 00 00 00"))->is_call());
+    EXPECT_TRUE(decode_x86(bytes("ff 50 10"))->is_call());
+    EXPECT_FALSE(decode_x86(bytes("ff 60 10"))->is_call());
+    EXPECT_TRUE(decode_x86(bytes("ff 60 10"))->is_indirect_jump());
+    EXPECT_TRUE(decode_x86(bytes("3e ff e0"))->is_indirect_jump());
+    for (const char* jump : {"eb fe", "e9 00 00 00 00", "74 00", "0f 8f 00 00 00 00", "e3 00"})
+        EXPECT_TRUE(decode_x86(bytes(jump))->is_direct_jump()) << jump;
+    for (const char* other : {"80 c0 01", "e8 00 00 00 00", "0f 90 c0", "ff e0"})
+        EXPECT_FALSE(decode_x86(bytes(other))->is_direct_jump()) << other;
+    EXPECT_TRUE(decode_x86(bytes("48 01 d0"))->is_register_add());
+    EXPECT_FALSE(decode_x86(bytes("48 03 42 08"))->is_register_add());
     EXPECT_TRUE(decode_x86(bytes("c3"))->is_return());
     EXPECT_TRUE(decode_x86(bytes("c2 08 00"))->is_return());
     // The same byte as an opcode of another map.
