@@ -59,8 +59,8 @@ bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map
 
 // libbpf before 1.3 knows no such programs.
 void set_netfilter(bpf_object* object, const std::string& name) {
-    constexpr auto netfilter_type = static_cast<enum bpf_prog_type>(32);     // BPF_PROG_TYPE_NETFILTER, 6.4
-    constexpr auto netfilter_attach = static_cast<enum bpf_attach_type>(45); // BPF_NETFILTER
+    const auto netfilter_type = static_cast<enum bpf_prog_type>(32);     // BPF_PROG_TYPE_NETFILTER, 6.4
+    const auto netfilter_attach = static_cast<enum bpf_attach_type>(45); // BPF_NETFILTER
     bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
     bpf_program__set_type(program, netfilter_type);
     bpf_program__set_expected_attach_type(program, netfilter_attach);

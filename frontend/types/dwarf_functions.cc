@@ -109,7 +109,7 @@ bool DwarfReader::qualified_matches(const Unit& unit, uint32_t scope, std::strin
                 if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))
                     continue;
                 std::string part = scope_name(entry);
-                text = (with_arguments ? part : without_template_arguments(part)) + "::" + text;
+                text = fmt::format("{}::{}", with_arguments ? part : without_template_arguments(part), text);
                 if (glob_match(pattern, text))
                     return true;
             }

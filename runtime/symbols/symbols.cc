@@ -98,7 +98,7 @@ std::string join_names(const sonde_new_mapping& mapping) {
             return out;
         if (size >= SONDE_NAME_SIZE - 1)
             break; // cut
-        out = "/" + std::string(name, size) + out;
+        out = fmt::format("/{}{}", std::string_view(name, size), out);
     }
     return "";
 }
