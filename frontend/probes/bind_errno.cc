@@ -21,14 +21,7 @@ hir::Expr* TargetBinder::load_base() {
 }
 
 std::optional<Place> TargetBinder::errno_place() {
-    static const Type type = [] {
-        Type out;
-        out.kind = Type::Integer;
-        out.name = "int";
-        out.size = 4;
-        out.is_signed = true;
-        return out;
-    }();
+    static const Type type = integer_type("int", 4, true);
     if (!point_.module || point_.kernel) {
         fail(DiagId::WrongContext, base_range(), "`errno` is a program's, and this probe point is not in one",
              "read it at a function, statement or mark of a program: process(\"...\").function(\"...\").return");

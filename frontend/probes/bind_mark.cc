@@ -14,14 +14,8 @@ const Type* type_of(const UsdtArgument& argument) {
         std::vector<Type> out;
         const char* const names[] = {"char", "short", "int", "long"};
         for (bool is_signed : {false, true})
-            for (uint64_t i = 0; i < 4; i++) {
-                Type type;
-                type.kind = Type::Integer;
-                type.name = std::string(is_signed ? "" : "unsigned ") + names[i];
-                type.size = 1ull << i;
-                type.is_signed = is_signed;
-                out.push_back(std::move(type));
-            }
+            for (uint64_t i = 0; i < 4; i++)
+                out.push_back(integer_type(std::string(is_signed ? "" : "unsigned ") + names[i], 1ull << i, is_signed));
         return out;
     }();
     size_t index = argument.size == 1 ? 0 : argument.size == 2 ? 1 : argument.size == 4 ? 2 : 3;

@@ -38,14 +38,7 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
 }
 
 std::optional<Place> TargetBinder::process_syscall_variable() {
-    static const Type type = [] {
-        Type out;
-        out.kind = Type::Integer;
-        out.name = "long";
-        out.size = 8;
-        out.is_signed = true;
-        return out;
-    }();
+    static const Type type = integer_type("long", 8, true);
     std::vector<std::string> names = process_syscall_variables(point_.kind);
     for (const Register& one : registers)
         if (one.name == expr_.name && std::find(names.begin(), names.end(), one.name) != names.end()) {

@@ -203,6 +203,15 @@ std::vector<std::string> member_names(const Type* record) {
     return names;
 }
 
+Type integer_type(std::string name, uint64_t size, bool is_signed) {
+    Type out;
+    out.kind = Type::Integer;
+    out.name = std::move(name);
+    out.size = size;
+    out.is_signed = is_signed;
+    return out;
+}
+
 bool is_scalar(const Type* type) {
     type = strip(type);
     if (!type)

@@ -103,6 +103,9 @@ std::optional<TypeMember> find_member(const Type* record, std::string_view name)
 // Names of all members that find_member() would find; for suggestions.
 std::vector<std::string> member_names(const Type* record);
 
+// An integer type that no debug information tells of.
+Type integer_type(std::string name, uint64_t size, bool is_signed);
+
 // True for what fits a script `long`: integers, bool, char, enum, pointers, references.
 bool is_scalar(const Type* type);
 
