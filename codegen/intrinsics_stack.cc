@@ -45,7 +45,9 @@ void Lowering::begin_stacks() {
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     plan::ProbeKind kind = handler_ ? handler_->kind : plan::ProbeKind::Begin;
     kernel(offsetof(sonde_stack, rip), plan::is_kernel_function(kind) ? t_.kernel_function(env_) : t_.number(0));
-    kernel(offsetof(sonde_stack, rsp), t_.number(is_in_kernel(kind)));
+    const bool trampoline = kind == plan::ProbeKind::Fentry || kind == plan::ProbeKind::Fexit;
+    kernel(offsetof(sonde_stack, rsp),
+           trampoline ? b_.CreateAdd(t_.argument_words(env_), t_.number(2)) : t_.number(is_in_kernel(kind)));
     kernel(offsetof(sonde_stack, rbp), t_.number(kind == plan::ProbeKind::Kretprobe || kind == plan::ProbeKind::Fexit));
     kernel(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), t_.number(0));
@@ -152,6 +154,7 @@ llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     Mark mark(*this);
+    llvm::Value* work = new_bytes(SONDE_SYMBOL_BYTES);
     const hir::Expr& style = *expr.args[1];
     bool lines = style.kind != hir::ExprKind::ConstLong ||
                  (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
@@ -173,16 +176,16 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* wanted = lower(style);
     if (!kernel) {
-        t_.symbol(env_, slot, address, wanted);
+        t_.symbol(env_, slot, address, wanted, work);
         return slot;
     }
     llvm::BasicBlock *of_kernel = block("kernel"), *of_user = block("user"), *end = block("symbol");
     b_.CreateCondBr(b_.CreateICmpSLT(address, t_.number(0)), of_kernel, of_user);
     b_.SetInsertPoint(of_kernel);
-    t_.kernel_symbol(env_, slot, address, wanted);
+    t_.kernel_symbol(env_, slot, address, wanted, work);
     b_.CreateBr(end);
     b_.SetInsertPoint(of_user);
-    t_.symbol(env_, slot, address, wanted);
+    t_.symbol(env_, slot, address, wanted, work);
     b_.CreateBr(end);
     b_.SetInsertPoint(end);
     return slot;
@@ -196,7 +199,7 @@ llvm::Value* Lowering::emit_inlined(const hir::Intrinsic& expr) {
     if (!in_kernel_)
         return t_.literal("");
     t_.need_tables(SONDE_INLINE_TABLE);
-    t_.routine("sonde_rt_inlined", t_.i64(), {slot, address});
+    t_.routine("sonde_rt_inlined", t_.i64(), {slot, address, new_bytes(SONDE_SYMBOL_BYTES)});
     return slot;
 }
 

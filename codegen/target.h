@@ -165,10 +165,15 @@ class Target {
     // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
     virtual llvm::Value* read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
                                    bool user) = 0;
-    // The text of what lies at a user address: a sonde_symbol_style.
-    virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
+    // The text of what lies at a user address: a sonde_symbol_style. `work`: SONDE_SYMBOL_BYTES of memory for the
+    // search.
+    virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                        llvm::Value* work) = 0;
     // The same of a kernel address.
-    virtual void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) = 0;
+    virtual void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                               llvm::Value* work) = 0;
+    // How many words of arguments the function has, in which a trampoline leads to the handler.
+    virtual llvm::Value* argument_words(Environment&) { return number(0); }
     // The probed function's address, where a function of the kernel is probed.
     virtual llvm::Value* kernel_function(Environment&) { return number(0); }
     // plan::FileTables that handlers look things up in.

@@ -31,6 +31,7 @@ enum Helper : uint64_t {
     get_func_ip = 173,
     get_attach_cookie = 174,
     get_func_arg = 183,
+    get_func_arg_cnt = 185, // 5.17, bpf: Add get_func_[arg|ret|arg_cnt] helpers
     get_func_ret = 184,
 };
 // In pt_regs (arch/x86/include/asm/ptrace.h), and the processor's flags in it.
@@ -103,8 +104,10 @@ class BpfTarget final : public Target {
                            bool user) override;
     llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
                              bool user) override;
-    void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override;
-    void kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override;
+    void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value* work) override;
+    void kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                       llvm::Value* work) override;
+    llvm::Value* argument_words(Environment& env) override;
     llvm::Value* kernel_function(Environment& env) override;
     llvm::Value* counter(Environment&, uint32_t index) override;
     // Of a process that begins: a fork's child is not the current one, and what ran before the session is stopped by

@@ -165,13 +165,16 @@ llvm::Value* BpfTarget::read_string(Environment& env, llvm::Value* slot, llvm::V
     return ir_.CreateZExt(ir_.CreateICmpSLT(got, number(0)), i64());
 }
 
-void BpfTarget::symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) {
-    routine("sonde_rt_symbol", i64(), {slot, address, style});
+void BpfTarget::symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value* work) {
+    routine("sonde_rt_symbol", i64(), {slot, address, style, work});
 }
 
-void BpfTarget::kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style) {
-    routine("sonde_rt_kernel_symbol", i64(), {slot, address, style});
+void BpfTarget::kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                              llvm::Value* work) {
+    routine("sonde_rt_kernel_symbol", i64(), {slot, address, style, work});
 }
+
+llvm::Value* BpfTarget::argument_words(Environment& env) { return helper(get_func_arg_cnt, {env.context}); }
 
 llvm::Value* BpfTarget::kernel_function(Environment& env) {
     llvm::Value* function = helper(get_func_ip, {env.context}); // of a breakpoint elsewhere: 0

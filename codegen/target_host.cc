@@ -33,12 +33,13 @@ class HostTarget final : public Target {
         routine("sonde_host_emit", ir_.getVoidTy(), {env.context, buffer, size});
     }
 
-    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
+    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value*) override {
         routine("sonde_host_symbol", ir_.getVoidTy(),
                 {env.context, slot, number(state_.options.max_string), address, style});
     }
-    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style) override {
-        symbol(env, slot, address, style);
+    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                       llvm::Value* work) override {
+        symbol(env, slot, address, style, work);
     }
 
     llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {

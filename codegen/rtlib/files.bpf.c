@@ -49,18 +49,19 @@ static void remember(struct mapped* m)
 static void tell(struct mapped* m)
 {
     u64 known = 1;
-    if (bpf_map_lookup_elem(&sonde_mapped, &m->at))
+    struct sonde_mapping mapping = m->at; /* a key has to lie on the stack or in a map (until 6.2) */
+    if (bpf_map_lookup_elem(&sonde_mapped, &mapping))
         return;
     struct record* record = bpf_ringbuf_reserve(&sonde_events, sizeof *record, 0);
     if (!record)
         return;
     record->type = MAPPING_RECORD;
     record->size = sizeof record->body;
-    record->body.mapping = m->at;
+    record->body.mapping = mapping;
     struct names n = {m->dentry, record};
     LOOP(SONDE_NAMES, add_name, &n);
     bpf_ringbuf_submit(record, WAKE);
-    bpf_map_update_elem(&sonde_mapped, &m->at, &known, 0);
+    bpf_map_update_elem(&sonde_mapped, &mapping, &known, 0);
     remember(m);
 }
 
@@ -69,18 +70,22 @@ struct wanted {
     struct mapped* m;
     struct sonde_known* known;
 };
-/* While nothing is found, what a search works on lies where the answer will be: the stack of 512 bytes is nearly full
- * here. */
+/* While nothing is found, what a search works on lies where the answer will be: all calls that lead here share a stack
+ * of 512 bytes. */
 #define BUSY(w) ((w)->m->code)     /* the list is locked */
 #define NODE(w) ((w)->m->at.start) /* in the tree of mappings */
 #define SLOT(w) ((w)->m->at.end)
 
 /* The list is locked while some thread of the process maps or unmaps something, and for as long as that one does not
  * run. */
+static long take(struct task_struct* task, struct vm_area_struct* vma, struct wanted* w)
+{
+    return take_mapping(task, vma, w->m);
+}
 static long ask(u64 i, struct wanted* w)
 {
     (void)i;
-    long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take_mapping, w->m, 0);
+    long status = bpf_find_vma(bpf_get_current_task_btf(), w->address, (void*)take, w, 0);
     w->found = status == 0;
     if (status == -16 /* EBUSY */) {
         BUSY(w) = 1;
@@ -168,15 +173,10 @@ static long recall(u64 i, struct wanted* w)
     return 1;
 }
 
-ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
+/* Into m, all of it 0 but for the process; 1 if there is one. */
+static inline u64 search_mapping(u64 address, struct mapped* m)
 {
-    if (!m)
-        return 0;
-    if (address >= m->at.start && address < m->at.end)
-        return 1;
-    struct mapped found = {};
-    found.at.process = bpf_get_current_pid_tgid() >> 32;
-    struct wanted w = {address, 0, &found, 0};
+    struct wanted w = {address, 0, m, 0};
     LOOP(FEW_TRIES, ask, &w);
     if (!w.found && BUSY(&w) && HAS(mm_struct___tree, mm_mt)) {
         /* Verifiers before 6.7 look at a callback once, with what they know when the loop begins: nothing, then. */
@@ -185,17 +185,28 @@ ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
         LOOP(TREE_STEPS, descend, &w);
     }
     if (!w.found)
-        w.known = known_of(found.at.process);
+        w.known = known_of(m->at.process);
     if (w.known)
         LOOP(SONDE_KNOWN_MOST, recall, &w);
     if (!w.found)
         LOOP(MANY_TRIES, ask, &w);
-    if (!w.found)
-        found.at.end = 0;
-    *m = found;
-    if (w.found && found.at.inode)
-        tell(&found);
     return w.found;
+}
+ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
+{
+    if (!m)
+        return 0;
+    if (address >= m->at.start && address < m->at.end)
+        return 1;
+    *m = (struct mapped){};
+    m->at.process = bpf_get_current_pid_tgid() >> 32;
+    if (!search_mapping(address, m)) {
+        m->at.end = 0;
+        return 0;
+    }
+    if (m->at.inode)
+        tell(m);
+    return 1;
 }
 
 struct search {

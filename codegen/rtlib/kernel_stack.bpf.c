@@ -13,24 +13,49 @@ extern u8 sonde_dispatch; /* a map, defined by the script's module */
 struct search {
     struct sonde_stack* stack;
     struct sonde_dispatch* dispatch;
-    u64 first; /* of the addresses that count */
-    u64 found; /* the probed function is among them */
+    u64 first;   /* of the addresses that count */
+    u64 found;   /* the probed function is among them, or its caller is */
+    u64 word[2]; /* a trampoline's return address is one of these */
+    u64 own;     /* the first one of the kernel's own code, no module's and no program's; 0: none yet */
 };
-static long look(u64 i, struct search* s)
+/* Where modules and programs lie (Documentation/arch/x86/x86_64/mm.rst). */
+#define MODULES 0xffffffffc0000000ull
+static long look(u64 n, struct search* s)
 {
+    u64 i = n + 1;
     u64 address = s->stack->address[i & (SONDE_STACK_MOST - 1)];
-    /* The call of a trampoline is the function's first instruction, or the one behind endbr64. */
     if (s->stack->rip) {
-        if (address - s->stack->rip >= 16)
+        /* The call of a trampoline is the function's first instruction, or the one behind endbr64. */
+        u64 called = address - s->stack->rip < 16, jumped = address == s->word[0] || address == s->word[1];
+        if (!called && !(jumped && address)) {
+            if (s->own == 0 && address < MODULES)
+                s->own = i;
             return 0;
-        s->first = i;
+        }
+        /* Else the function has jumped to it (seen on 7.2), and it will return to the function's caller. */
+        s->first = called ? i : i - 1;
         s->found = 1;
         return 1;
     }
-    for (u32 n = 0; n < 3; n++)
-        if (address >= s->dispatch->range[n][0] && address < s->dispatch->range[n][1])
+    for (u32 k = 0; k < 3; k++)
+        if (address >= s->dispatch->range[k][0] && address < s->dispatch->range[k][1])
             s->first = i + 1;
     return 0;
+}
+
+/* A trampoline keeps the function's arguments, which are the handler's context; behind them its result, if some handler
+ * wants that; then rbp, which leads to the frame before, and where it will return to (arch/x86/net/bpf_jit_comp.c,
+ * arch_prepare_bpf_trampoline). */
+static inline void read_frame(struct search* s, void* context)
+{
+    struct sonde_stack* stack = s->stack;
+    u64 words = stack->rsp - 2;
+    if (stack->rsp < 2)
+        return;
+    /* From map memory it is a number, not the pointer that a program may not reckon with. */
+    *(volatile u64*)&stack->depth = (u64)context;
+    u64 frame = *(volatile u64*)&stack->depth;
+    bpf_probe_read_kernel(s->word, sizeof s->word, (void*)(frame + 8 * (words + 1)));
 }
 
 /* The stack with its addresses, of which there are at most `most`; unwound unless that is done. */
@@ -38,14 +63,18 @@ RT struct sonde_stack* sonde_rt_kernel_stack(void* context, struct sonde_stack* 
 {
     if (stack->state == SONDE_STACK_FRESH) {
         u32 index = row;
-        struct search s = {stack, bpf_map_lookup_elem(&sonde_dispatch, &index), 1, 0};
+        struct search s = {stack, bpf_map_lookup_elem(&sonde_dispatch, &index), 1, 0, {}, 0};
+        read_frame(&s, context);
         /* The first place is kept for a function that has been left. */
         long size = stack->rsp ? bpf_get_stack(context, &stack->address[1], 8 * (SONDE_STACK_MOST - 1), 0) : 0;
-        u64 count = size > 0 ? (u64)size / 8 + 1 : 1;
-        if (s.dispatch && count > 1)
-            LOOP(SONDE_DISPATCH_MOST, look, &s);
+        u64 frames = size > 0 ? (u64)size / 8 : 0, count = frames + 1;
+        if (s.dispatch)
+            LOOP(frames < SONDE_DISPATCH_MOST ? frames : SONDE_DISPATCH_MOST, look, &s);
         if (stack->rip && stack->rsp && !s.found)
             s.first = stack->rbp ? 0 : 1;
+        /* A return probe of the same function has replaced that return address: the unwinder knows better. */
+        if (stack->rsp > 1 && !s.found && s.own)
+            s.first = s.own - 1;
         u64 first = s.first & SONDE_DISPATCH_MOST;
         if (stack->rip && count > first)
             stack->address[first] = stack->rip;

@@ -20,66 +20,77 @@ static u64 add_char(u8* slot, u64 len, u8 c)
     return cut(len + 1);
 }
 
-/* What is found of an address; the texts' elements are in `table`, the file's. */
+/* What is found of an address; the texts' elements are in the file's table. It lies in the handler's frame: calls that
+ * lead here share a stack of 512 bytes. */
 struct symbol {
     u64 address, style, behind; /* wanted */
     u64 inode;                  /* 0: nothing is known */
     u32 module, path, text;     /* text: of the function or the source file; 0: not known */
+    u32 chain;                  /* of what is inlined there; 0: nothing */
     u64 offset, size, line;
+    struct mapped in;
+    struct row row;
 };
+_Static_assert(sizeof(struct symbol) <= SONDE_SYMBOL_BYTES, "more than handlers provide");
+
+static void begin_symbol(struct symbol* s, u64 address, u64 style)
+{
+    *s = (struct symbol){.address = address, .style = style & SONDE_SYMBOL_STYLE, .behind = style >= SONDE_BEHIND_CALL};
+}
+/* A file's table; 0: there is none. */
+static void* table_of(u64 inode) { return bpf_map_lookup_elem(&sonde_files, &inode); }
+/* The row of the address less `behind` in its file's table; 1 if there is one. */
+static inline int find_row(struct symbol* s, u64 kind, u64 behind)
+{
+    s->row.inode = s->in.at.inode;
+    s->row.kind = kind;
+    s->row.place = s->address - s->in.at.start + s->in.at.offset - behind;
+    return sonde_once_find_row(&s->row);
+}
 ONCE int sonde_once_find_symbol(struct symbol* s)
 {
-    struct mapped in = {};
-    if (!s || !sonde_once_find_mapping(s->address, &in) || !in.code)
+    if (!s || !sonde_once_find_mapping(s->address, &s->in) || !s->in.code)
         return 0;
-    void* table = bpf_map_lookup_elem(&sonde_files, &in.at.inode);
+    void* table = table_of(s->in.at.inode);
     if (!table)
         return 0;
-    u64 place = s->address - in.at.start + in.at.offset;
+    u64 place = s->address - s->in.at.start + s->in.at.offset;
     u64 sizes = element(table, 2);
     s->path = element(table, 1) >> 32;
     s->module = sizes >> 32;
     s->offset = (u32)(place + element(table, 3));
     s->size = (u32)sizes;
-    s->inode = in.at.inode;
-    struct row row = {s->inode, s->style >= SONDE_SYMBOL_LINE ? LINE_ROWS : SYMBOL_ROWS, place, 0, 0};
+    s->inode = s->in.at.inode;
+    u64 kind = s->style >= SONDE_SYMBOL_LINE ? LINE_ROWS : SYMBOL_ROWS;
     if (s->style == SONDE_SYMBOL_MODULE)
         return 0;
-    row.place = place - s->behind;
-    if (!sonde_once_find_row(&row) || (s->behind && row.place - (u32)row.first >= row.first >> 32)) {
-        row.place = place;
-        if (!sonde_once_find_row(&row))
+    if (!find_row(s, kind, s->behind) ||
+        (s->behind && s->row.place - (u32)s->row.first >= s->row.first >> 32)) {
+        if (!find_row(s, kind, 0))
             return 0;
     }
-    u64 value = row.first >> 32;
+    u64 begin = (u32)s->row.first, value = s->row.first >> 32;
     if (s->style >= SONDE_SYMBOL_LINE) {
         s->line = value;
-        s->text = (u32)row.second;
-    } else if (row.place - (u32)row.first < value) {
-        s->offset = place - (u32)row.first;
+        s->text = (u32)s->row.second;
+    } else if (s->row.place - begin < value) {
+        s->offset = s->address - s->in.at.start + s->in.at.offset - begin;
         s->size = value;
-        s->text = (u32)row.second;
+        s->text = (u32)s->row.second;
     }
     return 0;
 }
 
-struct inlined {
-    u64 address; /* wanted */
-    u64 inode;   /* 0: nothing is inlined there */
-    u32 path, chain;
-};
-ONCE int sonde_once_find_inlined(struct inlined* s)
+ONCE int sonde_once_find_inlined(struct symbol* s)
 {
-    struct mapped in = {};
-    if (!s || !sonde_once_find_mapping(s->address, &in) || !in.code)
+    if (!s || !sonde_once_find_mapping(s->address, &s->in) || !s->in.code)
         return 0;
-    struct row row = {in.at.inode, INLINED_ROWS, s->address - in.at.start + in.at.offset, 0, 0};
-    void* table = bpf_map_lookup_elem(&sonde_files, &in.at.inode);
-    if (!table || !sonde_once_find_row(&row) || !(u32)row.second)
+    void* table = table_of(s->in.at.inode);
+    if (!table || !find_row(s, INLINED_ROWS, 0) || !(u32)s->row.second)
         return 0;
-    s->inode = in.at.inode;
+    s->inode = s->in.at.inode;
     s->path = element(table, 1) >> 32;
-    s->chain = (u32)row.second;
+    s->chain = (u32)s->row.second;
     return 1;
 }
 struct chain {
@@ -100,66 +111,67 @@ static long add_inlined(u64 i, struct chain* c)
     c->at = node >> 32;
     return 0;
 }
-/* "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
-RT s64 sonde_rt_inlined(u8* slot, u64 address)
+/* `s` is memory for the search, here and below: SONDE_SYMBOL_BYTES.
+ * "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
+RT s64 sonde_rt_inlined(u8* slot, u64 address, struct symbol* s)
 {
-    struct inlined s = {address, 0, 0, 0};
+    begin_symbol(s, address, 0);
     slot[0] = 0;
-    sonde_once_find_inlined(&s);
-    void* table = s.inode ? bpf_map_lookup_elem(&sonde_files, &s.inode) : 0;
+    sonde_once_find_inlined(s);
+    void* table = s->inode ? table_of(s->inode) : 0;
     if (!table)
         return 0;
-    struct chain c = {slot, opaque(slot, 0), table, s.path, s.chain};
+    struct chain c = {slot, opaque(slot, 0), table, s->path, s->chain};
     LOOP(SONDE_INLINED_MOST, add_inlined, &c);
     return 0;
 }
 
 /* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
-RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style)
+RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
 {
-    u64 behind = style >= SONDE_BEHIND_CALL;
+    begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
-    struct symbol s = {.address = address, .style = style, .behind = behind};
     u64 len = opaque(slot, 0);
     slot[0] = 0;
-    sonde_once_find_symbol(&s);
-    void* table = s.inode ? bpf_map_lookup_elem(&sonde_files, &s.inode) : 0;
+    sonde_once_find_symbol(s);
+    u32 text = s->text;
+    void* table = s->inode ? table_of(s->inode) : 0;
     if (style == SONDE_SYMBOL_MODULE) {
         if (table)
-            add_text(slot, len, table, s.module);
+            add_text(slot, len, table, s->module);
         return 0;
     }
-    if (!table || (!s.text && style != SONDE_SYMBOL_DATA && style != SONDE_SYMBOL_OFFSET) ||
-        (style >= SONDE_SYMBOL_LINE && !s.line)) {
+    if (!table || (!text && style != SONDE_SYMBOL_DATA && style != SONDE_SYMBOL_OFFSET) ||
+        (style >= SONDE_SYMBOL_LINE && !s->line)) {
         add_hex(slot, len, address);
         return 0;
     }
     if (style >= SONDE_SYMBOL_LINE) {
         if (style != SONDE_SYMBOL_LINE)
-            len = add_text(slot, len, table, s.text);
+            len = add_text(slot, len, table, text);
         if (style == SONDE_SYMBOL_FILELINE)
             len = add_char(slot, len, ':');
         if (style != SONDE_SYMBOL_FILE)
-            sonde_rt_append_long(slot, len, (s64)s.line, 'd');
+            sonde_rt_append_long(slot, len, (s64)s->line, 'd');
         return 0;
     }
-    if (s.text) {
-        len = add_text(slot, len, table, s.text);
+    if (text) {
+        len = add_text(slot, len, table, text);
         if (style == SONDE_SYMBOL_NAME)
             return 0;
-        len = add_hex(slot, add_char(slot, len, '+'), s.offset);
+        len = add_hex(slot, add_char(slot, len, '+'), s->offset);
         if (style == SONDE_SYMBOL_DATA)
-            len = add_hex(slot, add_char(slot, len, '/'), s.size);
+            len = add_hex(slot, add_char(slot, len, '/'), s->size);
     } else {
         len = add_hex(slot, len, address);
     }
     if (style == SONDE_SYMBOL_BRIEF)
         return 0;
     len = add_char(slot, add_char(slot, len, ' '), '[');
-    len = add_text(slot, len, table, s.path);
-    if (!s.text) {
-        len = add_hex(slot, add_char(slot, len, '+'), s.offset);
-        len = add_hex(slot, add_char(slot, len, '/'), s.size);
+    len = add_text(slot, len, table, s->path);
+    if (!text) {
+        len = add_hex(slot, add_char(slot, len, '+'), s->offset);
+        len = add_hex(slot, add_char(slot, len, '/'), s->size);
     }
     add_char(slot, len, ']');
     return 0;
@@ -170,41 +182,44 @@ ONCE int sonde_once_find_kernel_symbol(struct symbol* s)
 {
     if (!s)
         return 0;
-    struct row row = {SONDE_KERNEL_FILE, SYMBOL_ROWS, s->address - SONDE_KERNEL_BASE - s->behind, 0, 0};
-    if (row.place >> 32 || !sonde_once_find_row(&row) || row.place - (u32)row.first >= row.first >> 32)
+    s->row.inode = SONDE_KERNEL_FILE;
+    s->row.kind = SYMBOL_ROWS;
+    s->row.place = s->address - SONDE_KERNEL_BASE - s->behind;
+    if (s->row.place >> 32 || !sonde_once_find_row(&s->row) ||
+        s->row.place - (u32)s->row.first >= s->row.first >> 32)
         return 0;
-    s->offset = row.place + s->behind - (u32)row.first;
-    s->size = row.first >> 32;
-    s->text = (u32)row.second;
-    s->module = row.second >> 32;
+    s->offset = s->row.place + s->behind - (u32)s->row.first;
+    s->size = s->row.first >> 32;
+    s->text = (u32)s->row.second;
+    s->module = s->row.second >> 32;
     return 1;
 }
-RT s64 sonde_rt_kernel_symbol(u8* slot, u64 address, u64 style)
+RT s64 sonde_rt_kernel_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
 {
-    u64 behind = style >= SONDE_BEHIND_CALL, len = opaque(slot, 0), kernel = SONDE_KERNEL_FILE;
+    u64 len = opaque(slot, 0);
+    begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
-    struct symbol s = {.address = address, .behind = behind};
     slot[0] = 0;
-    sonde_once_find_kernel_symbol(&s);
-    void* table = bpf_map_lookup_elem(&sonde_files, &kernel);
+    sonde_once_find_kernel_symbol(s);
+    void* table = table_of(SONDE_KERNEL_FILE);
     if (style == SONDE_SYMBOL_MODULE) {
-        if (table && s.text)
-            add_text(slot, len, table, s.module);
+        if (table && s->text)
+            add_text(slot, len, table, s->module);
         return 0;
     }
-    if (!table || !s.text || style >= SONDE_SYMBOL_LINE) {
+    if (!table || !s->text || style >= SONDE_SYMBOL_LINE) {
         add_hex(slot, len, address);
         return 0;
     }
-    len = add_text(slot, len, table, s.text);
+    len = add_text(slot, len, table, s->text);
     if (style == SONDE_SYMBOL_NAME)
         return 0;
-    len = add_hex(slot, add_char(slot, len, '+'), s.offset);
+    len = add_hex(slot, add_char(slot, len, '+'), s->offset);
     if (style == SONDE_SYMBOL_DATA)
-        len = add_hex(slot, add_char(slot, len, '/'), s.size);
+        len = add_hex(slot, add_char(slot, len, '/'), s->size);
     if (style == SONDE_SYMBOL_BRIEF)
         return 0;
     len = add_char(slot, add_char(slot, len, ' '), '[');
-    add_char(slot, add_text(slot, len, table, s.module), ']');
+    add_char(slot, add_text(slot, len, table, s->module), ']');
     return 0;
 }

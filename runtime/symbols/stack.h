@@ -16,8 +16,9 @@ struct sonde_stack {
     unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
 };
 
-/* Both stacks of a hit. Of the kernel's, `rip` is the function that is probed, or 0; `rsp` is 1 where there is one,
- * `rbp` is 1 at the function's return. Where it is unwound, the part of it with the addresses begins some words later:
+/* Both stacks of a hit. Of the kernel's, `rip` is the function that is probed, or 0; `rsp` is 0 where there is none,
+ * 1 where there is one, and for trampolines 2 more than the words of arguments that the function has; `rbp` is 1 at the
+ * function's return. Where it is unwound, the part of it with the addresses begins some words later:
  * what leads from the probed place to the handler is left out. */
 enum { SONDE_DISPATCH_MOST = 15 }; /* addresses of that */
 struct sonde_stacks {
@@ -67,6 +68,8 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_STYLE = 15,
     SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */
 };
+
+enum { SONDE_SYMBOL_BYTES = 192 }; /* of memory that the search for a symbol works in */
 
 enum {
     SONDE_INLINED_MOST = 64, /* functions that are inlined at one address */
