@@ -6,6 +6,8 @@
 
 #include <dwarf.h>
 
+#include <fmt/format.h>
+
 #include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
@@ -291,7 +293,7 @@ std::string DwarfReader::qualified_global(Dwarf_Die& die) {
             tag != DW_TAG_union_type)
             break;
         const char* scope = dwarf_diename(&scopes[i]);
-        text = scope_name({scope, no_index, tag == DW_TAG_namespace, false}) + ("::" + text);
+        text = fmt::format("{}::{}", scope_name({scope, no_index, tag == DW_TAG_namespace, false}), text);
     }
     if (count > 0)
         free(scopes);

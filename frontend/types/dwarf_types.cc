@@ -60,7 +60,7 @@ std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
         int64_t lower = constant_attribute(subrange, DW_AT_lower_bound).value_or(0);
         if (__builtin_sub_overflow(*upper, lower, &*upper) || __builtin_add_overflow(*upper, 1, &*upper))
             return std::nullopt;
-        count = *upper;
+        count = upper;
     }
     // gcc writes `[0]` as an upper bound of -1 in the index type's width.
     if (*count < 0 || static_cast<uint64_t>(*count) > max_count)
