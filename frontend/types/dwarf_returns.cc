@@ -1,5 +1,7 @@
 // Where functions return, for those whose return address must stay as it is: Go moves stacks, and the unwinders of C++
 // and Rust end the program when they meet the address that a uretprobe puts there.
+#include <algorithm>
+
 #include <dwarf.h>
 
 #include <fmt/format.h>
@@ -100,7 +102,8 @@ Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& f
             fmt::format("`{}` has bytes at {:#x} that are no known instruction, so where it returns is not known",
                         function.name, *exits.unknown));
     if (exits.returns.empty())
-        return Error(fmt::format("`{}` has no return instruction: it ends in a jump or never ends", function.name));
+        return Error(fmt::format("`{}` has no return instruction: it {} or never ends", function.name,
+                                 unwinds ? "is left by exceptions only," : "ends in a jump"));
     return exits.returns;
 }
 

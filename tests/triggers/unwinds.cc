@@ -8,13 +8,15 @@
 static thread_local jmp_buf back;
 static bool throws;
 
+[[noreturn]] __attribute__((noinline)) static void fail() { throw 1; }
+
 // Gives 10 * n + 1 where it returns.
 __attribute__((noinline)) int step(int n, int way) {
     int below = 0;
     if (n > 0)
         below = step(n - 1, way);
     if (n == 0 && way == 1)
-        throw 1;
+        fail();
     if (n == 0 && way == 2)
         longjmp(back, 1);
     if (n == 0 && way == 3)
