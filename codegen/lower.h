@@ -95,6 +95,7 @@ class Lowering {
     void note_write(Range range, const std::string& what);
     static constexpr const char* write_fault = "write fault [man error::fault] at %#x";
     llvm::Value* load(const hir::Load& expr, llvm::Value* address); // from there
+    llvm::Value* guarded(const hir::Guarded& expr);
     llvm::Value* ternary(const hir::Ternary& expr);
     void store_string(llvm::Value* destination, llvm::Value* source);
     llvm::Value* copy_of(llvm::Value* string);

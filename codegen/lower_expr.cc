@@ -37,7 +37,7 @@ llvm::Value* Lowering::lower_slot(const hir::Expr& expr) {
     using hir::ExprKind;
     bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::EntryRead ||
                    expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
-                   expr.kind == ExprKind::Call || expr.kind == ExprKind::Intrinsic;
+                   expr.kind == ExprKind::Call || expr.kind == ExprKind::Guarded || expr.kind == ExprKind::Intrinsic;
     // Constants of the module, cells of tables, and a text of the data area.
     if (expr.kind == ExprKind::Intrinsic)
         for (const char* name : {"pp", "pn", "probefunc", "ppfunc", "probe_type", "tz_name", "__name"})
@@ -121,6 +121,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     }
     case ExprKind::Ternary:
         return ternary(as<Ternary>(expr));
+    case ExprKind::Guarded:
+        return guarded(as<Guarded>(expr));
     case ExprKind::Assign:
         return assign(as<Assign>(expr));
     case ExprKind::StatAdd: {
@@ -264,6 +266,26 @@ llvm::Value* Lowering::ternary(const hir::Ternary& expr) {
     }
     b_.SetInsertPoint(end);
     return string ? result : b_.CreateLoad(t_.i64(), result);
+}
+
+llvm::Value* Lowering::guarded(const hir::Guarded& expr) {
+    llvm::Value* result = new_slot();
+    llvm::BasicBlock *caught = block("unreadable"), *handle = block("otherwise"), *end = block("guarded");
+    llvm::BasicBlock* outer = catch_;
+    auto take = [&](const hir::Expr& text) {
+        Mark mark(*this);
+        store_string(result, lower(text));
+        b_.CreateBr(end);
+    };
+    catch_ = caught;
+    take(*expr.text);
+    catch_ = outer;
+    b_.SetInsertPoint(caught);
+    b_.CreateCondBr(is_aborted(), outer, handle);
+    b_.SetInsertPoint(handle);
+    take(*expr.otherwise);
+    b_.SetInsertPoint(end);
+    return result;
 }
 
 namespace {

@@ -21,39 +21,57 @@ FP_INLINE int is_nan(u64 x) { return (x & ~FP_SIGN) > FP_INF; }
 FP_INLINE int is_inf(u64 x) { return (x & ~FP_SIGN) == FP_INF; }
 FP_INLINE int is_zero(u64 x) { return (x << 1) == 0; }
 
+/* The verifier goes on from both sides of each branch, so what every operation does is computed without any: by bits that are
+ * hidden from the compiler, which would make branches of them again. */
+
+/* 1, and 0 for 0. */
+FP_INLINE u64 any(u64 x)
+{
+    u64 sign = x | (0 - x);
+    __asm__ volatile("" : "+r"(sign));
+    return sign >> 63;
+}
+/* All ones for a negative number, and 0. */
+FP_INLINE u64 below_zero(s64 x)
+{
+    s64 mask = x >> 63;
+    __asm__ volatile("" : "+r"(mask));
+    return (u64)mask;
+}
+
 /* How far a number has to be shifted until bit 62 is its leading one; it is not 0. By halves: BPF cannot count zeros. */
 FP_INLINE u64 leading(u64 x)
 {
     u64 n = 0;
-    if (!(x >> 31)) { n += 32; x <<= 32; }
-    if (!(x >> 47)) { n += 16; x <<= 16; }
-    if (!(x >> 55)) { n += 8; x <<= 8; }
-    if (!(x >> 59)) { n += 4; x <<= 4; }
-    if (!(x >> 61)) { n += 2; x <<= 2; }
-    if (!(x >> 62)) n += 1;
+#define HALF(bits, shift)                                                                                              \
+    {                                                                                                                  \
+        u64 by = (1 - any(x >> (63 - (bits)))) << (shift);                                                             \
+        n += by;                                                                                                       \
+        x <<= by;                                                                                                      \
+    }
+    HALF(32, 5)
+    HALF(16, 4)
+    HALF(8, 3)
+    HALF(4, 2)
+    HALF(2, 1)
+    HALF(1, 0)
+#undef HALF
     return n;
 }
 
 /* Shifts to the right; what is lost is remembered in the lowest bit. */
 FP_INLINE u64 shift_right(u64 x, u64 by)
 {
-    if (by == 0)
-        return x;
-    if (by > 63)
-        return x != 0;
-    return x >> by | ((x << (64 - by)) != 0);
+    s64 beyond = (s64)(by - 63);
+    by = 63 + ((u64)beyond & below_zero(beyond)); /* 63 at most, which leaves no more than whether there was a number */
+    return x >> by | any(x << 1 << (63 - by));
 }
 
 FP_INLINE struct fp unpack(u64 x)
 {
-    struct fp out = {x & FP_SIGN, (x & ((1ull << 52) - 1)) << 10, (s64)(x >> 52 & 0x7ff) - 1023};
-    if (out.exp > -1023) {
-        out.sig |= LEADING;
-    } else if (out.sig) {
-        u64 by = leading(out.sig);
-        out.sig <<= by & 63;
-        out.exp = -1022 - (s64)by;
-    }
+    u64 exp = x >> 52 & 0x7ff, normal = any(exp);
+    u64 sig = (x & ((1ull << 52) - 1)) << 10 | normal << 62, by = leading(sig);
+    struct fp out = {x & FP_SIGN, sig << by, (s64)(exp + 1 - normal - by) - 1023};
     return out;
 }
 
@@ -64,16 +82,12 @@ FP_INLINE u64 pack(struct fp x)
     s64 exp = x.exp + 1023;
     if (exp >= 2047)
         return x.sign | FP_INF;
-    u64 sig = x.sig;
-    if (exp <= 0) {
-        sig = shift_right(sig, (u64)(1 - exp));
-        exp = 0;
-    }
-    u64 rest = sig & 1023;
-    sig >>= 10;
-    sig += rest > 512 || (rest == 512 && (sig & 1));
+    u64 small = below_zero(exp - 1), sig = shift_right(x.sig, (u64)(1 - exp) & small);
+    exp = (s64)((u64)exp & ~small);
+    /* To the nearest, and to the even one of two. */
+    sig = (sig >> 10) + (((sig & 1023) + 511 + (sig >> 10 & 1)) >> 10);
     /* A carry out of the significand is what the exponent has to become. */
-    return x.sign | ((exp ? (u64)(exp - 1) << 52 : 0) + sig);
+    return x.sign | (((u64)exp - any((u64)exp)) << 52) + sig;
 }
 
 RT u64 sonde_once_fp_add(u64 a, u64 b)
@@ -105,7 +119,7 @@ RT u64 sonde_once_fp_add(u64 a, u64 b)
     if (!x.sig)
         return 0;
     u64 by = leading(x.sig);
-    x.sig <<= by & 63;
+    x.sig <<= by;
     x.exp -= (s64)by;
     return pack(x);
 }
@@ -126,7 +140,7 @@ RT u64 sonde_once_fp_mul(u64 a, u64 b)
     u64 high = xh * yh + (middle >> 32) + (other >> 32);
     low = other << 32 | (low & 0xffffffff);
     /* Its leading bit is 124 or 125. */
-    u64 by = high >> 61 ? 1 : 2;
+    u64 by = 2 - (high >> 61);
     struct fp out = {sign, (high << by | low >> (64 - by)) | ((low << by) != 0), x.exp + y.exp + 2 - (s64)by};
     return pack(out);
 }
@@ -139,18 +153,14 @@ struct division {
 static long division_step(u64 i, struct division* d)
 {
     (void)i;
-    d->rest <<= 1;
-    d->quotient <<= 1;
-    if (d->rest >= d->by) {
-        d->rest -= d->by;
-        d->quotient |= 1;
-    }
+    u64 rest = d->rest << 1, less = below_zero((s64)(rest - d->by));
+    d->rest = rest - (d->by & ~less);
+    d->quotient = d->quotient << 1 | (1 + less);
     return 0;
 }
 
 RT u64 sonde_once_fp_div(u64 a, u64 b)
 {
-    u64 cell;
     u64 sign = (a ^ b) & FP_SIGN;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b)) || (is_zero(a) && is_zero(b)))
         return FP_NAN;
@@ -164,7 +174,7 @@ RT u64 sonde_once_fp_div(u64 a, u64 b)
         x.sig <<= 1;
         exp--;
     }
-    struct division d = {opaque(&cell, x.sig - y.sig), opaque(&cell, y.sig), opaque(&cell, 1)};
+    struct division d = {x.sig - y.sig, y.sig, 1 + unknown_zero(a)};
     LOOP(62, division_step, &d);
     struct fp out = {sign, d.quotient | (d.rest != 0), exp};
     return pack(out);
@@ -180,17 +190,14 @@ static long root_step(u64 i, struct root* r)
     r->high = r->high << 2 | r->low >> 62;
     r->low <<= 2;
     r->root <<= 1;
-    u64 trial = r->root << 1 | 1;
-    if (r->rest >= trial) {
-        r->rest -= trial;
-        r->root |= 1;
-    }
+    u64 trial = r->root << 1 | 1, less = below_zero((s64)(r->rest - trial));
+    r->rest -= trial & ~less;
+    r->root |= 1 + less;
     return 0;
 }
 
 RT u64 sonde_once_fp_sqrt(u64 a)
 {
-    u64 cell;
     if (is_nan(a) || is_zero(a))
         return a;
     if (a & FP_SIGN)
@@ -200,7 +207,8 @@ RT u64 sonde_once_fp_sqrt(u64 a)
     struct fp x = unpack(a);
     /* 56 bits of the root, and whether it goes on: of an even exponent, so that it can be halved. */
     u64 sig = x.sig << (x.exp & 1);
-    struct root r = {opaque(&cell, 0), opaque(&cell, 0), opaque(&cell, sig), opaque(&cell, 0)};
+    u64 zero = unknown_zero(a);
+    struct root r = {zero, zero, sig, zero};
     LOOP(56, root_step, &r);
     struct fp out = {0, r.root << 7 | (r.rest != 0), (x.exp - (x.exp & 1)) / 2};
     return pack(out);
@@ -212,17 +220,15 @@ struct remainder {
 static long remainder_step(u64 i, struct remainder* r)
 {
     (void)i;
-    r->rest <<= 1;
-    r->odd = r->rest >= r->by;
-    if (r->odd)
-        r->rest -= r->by;
+    u64 rest = r->rest << 1, less = below_zero((s64)(rest - r->by));
+    r->rest = rest - (r->by & ~less);
+    r->odd = 1 + less;
     return 0;
 }
 
 /* x - y * n, where n is the integer nearest to x / y, the even one of two (IEEE 754-2019, 5.3.1). */
 RT u64 sonde_once_fp_rem(u64 a, u64 b)
 {
-    u64 cell;
     if (is_nan(a) || is_nan(b) || is_inf(a) || is_zero(b))
         return FP_NAN;
     if (is_zero(a) || is_inf(b))
@@ -234,7 +240,7 @@ RT u64 sonde_once_fp_rem(u64 a, u64 b)
     /* Both as multiples of half of the divisor's last bit. */
     u64 by = y.sig, first = distance < 0 ? x.sig >> 1 : x.sig;
     u64 odd = first >= by;
-    struct remainder r = {opaque(&cell, first - (odd ? by : 0)), opaque(&cell, by), opaque(&cell, odd)};
+    struct remainder r = {first - (odd ? by : 0), by, odd + unknown_zero(a)};
     if (distance > 0)
         LOOP((u32)distance & 4095, remainder_step, &r);
     u64 twice = r.rest << 1;
@@ -246,7 +252,7 @@ RT u64 sonde_once_fp_rem(u64 a, u64 b)
     if (!out.sig)
         return x.sign;
     u64 left = leading(out.sig);
-    out.sig <<= left & 63;
+    out.sig <<= left;
     out.exp -= (s64)left;
     return pack(out);
 }
@@ -264,7 +270,7 @@ RT u64 sonde_once_long_to_fp(u64 number)
         return pack(out);
     }
     u64 by = leading(out.sig);
-    out.sig <<= by & 63;
+    out.sig <<= by;
     out.exp -= (s64)by;
     return pack(out);
 }

@@ -170,6 +170,8 @@ class TargetBinder {
     hir::Expr* all_variables();
     void add_variable(Text& text, const std::string& name, const std::function<std::optional<Place>()>& find);
     hir::Expr* finish(Text text);
+    // The same, or a `?` where memory that it reads cannot be read.
+    hir::Expr* finish_guarded(Text text);
     // bind_pretty.cc
     hir::Expr* pretty();
     void add_pretty(Text& text, const Place& place, bool deep, int depth);

@@ -31,7 +31,7 @@ hir::Expr* TargetBinder::pretty() {
         return nullptr;
     Text text;
     add_value(text, *std::move(place), pretty_depth() == 2);
-    hir::Expr* result = finish(std::move(text));
+    hir::Expr* result = finish_guarded(std::move(text));
     if (!held_)
         return result;
     // `held || 1` is true, and evaluates `held` first.
@@ -43,7 +43,9 @@ void TargetBinder::add_value(Text& text, Place place, bool deep) {
     if (!place.at_entry)
         return add_pretty(text, place, deep, 0);
     place.at_entry = false;
-    add_text(text, saved(text_of(place, deep, 0), true));
+    Text whole;
+    add_pretty(whole, place, deep, 0);
+    add_text(text, saved(finish_guarded(std::move(whole)), true));
 }
 
 void TargetBinder::add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit) {
@@ -85,6 +87,12 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
     case Type::Enum:
     case Type::Pointer:
         break;
+    case Type::Float: {
+        constexpr int64_t digits = 6; // behind the point, as C's %f
+        hir::Expr* bits = double_bits(*place, expr_.range);
+        hir::Expr* number_text = bits && binder_.call ? binder_.call("fp_to_string", {bits, number(digits)}) : nullptr;
+        return number_text ? add_text(text, number_text) : text.literal("?");
+    }
     default:
         return text.literal("?");
     }

@@ -35,6 +35,14 @@ hir::Expr* TargetBinder::finish(Text text) {
     return make<hir::Print>(expr_.range, std::move(text.format), std::move(text.args), true);
 }
 
+hir::Expr* TargetBinder::finish_guarded(Text text) {
+    bool reads = false;
+    for (const hir::Expr* arg : text.args)
+        for_each_expr(*arg, [&](const hir::Expr& expr) { reads = reads || expr.kind == hir::ExprKind::Load; });
+    hir::Expr* whole = finish(std::move(text));
+    return reads ? make<hir::Guarded>(expr_.range, whole, string("?")) : whole;
+}
+
 void TargetBinder::add_variable(Text& text, const std::string& name,
                                 const std::function<std::optional<Place>()>& find) {
     text.literal((text.format.directives.empty() ? "" : " ") + name + "=");
@@ -45,15 +53,21 @@ void TargetBinder::add_variable(Text& text, const std::string& name,
     std::optional<Place> place = find();
     if (!place)
         return text.literal("?");
-    if (int depth = pretty_depth())
-        return add_value(text, *std::move(place), depth == 2);
+    Text one;
+    if (int depth = pretty_depth()) {
+        add_value(one, *std::move(place), depth == 2);
+        return add_text(text, finish_guarded(std::move(one)));
+    }
     std::optional<Place> target = without_references(*place, expr_.range);
     if (target && is_record(target->type))
         return text.literal("{...}");
     hir::Expr* value = target ? to_long(*target, expr_.range) : nullptr;
     if (!value)
         return text.literal("?");
-    add_integer(text, value, 'x', '#');
+    if (strip(place->type)->kind != Type::Reference)
+        return add_integer(text, value, 'x', '#');
+    add_integer(one, value, 'x', '#');
+    add_text(text, finish_guarded(std::move(one)));
 }
 
 hir::Expr* TargetBinder::all_variables() {

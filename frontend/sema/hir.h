@@ -77,6 +77,7 @@ enum class ExprKind {
     Store,
     EntryRead,
     Retype,
+    Guarded,
 };
 
 struct Expr {
@@ -291,6 +292,13 @@ struct Store : Expr { // Long
 struct EntryRead : Expr {
     uint32_t index;
     EntryRead(Range r, ValueType t, uint32_t i) : Expr(ExprKind::EntryRead, t, r), index(i) {}
+};
+
+// A text, or another one where an error comes up in making it.
+struct Guarded : Expr { // String
+    Expr* text;
+    Expr* otherwise;
+    Guarded(Range r, Expr* t, Expr* o) : Expr(ExprKind::Guarded, ValueType::String, r), text(t), otherwise(o) {}
 };
 
 // Truncates to `size` bytes and extends again: C's conversion of a register's value to an int, char, bool ...

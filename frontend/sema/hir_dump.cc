@@ -74,6 +74,8 @@ std::string text(const Expr& expr) {
     case ExprKind::Ternary:
         return fmt::format("({} ? {} : {})", text(*as<Ternary>(expr).condition), text(*as<Ternary>(expr).then_value),
                            text(*as<Ternary>(expr).else_value));
+    case ExprKind::Guarded:
+        return fmt::format("guarded({}, {})", text(*as<Guarded>(expr).text), text(*as<Guarded>(expr).otherwise));
     case ExprKind::Assign: {
         const auto& e = as<Assign>(expr);
         std::string op = e.concat ? "." : e.op ? binary[static_cast<int>(*e.op)] : "";

@@ -294,6 +294,10 @@ class Inference {
         case ExprKind::Ternary:
             want(*as_mutable<Ternary>(expr).condition, ValueType::Long);
             return same(*as_mutable<Ternary>(expr).then_value, *as_mutable<Ternary>(expr).else_value, expected);
+        case ExprKind::Guarded:
+            want(*as_mutable<Guarded>(expr).text, ValueType::String);
+            want(*as_mutable<Guarded>(expr).otherwise, ValueType::String);
+            return ValueType::String;
         case ExprKind::Assign:
             return assign(as_mutable<Assign>(expr), expected);
         case ExprKind::StatAdd: {

@@ -213,6 +213,10 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
         one(as<Concat>(expr).left);
         one(as<Concat>(expr).right);
         break;
+    case ExprKind::Guarded:
+        one(as<Guarded>(expr).text);
+        one(as<Guarded>(expr).otherwise);
+        break;
     case ExprKind::Ternary:
         one(as<Ternary>(expr).condition);
         one(as<Ternary>(expr).then_value);

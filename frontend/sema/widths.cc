@@ -130,6 +130,8 @@ class Widths {
         case ExprKind::Ternary:
             return std::max(length(*hir::as<hir::Ternary>(expr).then_value),
                             length(*hir::as<hir::Ternary>(expr).else_value));
+        case ExprKind::Guarded:
+            return std::max(length(*hir::as<hir::Guarded>(expr).text), length(*hir::as<hir::Guarded>(expr).otherwise));
         case ExprKind::Concat:
             return std::min(length(*hir::as<hir::Concat>(expr).left) + length(*hir::as<hir::Concat>(expr).right),
                             most_);
