@@ -36,6 +36,13 @@ static inline u64 cut(u64 a) {
     return (MASK + (u64)(beyond & sign)) & MASK;
 }
 
+/* 1 if a is less than b, else 0; both below 2^63. Without a branch, as above. */
+static inline u64 below(u64 a, u64 b) {
+    u64 less = a - b;
+    __asm__ volatile("" : "+r"(less));
+    return less >> 63;
+}
+
 /* 0, as the verifier cannot know it: the difference of something unknown and itself. */
 static inline u64 unknown_zero(u64 unknown) {
     u64 same = unknown;

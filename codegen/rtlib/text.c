@@ -10,37 +10,27 @@ struct text {
     u64 safe;       /* what can stay if the rest does not fit: behind it is room for `"...` */
     u64 count, options, cut;
 };
+/* One character, as itself, as a letter behind a backslash or as three octal digits. There is one branch, for the last
+ * iteration: of each other one the verifier would go on from both sides. */
 static long text_step(u64 i, struct text* t)
 {
-    u8 c = t->src[i & MASK];
-    u64 exact = t->options & 2;
-    if (c == 0 && !exact)
-        return 1;
-    if (i >= t->count) {
-        t->cut = !exact;
-        return 1;
-    }
-    u8 escaped = escape(c);
-    u64 plain = !escaped && c >= 0x20 && c < 0x7f;
-    u64 len = t->len, next = len + (plain ? 1 : escaped ? 2 : 4);
-    if (len + 4 <= t->limit + 1)
-        t->safe = len;
-    if (next > t->limit) {
-        t->cut = 1;
-        if (t->options & 1)
-            t->len = t->safe;
+    u8 c = t->src[i & MASK], letter = escape(c);
+    u64 exact = t->options >> 1 & 1, len = t->len;
+    u64 escaped = below(0, letter), plain = below((u8)(c - 0x20), 0x5f) & ~escaped;
+    u64 next = len + 4 - 3 * plain - 2 * escaped;
+    u64 ends = below(c, 1) & ~exact, beyond = 1 - below(i, t->count), full = below(t->limit, next);
+    t->safe ^= (t->safe ^ len) & (0 - below(len + 2, t->limit));
+    if (ends | beyond | full) {
+        t->cut = (1 - ends) & (1 - (beyond & exact));
         return 1;
     }
+    /* What is too much here is overwritten by what follows. */
+    u8 *out = t->dst + (len & MASK), digit = '0' + (c >> 6);
+    out[0] = '\\' ^ (('\\' ^ c) & (0 - plain));
+    out[1] = digit ^ ((digit ^ letter) & (0 - escaped));
+    out[2] = '0' + ((c >> 3) & 7);
+    out[3] = '0' + (c & 7);
     t->len = next;
-    u8* dst = t->dst;
-    dst[len & MASK] = plain ? c : '\\';
-    if (escaped) {
-        dst[(len + 1) & MASK] = escaped;
-    } else if (!plain) {
-        dst[(len + 1) & MASK] = '0' + (c >> 6);
-        dst[(len + 2) & MASK] = '0' + ((c >> 3) & 7);
-        dst[(len + 3) & MASK] = '0' + (c & 7);
-    }
     return 0;
 }
 /* `count` characters of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..." behind them
@@ -54,22 +44,19 @@ RT u64 sonde_rt_text(u8* slot, const u8* src_slot, u64 count, s64 most, u64 opti
     /* Numbers that it thinks it knows would be taken for the only ones by a verifier that meets the loop inside a loop
      * again (seen with a count of 0 in 6.18: the body was removed as dead). */
     limit = opaque(slot, limit - quoted) + quoted;
-    count = opaque(slot, count);
+    count = opaque(slot, count > MASK ? MASK : count);
     struct text t = {slot, src_slot, begin, limit - quoted, begin, count, options, 0};
     if (quoted)
         slot[0] = '"';
     LOOP(sonde_rt_max, text_step, &t);
-    u64 len = t.len;
+    u64 len = opaque(SCRATCH(slot), t.len), cut = opaque(SCRATCH(slot), t.cut);
     if (quoted) {
-        /* All characters were taken, and the string goes on. */
-        if (t.cut && len + 4 > limit)
-            len = t.safe;
-        slot[len & MASK] = '"';
-        len++;
-        for (int i = 0; t.cut && i < 3; i++) {
-            slot[len & MASK] = '.';
-            len++;
-        }
+        /* Back to where the quote and the dots have room, if they have none behind what was taken. */
+        len ^= (len ^ t.safe) & (0 - (cut & below(limit, len + 4)));
+        u8 *end = slot + (len & MASK), dot = '.' & (0 - cut);
+        end[0] = '"';
+        end[1] = end[2] = end[3] = dot;
+        len += 1 + 3 * cut;
     }
     slot[len & MASK] = 0;
     return len;
