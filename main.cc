@@ -531,7 +531,7 @@ int run(const Options& options) {
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     if (options.last_pass == 4) {
-        if (const KernelTypes* types = t.env.known_kernel()) {
+        if (const KernelTypes* types = t.env.needed_kernel()) {
             plan->kernel = t.other_kernel && t.parse_options.kernel_release.empty() ? t.other_kernel->path
                                                                                     : t.parse_options.kernel_release;
             plan->kernel_types = types->fingerprint();

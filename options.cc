@@ -219,7 +219,8 @@ void add_run_options(CLI::App& app, Options& o) {
 
 void add_pass_options(CLI::App& app, Options& o) {
     app.add_option("-p", o.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
-        ->check(CLI::Range(1, 5));
+        ->check(CLI::Range(1, 5))
+        ->take_last(); // as getopt(3) has it
     app.add_option(
            "-m", o.module,
            "The session's name: that of its control files' folder, and of the file that -p4 writes (NAME.sonde)")

@@ -64,6 +64,7 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
             fail(DiagId::NoDebugInfo, base_range(), kernel.error().message);
             return std::nullopt;
         }
+        binder_.env.relies_on_kernel = true;
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
@@ -168,6 +169,7 @@ std::optional<Place> TargetBinder::place_in_kernel(const std::string& name) {
     std::vector<KernelGlobal> found = kernel ? (*kernel)->globals(name) : std::vector<KernelGlobal>();
     if (found.size() != 1)
         return std::nullopt;
+    binder_.env.relies_on_kernel = true;
     Place place;
     place.type = found[0].type;
     place.kernel = true;

@@ -40,6 +40,7 @@ hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
                            end = module.symbol_address("__per_cpu_end");
     if (copies && end && linked >= *copies && linked < *end)
         return per_cpu_address(linked - *copies);
+    binder_.env.relies_on_kernel = true;
     return plus(binder_.symbol_address(mark), static_cast<int64_t>(linked - *from));
 }
 
@@ -60,6 +61,7 @@ hir::Expr* TargetBinder::per_cpu_address(uint64_t offset) {
 }
 
 std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) {
+    binder_.env.relies_on_kernel = true;
     Place place;
     place.type = variable.type;
     place.kernel = true;

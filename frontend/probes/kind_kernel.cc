@@ -124,10 +124,6 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
         else if (!system.empty() && owner != systems.end())
             report.help(fmt::format("it is in `{}`", owner->second));
     }
-    // Without a cookie a program does not know which point it is at.
-    if (points.size() > 1 && !resolving.env.kernel_probing().tracepoint_cookie)
-        for (ResolvedPoint& point : points)
-            point.alone = true;
     return points;
 }
 

@@ -52,8 +52,11 @@ struct ProbeEnvironment {
     Result<DwarfModule*> module(const std::string& path);
     // The kernel's types. Errors as KernelTypes::open.
     Result<KernelTypes*> kernel();
-    // Its types, if something has asked for them.
-    const KernelTypes* known_kernel() const { return kernel_ && *kernel_ ? (**kernel_).get() : nullptr; }
+    // Its types, if what was translated is right for kernels with these types only.
+    const KernelTypes* needed_kernel() const {
+        return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
+    }
+    bool relies_on_kernel = false; // a place in the kernel's memory has come from its types
     // The kernel's debug information. Errors: there is none for this very build.
     Result<DwarfModule*> kernel_debug_info();
     // Its symbols, as /proc/kallsyms has them. Errors: they cannot be read, or those of another kernel are not known.
