@@ -79,8 +79,9 @@ struct SessionWords {
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
     uint64_t counters = 0;   // of Plan::counters
     uint64_t pid = 0;        // the session's process
+    uint64_t leader = ~0ull; // the target's own process while it is one of `sonde_targets`
 };
-static_assert(sizeof(SessionWords) == 136 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+static_assert(sizeof(SessionWords) == 144 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an

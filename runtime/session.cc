@@ -154,6 +154,7 @@ Result<void> fill_data(Session& session) {
     Result<std::map<std::string, uint64_t>> addresses = find_addresses(plan);
     if (!addresses)
         return std::move(addresses).error();
+    session.words->leader = plan::SessionWords().leader;
     for (const plan::Global& global : plan.globals) {
         if (!global.keys.empty())
             continue;
@@ -393,9 +394,11 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
             if (Result<void> followed = follow(program, tracepoint); !followed)
                 return followed;
     // A command joins when it begins. Children that a process starts from here on are seen.
-    if (plan.filter_target && session.options.target_pid != 0 &&
-        !add_targets(kernel.map_fd("sonde_targets"), static_cast<int64_t>(session.words->target)))
-        return errno_error("cannot follow the target", errno);
+    if (plan.filter_target && session.options.target_pid != 0) {
+        if (!add_targets(kernel.map_fd("sonde_targets"), static_cast<int64_t>(session.words->target)))
+            return errno_error("cannot follow the target", errno);
+        session.words->leader = static_cast<uint64_t>(session.words->target);
+    }
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;

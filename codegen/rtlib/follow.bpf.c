@@ -4,7 +4,7 @@
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
 extern struct {
-    u64 state, realtime_offset, target;
+    u64 state, realtime_offset, target, others[14], leader;
 } sonde_data; /* SessionWords */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
@@ -33,8 +33,10 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
     u8 one = 1;
     (void)ctx;
-    if (tgid == sonde_data.target)
-        bpf_map_update_elem(&sonde_targets, &tgid, &one, 0);
+    if (tgid != sonde_data.target)
+        return 0;
+    bpf_map_update_elem(&sonde_targets, &tgid, &one, 0);
+    sonde_data.leader = tgid;
     return 0;
 }
 
@@ -42,7 +44,10 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
 __attribute__((section("raw_tp/sched_process_exit"), used)) int sonde_follow_exit(u64* ctx)
 {
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
-    if (bpf_map_lookup_elem(&sonde_targets, &tgid) && is_last((void*)ctx[0]))
-        bpf_map_delete_elem(&sonde_targets, &tgid);
+    if (!bpf_map_lookup_elem(&sonde_targets, &tgid) || !is_last((void*)ctx[0]))
+        return 0;
+    bpf_map_delete_elem(&sonde_targets, &tgid);
+    if (tgid == sonde_data.leader)
+        sonde_data.leader = ~0ull;
     return 0;
 }
