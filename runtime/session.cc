@@ -448,6 +448,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
+    const uint64_t files_before = allow_many_files();
     // What cannot be attached is not loaded.
     if (Result<void> possible = check_probing(plan); !possible)
         return std::move(possible).error();
@@ -463,7 +464,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     // The command exists, and waits.
     Command command;
     if (!options.command.empty()) {
-        Result<Command> started = Command::start(options.command);
+        Result<Command> started = Command::start(options.command, files_before);
         if (!started)
             return std::move(started).error();
         command = *std::move(started);
