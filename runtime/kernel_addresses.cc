@@ -1,7 +1,7 @@
 #include "runtime/kernel_addresses.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -27,12 +27,11 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     for (size_t begin = 0; begin < text->size();) {
         size_t end = std::min(text->find('\n', begin), text->size());
         std::string_view line(text->data() + begin, end - begin);
+        uint64_t address = std::strtoull(text->c_str() + begin, nullptr, 16);
         begin = end + 1;
         size_t blank = line.find(' ');
         if (blank == std::string_view::npos || blank + 3 > line.size())
             continue;
-        uint64_t address = 0;
-        std::from_chars(line.data(), line.data() + blank, address, 16);
         shown = shown || address != 0;
         if (auto found = wanted.find(line.substr(blank + 3)); found != wanted.end())
             out.emplace(*found, address);
