@@ -318,16 +318,20 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
         llvm::Value* destination = target.kind == ExprKind::LocalRef
                                        ? locals_[hir::as<hir::LocalRef>(target).local]
                                        : global_address(*hir::as<hir::GlobalRef>(target).global);
-        if (expr.concat) {
-            // x .= x must not read what it writes.
-            llvm::Value* copy = new_slot();
-            store_string(copy, value);
-            llvm::Value* old = new_slot();
-            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {old, destination});
-            t_.routine("sonde_rt_append", t_.i64(), {old, length, copy});
-            value = old;
+        if (expr.concat && target.kind == ExprKind::LocalRef) {
+            if (value == destination) // x .= x must not read what it writes
+                value = copy_of(value);
+            // Only copying tells how long a string is.
+            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {new_slot(), destination});
+            t_.routine("sonde_rt_append", t_.i64(), {destination, length, value});
+        } else if (expr.concat) {
+            llvm::Value* whole = new_slot();
+            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {whole, destination});
+            t_.routine("sonde_rt_append", t_.i64(), {whole, length, value});
+            store_string(destination, whole);
+        } else {
+            store_string(destination, value);
         }
-        store_string(destination, value);
         return expr.value_unused ? destination : copy_of(destination);
     }
 

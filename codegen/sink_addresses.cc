@@ -39,8 +39,16 @@ void sink(llvm::GetElementPtrInst& address, const llvm::DataLayout& layout) {
             continue;
         auto* user = llvm::cast<llvm::Instruction>(use->getUser());
         auto* further = llvm::dyn_cast<llvm::GetElementPtrInst>(user);
-        if ((further && further->hasAllConstantIndices()) || takes_offset(*use, offset.getSExtValue()))
+        if (further && further->hasAllConstantIndices())
             continue;
+        if (takes_offset(*use, offset.getSExtValue())) {
+            // The offset becomes the access' own if both are in one block; of a context, the verifier takes nothing else.
+            if (user->getParent() != address.getParent()) {
+                llvm::IRBuilder<> builder(user);
+                use->set(builder.CreateConstGEP1_64(builder.getInt8Ty(), base, offset.getZExtValue()));
+            }
+            continue;
+        }
         if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user)) {
             llvm::BasicBlock* from = phi->getIncomingBlock(*use);
             llvm::IRBuilder<> builder(from->getTerminator());
