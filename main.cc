@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/glob.h"
+#include "base/kernel_files.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "frontend/ast/ast.h"
@@ -40,6 +42,7 @@
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
 #include "frontend/tapset/library.h"
+#include "frontend/types/kernel_types.h"
 #include "options.h"
 #include "runtime/plan_file.h"
 #include "runtime/session.h"
@@ -92,6 +95,21 @@ std::string command_program(const std::string& command) {
     return path.ok() ? *path : word;
 }
 
+// Of a kernel that does not run here: what only its boot decides is left to the session.
+KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& forced) {
+    FeaturesByTypes has = read_features(kernel.types);
+    KernelProbing out;
+    out.tracepoint_cookie = has.tracepoint_cookie;
+    out.only_breakpoints = forced == "kprobe";
+    out.fentry = has.fentry && !out.only_breakpoints;
+    out.kprobe = has.kprobe;
+    if (!has.netfilter)
+        out.why_not_netfilter = "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
+    if (!has.lsm)
+        out.why_not_lsm = "it is built without them (CONFIG_BPF_LSM)";
+    return out;
+}
+
 KernelProbing find_kernel_probing(const std::string& forced) {
     KernelFunctionProbing functions = probe_kernel_functions();
     KernelProbing out;
@@ -111,6 +129,7 @@ struct Translation {
     Diagnostics diags{sources};
     MacroTable macros; // the library's
     std::optional<KernelConfig> kernel_config;
+    std::optional<KernelFiles> other_kernel; // -r
     ParseOptions parse_options;
     ProbeEnvironment env;
     std::optional<KernelProbing> kernel_probing;
@@ -132,7 +151,8 @@ struct Translation {
         parse_options.kernel_config = [this]() -> const KernelConfig& {
             if (!kernel_config) {
                 // Without one, every CONFIG_ is undefined.
-                Result<KernelConfig> read = read_kernel_config(parse_options.kernel_release);
+                Result<KernelConfig> read = read_kernel_config(parse_options.kernel_release, !other_kernel,
+                                                               other_kernel ? other_kernel->root : "");
                 kernel_config = read ? *std::move(read) : KernelConfig();
             }
             return *kernel_config;
@@ -147,9 +167,22 @@ struct Translation {
         env.listing_variables = options.list_variables;
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
-                kernel_probing = find_kernel_probing(forced);
+                kernel_probing =
+                    other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);
             return *kernel_probing;
         };
+    }
+
+    Result<void> open_other_kernel(const std::string& given) {
+        Result<KernelFiles> found = find_kernel_files(given);
+        if (!found)
+            return Error(fmt::format("-r {}: {}", given, found.error().message));
+        other_kernel = *std::move(found);
+        env.other_kernel = &*other_kernel;
+        parse_options.kernel_release = other_kernel->release;
+        // What is counted there is not known here.
+        env.try_counter = [](const plan::PerfSpec&) { return 0; };
+        return {};
     }
 
     // Prints what was reported; false if there were errors.
@@ -341,6 +374,22 @@ int run_in_background(const plan::Plan& plan, const Options& options) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : exit_failure;
 }
 
+// Where members are is compiled into the handlers.
+Result<void> check_kernel(const plan::Plan& plan) {
+    if (plan.kernel.empty())
+        return {};
+    Result<std::unique_ptr<KernelTypes>> types = KernelTypes::open();
+    if (types && (*types)->fingerprint() == plan.kernel_types)
+        return {};
+    utsname system{};
+    uname(&system);
+    return Error(
+        fmt::format("it was translated for the kernel {}, whose types are not those of the running one, {}\n"
+                    "  translate it again: here, or elsewhere with `-r` and this kernel's vmlinuz, or a copy of its "
+                    "/sys/kernel/btf/vmlinux",
+                    plan.kernel, system.release));
+}
+
 // `sonde FILE.sonde`: a saved Plan needs none of the other passes.
 std::optional<int> run_saved_plan(const Options& options) {
     if (options.has_script || options.list || !options.why.empty() || options.positional.empty() ||
@@ -349,6 +398,10 @@ std::optional<int> run_saved_plan(const Options& options) {
     Result<plan::Plan> plan = plan::load_file(options.positional[0]);
     if (!plan) {
         say_error(plan.error().message);
+        return exit_failure;
+    }
+    if (Result<void> fits = check_kernel(*plan); !fits) {
+        say_error(fmt::format("{}: {}", options.positional[0], fits.error().message));
         return exit_failure;
     }
     // Whether handlers look at the target is compiled into them.
@@ -369,6 +422,11 @@ int run(const Options& options) {
     // Pass 1: texts to trees.
     PassTimer pass1(1, options);
     Translation t(options);
+    if (!options.kernel.empty())
+        if (Result<void> opened = t.open_other_kernel(options.kernel); !opened) {
+            say_error(opened.error().message);
+            return exit_failure;
+        }
     if (Result<void> opened = open_library(t, options); !opened) {
         say_error(opened.error().message);
         return exit_failure;
@@ -446,7 +504,9 @@ int run(const Options& options) {
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing;
-    codegen.may_goto = any_in_kernel && options.loops.empty() && probe_kernel_features().may_goto;
+    codegen.may_goto =
+        any_in_kernel && options.loops.empty() &&
+        (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
                      : options.last_pass == 4 ? "sonde"
@@ -471,6 +531,11 @@ int run(const Options& options) {
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     if (options.last_pass == 4) {
+        if (const KernelTypes* types = t.env.needed_kernel()) {
+            plan->kernel = t.other_kernel && t.parse_options.kernel_release.empty() ? t.other_kernel->path
+                                                                                    : t.parse_options.kernel_release;
+            plan->kernel_types = types->fingerprint();
+        }
         std::string path = (options.module.empty() ? plan->module : options.module) + ".sonde";
         if (Result<void> saved = plan::save_file(*plan, path); !saved) {
             say_error(saved.error().message);

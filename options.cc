@@ -136,7 +136,7 @@ std::string set_buffer(Options& options, uint64_t megabytes) {
     return "";
 }
 
-// -r RELEASE, -a ARCH: those of this machine.
+// -a ARCH: that of this machine.
 std::string check_machine(const std::string& given, char (utsname::*field)[65], const char* what) {
     utsname system{};
     uname(&system);
@@ -219,7 +219,8 @@ void add_run_options(CLI::App& app, Options& o) {
 
 void add_pass_options(CLI::App& app, Options& o) {
     app.add_option("-p", o.last_pass, "Stop after pass 1 parse, 2 analyze, 3 translate, 4 save, 5 run")
-        ->check(CLI::Range(1, 5));
+        ->check(CLI::Range(1, 5))
+        ->take_last(); // as getopt(3) has it
     app.add_option(
            "-m", o.module,
            "The session's name: that of its control files' folder, and of the file that -p4 writes (NAME.sonde)")
@@ -260,10 +261,15 @@ void add_pass_options(CLI::App& app, Options& o) {
         ->check(CLI::IsMember({"bpf_loop"}));
 }
 
-void add_machine_options(CLI::App& app) {
+void add_machine_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
-        "-r", [](const std::string& release) { require(check_machine(release, &utsname::release, "kernel")); },
-        "The kernel's release: this one's");
+        "-r",
+        [&o](const std::string& kernel) {
+            utsname system{};
+            uname(&system);
+            o.kernel = kernel == system.release ? "" : kernel;
+        },
+        "Translate (-p4) for another kernel: its release, or the path of its vmlinux, vmlinuz or BTF");
     app.add_option_function<std::string>(
         "-a", [](const std::string& arch) { require(check_machine(arch, &utsname::machine, "an")); },
         "The machine's architecture: this one's");
@@ -358,6 +364,10 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "-F and -c exclude each other: a background process has no command to wait for";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
+    if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&
+        o.inventory == Inventory::None)
+        return fmt::format("-r {}: that is not the kernel that runs here; add `-p4 -m NAME` and run NAME.sonde there",
+                           o.kernel);
     bool has_work =
         o.has_script || o.list || o.inventory != Inventory::None || !o.positional.empty() || !o.extras.empty();
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
@@ -385,7 +395,7 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     add_script_options(app, options);
     add_run_options(app, options);
     add_pass_options(app, options);
-    add_machine_options(app);
+    add_machine_options(app, options);
     bool clean = false;
     app.add_flag("--clean-cache", clean, "There is no cache: ends at once");
     app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");

@@ -47,9 +47,10 @@ struct Options {
     std::string host_probes = "host";      // --host-probes
     std::string attach;                    // --attach
     std::string loops;                     // --loops
-    int last_pass = 5;                     // -p
-    std::array<int, 5> verbose{};          // -v, --vp: of each pass
-    When color = When::Auto;               // --color
+    std::string kernel;           // -r: another kernel's release, or a file with its types; empty: the running one's
+    int last_pass = 5;            // -p
+    std::array<int, 5> verbose{}; // -v, --vp: of each pass
+    When color = When::Auto;      // --color
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
     bool no_global_display = false, skip_bad_variables = false, suppress_handler_errors = false;
 };

@@ -51,6 +51,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.stats = global->stats;
         out.initial_long = global->initial_long;
         out.initial_string = global->initial_string;
+        out.address_of = global->address_of;
         out.auto_print = global->auto_print;
         out.capacity = global->capacity;
         out.wrap = global->wrap;

@@ -216,6 +216,24 @@ llvm::Function* make_callback(llvm::Function& iteration, uint64_t again, llvm::S
     return callback;
 }
 
+bool used_only_in(const llvm::BasicBlock& block, const llvm::Value& address) {
+    return llvm::all_of(address.users(), [&](const llvm::User* user) {
+        return llvm::cast<llvm::Instruction>(user)->getParent() == &block &&
+               (!llvm::isa<llvm::GetElementPtrInst>(user) || used_only_in(block, *user));
+    });
+}
+
+// What a loop hands over is there around the loop only, so that other loops' can be in its place when their functions
+// have come into this one.
+void bound_lifetime(llvm::Value& piece, llvm::BasicBlock& block) {
+    if (!llvm::isa<llvm::AllocaInst>(piece) || !used_only_in(block, piece))
+        return;
+    llvm::IRBuilder<> builder(&block, block.getFirstInsertionPt());
+    builder.CreateLifetimeStart(&piece);
+    builder.SetInsertPoint(block.getTerminator());
+    builder.CreateLifetimeEnd(&piece);
+}
+
 // Instead of running the iteration once.
 void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
@@ -231,7 +249,11 @@ void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructT
                        {builder.getInt32(most_iterations), &callback, hand, builder.getInt64(0)});
     if (!call.getType()->isVoidTy())
         call.replaceAllUsesWith(builder.CreateTrunc(builder.CreateLoad(i64, number), call.getType()));
+    llvm::Value& values = *call.getArgOperand(0);
+    llvm::BasicBlock& block = *call.getParent();
     call.eraseFromParent();
+    bound_lifetime(*hand, block);
+    bound_lifetime(values, block);
 }
 
 void move_phis_to_stack(llvm::BasicBlock& block) {

@@ -95,7 +95,12 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         else
             b_.CreateCondBr(left, end, right);
         b_.SetInsertPoint(right);
-        b_.CreateStore(b_.CreateZExt(truth(*e.right), t_.i64()), result);
+        if (e.right->type == ValueType::Void) {
+            lower(*e.right);
+            b_.CreateStore(t_.number(0), result);
+        } else {
+            b_.CreateStore(b_.CreateZExt(truth(*e.right), t_.i64()), result);
+        }
         b_.CreateBr(end);
         b_.SetInsertPoint(end);
         return b_.CreateLoad(t_.i64(), result);

@@ -42,7 +42,8 @@ void sink(llvm::GetElementPtrInst& address, const llvm::DataLayout& layout) {
         if (further && further->hasAllConstantIndices())
             continue;
         if (takes_offset(*use, offset.getSExtValue())) {
-            // The offset becomes the access' own if both are in one block; of a context, the verifier takes nothing else.
+            // The offset becomes the access' own if both are in one block; of a context, the verifier takes nothing
+            // else.
             if (user->getParent() != address.getParent()) {
                 llvm::IRBuilder<> builder(user);
                 use->set(builder.CreateConstGEP1_64(builder.getInt8Ty(), base, offset.getZExtValue()));

@@ -351,7 +351,9 @@ void BpfTarget::skip(size_t field) {
 
 void BpfTarget::take_lock(llvm::Value* word) {
     llvm::BasicBlock *busy = block("busy"), *got = block("locked");
-    ir_.CreateCondBr(ir_.CreateICmpNE(routine("sonde_rt_lock", i64(), {word}), number(0)), got, busy);
+    ir_.CreateCondBr(
+        ir_.CreateICmpNE(routine("sonde_rt_lock", i64(), {word, number(plan::is_uprobe(kind_))}), number(0)), got,
+        busy);
     ir_.SetInsertPoint(busy);
     skip(offsetof(plan::ProbeCounts, waited));
     ir_.SetInsertPoint(got);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,6 +42,14 @@ void restore_signals() {
     signal(SIGPIPE, SIG_DFL);
 }
 
+void restore_file_limit(rlim_t soft) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = soft;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 // Words are separated by blanks. Returns if that cannot be run.
 void run_plain(const std::string& command) {
     std::istringstream text(command);
@@ -56,7 +66,16 @@ void run_plain(const std::string& command) {
 
 } // namespace
 
-Result<Command> Command::start(const std::string& command) {
+uint64_t allow_many_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return RLIM_INFINITY;
+    rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return before;
+}
+
+Result<Command> Command::start(const std::string& command, uint64_t files) {
     // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
     bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
     size_t begin = command.find_first_not_of(" \t");
@@ -84,6 +103,7 @@ Result<Command> Command::start(const std::string& command) {
         return errno_error("cannot start the command", errno);
     if (pid == 0) {
         restore_signals();
+        restore_file_limit(files);
         close(ends[1]);
         char byte = 0;
         // End of file instead of a byte: the session ended before it began.

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,10 +12,15 @@
 
 namespace sonde {
 
+// A probe takes a descriptor at each of its points: lets sonde have as many as it may. Gives the limit before, which is
+// what the commands that it starts expect.
+uint64_t allow_many_files();
+
 class Command {
   public:
-    // The child exists and waits; its first instruction runs after release(). Errors: not found, no permission.
-    static Result<Command> start(const std::string& command);
+    // The child exists and waits; its first instruction runs after release(). It may have `files` files open. Errors:
+    // not found, no permission.
+    static Result<Command> start(const std::string& command, uint64_t files);
     Command() = default;
     Command(Command&&) = default;
     Command& operator=(Command&&) = default;

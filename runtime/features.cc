@@ -173,10 +173,13 @@ bool has_kprobe_multi() {
     return Fd(static_cast<int>(syscall(SYS_bpf, 28, &attr, sizeof attr))).get() >= 0;
 }
 
-Result<void> check_function_probing(const plan::Plan& plan) {
+Result<void> check_probing(const plan::Plan& plan) {
     using plan::ProbeKind;
     std::optional<KernelFunctionProbing> has;
     for (const plan::Probe& probe : plan.probes) {
+        if (probe.kind == ProbeKind::Netfilter || probe.kind == ProbeKind::Lsm)
+            if (std::string why = probe.kind == ProbeKind::Lsm ? why_no_lsm() : why_no_netfilter(); !why.empty())
+                return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         const bool trampoline = probe.kind == ProbeKind::Fentry || probe.kind == ProbeKind::Fexit;
         if (!plan::is_kernel_function(probe.kind))
             continue;

@@ -198,6 +198,7 @@ struct Global {
     uint32_t key_size = 0, value_size = 0; // arrays: bytes; value_size with the insertion number
     int64_t initial_long = 0;
     std::string initial_string;
+    std::string address_of;  // a symbol of the kernel's: its address is the initial value; empty: none
     bool auto_print = false; // print at the end of the session
     bool print_as_pointer = false;
 };
@@ -315,6 +316,10 @@ struct Plan {
     std::vector<Probe> probes;
     std::vector<Counter> counters;
     std::string module; // the session's name; the folder of its control files has it
+    // The kernel whose types the handlers are made for; empty: they need none. `kernel_types` tells one build's types
+    // from another's.
+    std::string kernel;
+    uint64_t kernel_types = 0;
 
     bool has_subjects() const;                 // of some probe
     bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind

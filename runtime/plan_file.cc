@@ -11,7 +11,7 @@
 namespace sonde::plan {
 namespace {
 
-constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '2', '\n'};
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '3', '\n'};
 
 class Writer {
   public:
@@ -112,7 +112,7 @@ template <typename A> void members(A& a, std::string& v) { field(a, v); }
 template <typename A> void members(A& a, KeyPart& v) { all(a, v.type, v.offset, v.size); }
 template <typename A> void members(A& a, Global& v) {
     all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
-        v.initial_long, v.initial_string, v.auto_print, v.print_as_pointer);
+        v.initial_long, v.initial_string, v.address_of, v.auto_print, v.print_as_pointer);
 }
 template <typename A> void members(A& a, PerfSpec& v) { all(a, v.type, v.config, v.sample, v.is_frequency); }
 template <typename A> void members(A& a, Counter& v) { all(a, v.name, v.perf); }
@@ -133,7 +133,7 @@ template <typename A> void members(A& a, Probe& v) {
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing);
-    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.module);
+    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.module, v.kernel, v.kernel_types);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 

@@ -25,6 +25,7 @@
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
 #include "runtime/control_files.h"
+#include "runtime/kernel_addresses.h"
 #include "runtime/session_state.h"
 
 namespace sonde {
@@ -132,7 +133,7 @@ class Timers {
     std::mt19937_64 random_{std::random_device{}()};
 };
 
-void fill_data(Session& session) {
+Result<void> fill_data(Session& session) {
     const plan::Plan& plan = session.plan;
     timespec real{}, mono{};
     clock_gettime(CLOCK_REALTIME, &real);
@@ -150,16 +151,22 @@ void fill_data(Session& session) {
     session.words->max_errors = plan.max_errors;
     session.words->max_action = plan.max_action;
     session.words->counters = plan.counters.size();
+    Result<std::map<std::string, uint64_t>> addresses = find_addresses(plan);
+    if (!addresses)
+        return std::move(addresses).error();
     session.words->leader = plan::SessionWords().leader;
     for (const plan::Global& global : plan.globals) {
         if (!global.keys.empty())
             continue;
         char* place = session.data + global.offset;
-        if (global.type == plan::Value::Long)
+        if (!global.address_of.empty()) {
+            std::memcpy(place, &addresses->at(global.address_of), 8);
+        } else if (global.type == plan::Value::Long)
             std::memcpy(place, &global.initial_long, 8);
         else if (global.type == plan::Value::String)
             std::snprintf(place, plan.max_string, "%s", global.initial_string.c_str());
     }
+    return {};
 }
 
 Result<void> prepare(Session& session, bool multi) {
@@ -176,7 +183,8 @@ Result<void> prepare(Session& session, bool multi) {
         session.data = reinterpret_cast<char*>(session.own_data.data());
     }
     session.words = reinterpret_cast<plan::SessionWords*>(session.data);
-    fill_data(session);
+    if (Result<void> filled = fill_data(session); !filled)
+        return filled;
     if (!plan.host_object.empty()) {
         Result<HostObject> object = HostObject::load(plan.host_object);
         if (!object)
@@ -440,8 +448,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
+    const uint64_t files_before = allow_many_files();
     // What cannot be attached is not loaded.
-    if (Result<void> possible = check_function_probing(plan); !possible)
+    if (Result<void> possible = check_probing(plan); !possible)
         return std::move(possible).error();
     Signals signals;
     bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
@@ -455,7 +464,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     // The command exists, and waits.
     Command command;
     if (!options.command.empty()) {
-        Result<Command> started = Command::start(options.command);
+        Result<Command> started = Command::start(options.command, files_before);
         if (!started)
             return std::move(started).error();
         command = *std::move(started);

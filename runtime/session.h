@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -48,10 +49,16 @@ std::string why_no_netfilter();
 std::string why_no_lsm();
 // The error number of counting these events in this process; 0: they can be counted.
 int try_counter(const plan::PerfSpec& perf);
-// An error if the plan probes functions of the kernel in a way that this kernel does not have: which one, and why.
-Result<void> check_function_probing(const plan::Plan& plan);
+// An error if the plan probes the kernel in a way that this kernel does not have: which one, and why.
+Result<void> check_probing(const plan::Plan& plan);
 
 KernelFeatures probe_kernel_features();
+
+// What a kernel that does not run here has, as far as its types (BTF) tell.
+struct FeaturesByTypes {
+    bool may_goto = false, tracepoint_cookie = false, fentry = false, kprobe = false, netfilter = false, lsm = false;
+};
+FeaturesByTypes read_features(std::string_view types);
 // Whether one link can be for breakpoints at many functions of the kernel.
 bool has_kprobe_multi();
 

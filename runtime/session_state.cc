@@ -51,6 +51,33 @@ Session::~Session() {
         munmap(stack_, stack_size_);
 }
 
+namespace {
+
+// Ordinary tasks do not take the processor away from this thread as long as this lives; where that is not permitted, it
+// changes nothing.
+class Unpreempted {
+  public:
+    Unpreempted() {
+        sched_param real_time{};
+        real_time.sched_priority = 1;
+        policy_ = sched_getscheduler(0);
+        raised_ = policy_ == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &real_time) == 0;
+    }
+    ~Unpreempted() {
+        sched_param none{};
+        if (raised_)
+            sched_setscheduler(0, policy_, &none);
+    }
+    Unpreempted(const Unpreempted&) = delete;
+    Unpreempted& operator=(const Unpreempted&) = delete;
+
+  private:
+    int policy_;
+    bool raised_;
+};
+
+} // namespace
+
 void Session::run_host_handler(const plan::Probe& probe) {
     using Handler = void (*)(void*, char*, char*);
     auto handler = reinterpret_cast<Handler>(host_object.symbol(probe.symbol));
@@ -65,12 +92,19 @@ void Session::run_host_handler(const plan::Probe& probe) {
     }
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
     // Handlers in the kernel hold it for microseconds, and give it back in any case.
+    auto holder = [] { return static_cast<uint64_t>(2 + std::max(0, sched_getcpu())); };
     for (uint64_t free = 0;
-         lock && !__atomic_compare_exchange_n(lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); free = 0)
+         lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+         free = 0)
         sched_yield();
-    handler(this, frame, data);
-    if (lock)
+    if (lock) {
+        // While this is preempted, handlers in the kernel wait for the lock, or go without.
+        Unpreempted unpreempted;
+        handler(this, frame, data);
         __atomic_store_n(lock, 0, __ATOMIC_SEQ_CST);
+    } else {
+        handler(this, frame, data);
+    }
     pop_frame(frame);
     iterators.clear();
 }

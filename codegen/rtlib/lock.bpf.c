@@ -2,6 +2,8 @@
  * Tracing programs get no bpf_spin_lock; the host takes this one too. */
 #include "rt.h"
 
+static u64 (*const bpf_get_smp_processor_id)(void) = (void*)8;
+
 struct waiting {
     u64* word;
     u64 got;
@@ -15,11 +17,15 @@ static long take(u64 i, struct waiting* w)
     return 1;
 }
 /* 1 if it was had within some milliseconds. A holder that sleeps or was preempted for longer costs the others their hit:
- * nobody may wait without end in the kernel. */
-RT u64 sonde_rt_lock(u64* word)
+ * nobody may wait without end in the kernel. A handler of the session's has left its processor's number and 2; where that
+ * is this one and a handler cannot be preempted, it would wait for what it keeps from running. */
+RT u64 sonde_rt_lock(u64* word, u64 preemptible)
 {
-    if (__sync_val_compare_and_swap(word, 0, 1) == 0)
+    u64 holder = __sync_val_compare_and_swap(word, 0, 1);
+    if (holder == 0)
         return 1;
+    if (!preemptible && holder == 2 + bpf_get_smp_processor_id())
+        return 0;
     struct waiting w = {word, 0};
     LOOP(1 << 20, take, &w);
     return w.got;

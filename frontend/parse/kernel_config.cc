@@ -23,9 +23,11 @@ KernelConfig parse_kernel_config(const std::string& text) {
     return out;
 }
 
-Result<KernelConfig> read_kernel_config(const std::string& release) {
-    for (const std::string& path :
-         {std::string("/proc/config.gz"), "/boot/config-" + release, fmt::format("/lib/modules/{}/config", release)}) {
+Result<KernelConfig> read_kernel_config(const std::string& release, bool is_running, const std::string& root) {
+    for (const std::string& path : {std::string(is_running ? "/proc/config.gz" : ""), root + "/boot/config-" + release,
+                                    fmt::format("{}/lib/modules/{}/config", root, release)}) {
+        if (path.empty())
+            continue;
         // Reads what is not compressed as well.
         std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
         if (!file)

@@ -13,7 +13,9 @@ using KernelConfig = std::map<std::string, std::string>;
 // CONFIG_X=y lines to CONFIG_X -> "y"; quotes of strings are dropped, everything else is skipped.
 KernelConfig parse_kernel_config(const std::string& text);
 
-// The running kernel's, from /proc/config.gz or the places where distributions keep it for `release`. Errors: nowhere.
-Result<KernelConfig> read_kernel_config(const std::string& release);
+// A kernel's, from the places where distributions keep it for `release`, below the folder `root`; the running one's
+// also from /proc/config.gz. Errors: nowhere.
+Result<KernelConfig> read_kernel_config(const std::string& release, bool is_running = true,
+                                        const std::string& root = "");
 
 } // namespace sonde

@@ -369,6 +369,13 @@ class Preprocessor {
     // The value of a name.
     std::optional<std::string> known(const Token& token) {
         const std::string& name = token.text;
+        if (name.starts_with("kernel_v") && options_.kernel_release.empty()) {
+            diags_
+                .report(DiagId::Syntax, token.range,
+                        fmt::format("`{}` is not known: types alone do not tell which kernel they are of", name))
+                .help("give -r the kernel's vmlinux or vmlinuz, or its release");
+            return std::nullopt;
+        }
         if (name == "kernel_v")
             return options_.kernel_release.substr(0, options_.kernel_release.find('-'));
         if (name == "kernel_vr")

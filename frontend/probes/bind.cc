@@ -138,6 +138,7 @@ hir::Expr* TargetBinder::address() {
     if (target_type(expr_) == hir::ValueType::String)
         return fail(DiagId::TypeMismatch, expr_.range,
                     fmt::format("`{}` is text, which has no address", ast::to_source(expr_)));
+    wants_address_ = true;
     std::optional<Place> place = referenced_place();
     if (!place)
         return nullptr;
@@ -321,7 +322,7 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
         at.type = variable.type;
         at.kernel = point_.kernel != nullptr;
         if (at.kernel) {
-            at.address = kernel_address(*linked);
+            at.address = kernel_address(module, *linked);
             if (!at.address)
                 return std::nullopt;
         } else if (module.position_independent()) {

@@ -64,6 +64,7 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
             fail(DiagId::NoDebugInfo, base_range(), kernel.error().message);
             return std::nullopt;
         }
+        binder_.env.relies_on_kernel = true;
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
@@ -158,8 +159,45 @@ std::optional<Place> TargetBinder::place_of_global(DwarfModule& module, const Va
     Place place;
     place.type = variable.type;
     place.kernel = true;
-    place.address = kernel_address(*linked);
+    place.address = kernel_address(module, *linked);
     return place.address ? std::optional(place) : std::nullopt;
+}
+
+// What the kernel's own types say of a variable: its place on each CPU, or its type. Nullopt if that is nothing.
+std::optional<Place> TargetBinder::place_in_kernel(const std::string& name) {
+    Result<KernelTypes*> kernel = binder_.env.kernel();
+    std::vector<KernelGlobal> found = kernel ? (*kernel)->globals(name) : std::vector<KernelGlobal>();
+    if (found.size() != 1)
+        return std::nullopt;
+    binder_.env.relies_on_kernel = true;
+    Place place;
+    place.type = found[0].type;
+    place.kernel = true;
+    place.address = found[0].per_cpu         ? per_cpu_address(*found[0].per_cpu)
+                    : binder_.symbol_address ? binder_.symbol_address(name)
+                                             : nullptr;
+    return place.address ? std::optional(place) : std::nullopt;
+}
+
+// `name` is a variable of the kernel's whose type nobody tells.
+std::optional<Place> TargetBinder::untyped_in_kernel(const std::string& name, const std::string& why) {
+    Result<std::string> symbols = binder_.env.kernel_symbols();
+    bool is_symbol = symbols && symbols->find(fmt::format(" {}\n", name)) != std::string::npos;
+    if ((is_symbol || !symbols) && wants_address_ && expr_.components.empty() && binder_.symbol_address) {
+        Place place;
+        place.kernel = true;
+        place.address = binder_.symbol_address(name);
+        return place;
+    }
+    DiagBuilder report = binder_.diags.report(
+        DiagId::NoDebugInfo, base_range(),
+        fmt::format("the type of `{}` is in the kernel's debug information only: {}", text(0), why));
+    if (is_symbol)
+        report.help(
+            fmt::format("its address is known: `@cast(&@var(\"{}\", \"kernel\"), \"TYPE\", \"kernel\")`", name));
+    else if (Result<KernelTypes*> kernel = binder_.env.kernel())
+        report.suggest(nearest_name(name, (*kernel)->global_names()));
+    return std::nullopt;
 }
 
 // @var("name") and @var("name@file.c").
@@ -167,13 +205,16 @@ std::optional<Place> TargetBinder::global() {
     if (is_errno())
         return errno_place();
     std::vector<DwarfModule*> candidates;
+    size_t at = expr_.name.find('@');
+    std::string name = expr_.name.substr(0, at);
+    std::string file = at == std::string::npos ? "" : expr_.name.substr(at + 1);
     if (is_kernels()) {
+        if (file.empty())
+            if (std::optional<Place> place = place_in_kernel(name))
+                return place;
         Result<DwarfModule*> debug = binder_.env.kernel_debug_info();
-        if (!debug) {
-            fail(DiagId::NoDebugInfo, base_range(),
-                 fmt::format("`{}` needs the kernel's debug information: {}", text(0), debug.error().message));
-            return std::nullopt;
-        }
+        if (!debug)
+            return untyped_in_kernel(name, debug.error().message);
         candidates = {*debug};
     } else {
         candidates = modules();
@@ -187,9 +228,6 @@ std::optional<Place> TargetBinder::global() {
         return std::nullopt;
     }
     DwarfModule& module = *candidates[0];
-    size_t at = expr_.name.find('@');
-    std::string name = expr_.name.substr(0, at);
-    std::string file = at == std::string::npos ? "" : expr_.name.substr(at + 1);
     std::vector<Variable> found = module.globals(name, file);
     if (found.empty()) {
         std::vector<Variable> elsewhere = file.empty() ? found : module.globals(name);

@@ -88,6 +88,9 @@ class TargetBinder {
     std::optional<Place> place_of_value(hir::Expr* address, const Type* type, bool kernel);
     std::optional<Place> global();
     std::optional<Place> place_of_global(DwarfModule& module, const Variable& variable);
+    std::optional<Place> place_in_kernel(const std::string& name);
+    std::optional<Place> untyped_in_kernel(const std::string& name, const std::string& why);
+    bool wants_address_ = false; // and no more, so that the type does not matter
 
     // bind_errno.cc
     // `@var("errno")` in a program or library that has no variable of its own with that name.
@@ -112,7 +115,9 @@ class TargetBinder {
     // A point in the kernel whose variables are what its prototype says; else debug information tells of them.
     bool is_by_prototype() const { return point_.kernel && !point_.module; }
     // Of a variable at that link-time address; null after a report.
-    hir::Expr* kernel_address(Address linked);
+    // Of what the kernel's debug information has at `linked`.
+    hir::Expr* kernel_address(DwarfModule& module, Address linked);
+    hir::Expr* per_cpu_address(uint64_t offset);
     std::optional<Place> kernel_variable();
     std::optional<Place> kernel_place(const KernelVariable& variable);
     hir::Expr* kernel_summary();

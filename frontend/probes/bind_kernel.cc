@@ -27,19 +27,41 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     return out;
 }
 
-hir::Expr* TargetBinder::kernel_address(Address linked) {
-    // What every CPU has a copy of is linked at small addresses, which are offsets.
-    if (linked < (uint64_t{1} << 63))
-        return fail(DiagId::VariableUnavailable, base_range(),
-                    fmt::format("`{}` is a variable of each CPU, which has no one address", text(0)));
-    Result<uint64_t> bias = binder_.env.kernel_bias();
-    if (!bias)
-        return fail(DiagId::VariableUnavailable, base_range(),
-                    fmt::format("where `{}` is cannot be known: {}", text(0), bias.error().message));
-    return number(static_cast<int64_t>(linked + *bias));
+// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol.
+hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
+    constexpr const char* mark = "_stext";
+    std::optional<Address> from = module.symbol_address(mark);
+    if (!from || !binder_.symbol_address)
+        return fail(
+            DiagId::VariableUnavailable, base_range(),
+            fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", text(0), module.path(), mark));
+    // Up to 6.14 what every CPU has a copy of is linked at small addresses, which are offsets.
+    std::optional<Address> copies = module.symbol_address("__per_cpu_start"),
+                           end = module.symbol_address("__per_cpu_end");
+    if (copies && end && linked >= *copies && linked < *end)
+        return per_cpu_address(linked - *copies);
+    binder_.env.relies_on_kernel = true;
+    return plus(binder_.symbol_address(mark), static_cast<int64_t>(linked - *from));
+}
+
+// The current CPU's copy. `__per_cpu_offset[cpu]` is what has to be added to a variable's address in the kernel's image
+// (include/asm-generic/percpu.h).
+hir::Expr* TargetBinder::per_cpu_address(uint64_t offset) {
+    if (!binder_.symbol_address || !binder_.call)
+        return nullptr;
+    hir::Expr* cpu = binder_.call("cpu", {});
+    if (!cpu)
+        return nullptr;
+    hir::Expr* slot = binary(hir::BinaryOp::Add, binder_.symbol_address("__per_cpu_offset"),
+                             binary(hir::BinaryOp::Shl, cpu, number(3)));
+    auto* distance = make<hir::Load>(expr_.range, slot, 8u, false);
+    distance->user = false;
+    hir::Expr* image = plus(binder_.symbol_address("__per_cpu_start"), static_cast<int64_t>(offset));
+    return binary(hir::BinaryOp::Add, image, distance);
 }
 
 std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) {
+    binder_.env.relies_on_kernel = true;
     Place place;
     place.type = variable.type;
     place.kernel = true;

@@ -81,6 +81,7 @@ std::optional<Place> TargetBinder::hook_variable() {
         list += (list.empty() ? "" : " ") + names.back();
         if (expr_.name != one.name)
             continue;
+        binder_.env.relies_on_kernel = true;
         const Type* state = point_.kernel->find_type("struct nf_hook_state");
         const Type* packet = point_.kernel->find_type("struct sk_buff*");
         Place place;

@@ -2,9 +2,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cstdlib>
-
 #include <fmt/format.h>
 
 #include "base/debug_file.h"
@@ -12,24 +9,6 @@
 #include "frontend/probes/probe.h"
 
 namespace sonde {
-namespace {
-
-// The address that /proc/kallsyms has for a symbol of the kernel itself; nullopt if it is not there, or hidden (0).
-std::optional<uint64_t> symbol_address(std::string_view name) {
-    Result<std::string> text = read_file("/proc/kallsyms");
-    if (!text)
-        return std::nullopt;
-    std::string line_end = fmt::format(" {}\n", name);
-    size_t at = text->find(line_end);
-    if (at == std::string::npos || at < 18)
-        return std::nullopt;
-    size_t begin = text->rfind('\n', at) + 1; // npos + 1 is 0
-    uint64_t address = 0;
-    std::from_chars(text->data() + begin, text->data() + at, address, 16);
-    return address ? std::optional(address) : std::nullopt;
-}
-
-} // namespace
 
 Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
     auto found = modules_.find(path);
@@ -43,23 +22,29 @@ Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
 
 Result<KernelTypes*> ProbeEnvironment::kernel() {
     if (!kernel_)
-        kernel_.emplace(KernelTypes::open());
+        kernel_.emplace(other_kernel ? KernelTypes::open(*other_kernel) : KernelTypes::open());
     if (!*kernel_)
         return Error(kernel_->error());
     return (**kernel_).get();
 }
 
 Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
-    Result<std::string> build_id = running_kernel_build_id();
+    Result<std::string> build_id =
+        other_kernel ? Result<std::string>(other_kernel->build_id) : running_kernel_build_id();
     if (!build_id)
         return std::move(build_id).error();
     utsname system{};
     uname(&system);
+    const std::string release = other_kernel ? other_kernel->release : system.release;
     std::string other; // of another build
-    for (const std::string& path : kernel_debug_paths(system.release, *build_id)) {
-        if (access(path.c_str(), R_OK) != 0)
+    for (const std::string& path :
+         other_kernel ? other_kernel->debug_paths() : kernel_debug_paths(release, *build_id)) {
+        if (build_id->empty() || access(path.c_str(), R_OK) != 0)
             continue;
         Result<DwarfModule*> opened = module(path);
+        // Of another kernel, what is looked at first is its image, which may be packed.
+        if (!opened && other_kernel)
+            continue;
         if (!opened)
             return std::move(opened).error();
         if ((*opened)->build_id() != *build_id)
@@ -69,22 +54,13 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
     }
     if (!other.empty())
         return Error(fmt::format("`{}` is of another build of the kernel", other));
-    return Error(fmt::format("that of {} is not installed", system.release));
+    return Error(fmt::format("that of {} is not installed", release.empty() ? other_kernel->path : release));
 }
 
-Result<uint64_t> ProbeEnvironment::kernel_bias() {
-    if (kernel_bias_)
-        return *kernel_bias_;
-    Result<DwarfModule*> debug = kernel_debug_info();
-    if (!debug)
-        return std::move(debug).error();
-    constexpr const char* mark = "_stext";
-    std::optional<Address> linked = (*debug)->symbol_address(mark);
-    std::optional<uint64_t> loaded = symbol_address(mark);
-    if (!linked || !loaded)
-        return Error("/proc/kallsyms does not say where the kernel was loaded (see kernel.kptr_restrict)");
-    kernel_bias_ = *loaded - *linked;
-    return *kernel_bias_;
+Result<std::string> ProbeEnvironment::kernel_symbols() const {
+    if (other_kernel)
+        return Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
+    return read_file("/proc/kallsyms");
 }
 
 } // namespace sonde

@@ -112,9 +112,14 @@ struct KernelSymbols {
     std::vector<std::string> names; // of all variables
     bool hidden = true;             // addresses are shown as 0
 };
-KernelSymbols find_variable(const std::string& wanted) {
+KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& wanted) {
     KernelSymbols out;
-    Result<std::string> text = read_file("/proc/kallsyms");
+    if (env.other_kernel) { // it will know it
+        out.address = 0;
+        out.hidden = false;
+        return out;
+    }
+    Result<std::string> text = env.kernel_symbols();
     if (!text)
         return out;
     for (size_t at = 0; at < text->size();) {
@@ -190,7 +195,7 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     request->spec.is_kernel = true;
     const PointComponent& place = *request->place;
     if (place.arg == PointComponent::String) {
-        KernelSymbols symbols = find_variable(place.text);
+        KernelSymbols symbols = find_variable(resolving.env, place.text);
         if (!symbols.address) {
             DiagBuilder report = resolving.diags.report(DiagId::NoMatch, place.arg_range,
                                                         fmt::format("the kernel has no variable `{}`", place.text));

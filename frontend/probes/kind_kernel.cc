@@ -18,9 +18,12 @@ namespace {
 
 using ast::PointComponent;
 
-// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs is not mounted.
-std::multimap<std::string, std::string> event_systems() {
+// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs is not mounted, and
+// for another kernel, whose types do not tell them.
+std::multimap<std::string, std::string> event_systems(const ProbeEnvironment& env) {
     std::multimap<std::string, std::string> out;
+    if (env.other_kernel)
+        return out;
     for (const char* folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
         Result<std::string> text = read_file(std::string(folder) + "/available_events");
         if (!text)
@@ -60,17 +63,23 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
     size_t colon = component.text.find(':');
     std::string system = colon == std::string::npos ? "" : component.text.substr(0, colon);
     std::string name = colon == std::string::npos ? component.text : component.text.substr(colon + 1);
-    std::multimap<std::string, std::string> systems = event_systems();
-    if (!system.empty() && systems.empty()) {
+    std::multimap<std::string, std::string> systems = event_systems(resolving.env);
+    bool known = !systems.empty();
+    // A name alone finds its tracepoint there too, since no two have the same.
+    if (resolving.env.other_kernel && !has_wildcard(system) && !has_wildcard(name))
+        system.clear();
+    if (!system.empty() && !known) {
         resolving.diags
             .report(DiagId::NoMatch, component.arg_range,
-                    fmt::format("which tracepoints `{}` has is not known: tracefs is not mounted", system))
+                    fmt::format("which tracepoints `{}` has is not known: {}", system,
+                                resolving.env.other_kernel ? "the types of another kernel do not tell"
+                                                           : "tracefs is not mounted"))
             .help(fmt::format("write `kernel.trace({})`", quoted(name)));
         return {};
     }
     bool several = has_wildcard(name);
     std::vector<ResolvedPoint> points;
-    for (const KernelFunction& found : kernel->tracepoints(name)) {
+    for (const KernelFunction& found : kernel->tracepoints(name, module)) {
         if (module && (found.module.empty() || !glob_match(*module, found.module)))
             continue;
         auto [first, last] = systems.equal_range(found.name);
@@ -110,13 +119,11 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
             near = fmt::format("{}:{}", owner->second, near);
         if (!near.empty())
             report.suggest(near);
+        else if (resolving.env.other_kernel && !module)
+            report.help("`module(\"NAME\").tracepoint(...)` looks into a module of that kernel");
         else if (!system.empty() && owner != systems.end())
             report.help(fmt::format("it is in `{}`", owner->second));
     }
-    // Without a cookie a program does not know which point it is at.
-    if (points.size() > 1 && !resolving.env.kernel_probing().tracepoint_cookie)
-        for (ResolvedPoint& point : points)
-            point.alone = true;
     return points;
 }
 

@@ -21,6 +21,10 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     std::optional<std::pair<std::string, Address>> symbol = point.module->symbol_at(point.address);
     if (!symbol)
         return std::nullopt;
+    // The kernel finds a place by the only function that has the symbol, else by where its code begins.
+    if (constexpr const char* mark = "_stext"; point.module->is_ambiguous(symbol->first))
+        if (std::optional<Address> start = point.module->symbol_address(mark))
+            symbol = std::pair(std::string(mark), *start);
     point.point.path.clear();
     point.point.build_id.clear();
     point.point.symbol = symbol->first;

@@ -35,9 +35,9 @@ struct Symbol {
 };
 
 // The functions in /proc/kallsyms whose names match: "ffffffff81000000 T name", and behind it "[module]".
-std::vector<Symbol> find_symbols(const std::string& pattern, const std::string& module) {
+std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string& pattern, const std::string& module) {
     std::vector<Symbol> out;
-    Result<std::string> text = read_file("/proc/kallsyms");
+    Result<std::string> text = env.kernel_symbols();
     if (!text)
         return out;
     bool plain = !has_wildcard(pattern);
@@ -67,8 +67,10 @@ std::vector<Symbol> find_symbols(const std::string& pattern, const std::string& 
 }
 
 // What the kernel says can be traced ("name" or "name [module]" a line); empty where it does not say.
-std::set<std::string, std::less<>> traceable_functions() {
+std::set<std::string, std::less<>> traceable_functions(const ProbeEnvironment& env) {
     std::set<std::string, std::less<>> out;
+    if (env.other_kernel) // it will say so when the probe is attached
+        return out;
     Result<std::string> text = read_file("/sys/kernel/tracing/available_filter_functions");
     if (!text)
         return out;
@@ -122,7 +124,7 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
     std::vector<std::string> modules = kernel.modules();
     if (!wanted.module.empty() && !has_wildcard(wanted.module) &&
         std::find(modules.begin(), modules.end(), wanted.module) == modules.end() &&
-        find_symbols("*", wanted.module).empty()) {
+        find_symbols(resolving.env, "*", wanted.module).empty()) {
         resolving.diags
             .report(DiagId::BadTarget, resolving.components()[0].range,
                     fmt::format("there is no module `{}` in the kernel", wanted.module))
@@ -133,6 +135,8 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
                                                 fmt::format("no function `{}` {}", name, where));
     if (!has_wildcard(name))
         report.suggest(nearest_name(name, kernel.function_names(wanted.module)));
+    if (resolving.env.other_kernel)
+        report.help("what its types leave out is found on that machine only");
 }
 
 // Whether functions get trampolines where they can have them; `several`: a pattern's. A kernel that has neither way is
@@ -150,10 +154,11 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     const std::string& pattern = wanted.component->text;
     bool several = has_wildcard(pattern) || has_wildcard(wanted.module);
     std::vector<KernelFunction> found = kernel->functions(pattern, &wanted.module);
-    if (wanted.by_symbol || wanted.suffix == "exported" || found.empty()) {
+    // Which symbols another kernel has is not known: its types have to do.
+    if ((wanted.by_symbol || wanted.suffix == "exported" || found.empty()) && !resolving.env.other_kernel) {
         std::vector<KernelFunction> named;
         std::set<std::string> seen;
-        for (const Symbol& symbol : find_symbols(pattern, wanted.module)) {
+        for (const Symbol& symbol : find_symbols(resolving.env, pattern, wanted.module)) {
             if ((wanted.suffix == "exported" && !symbol.global) || !seen.insert(symbol.name).second)
                 continue;
             auto typed = std::find_if(found.begin(), found.end(), [&](const KernelFunction& one) {
@@ -165,7 +170,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     }
     // What a pattern finds and cannot be probed is not meant.
     if (several) {
-        std::set<std::string, std::less<>> traceable = traceable_functions();
+        std::set<std::string, std::less<>> traceable = traceable_functions(resolving.env);
         std::erase_if(found, [&](const KernelFunction& one) {
             return one.name.starts_with("__pfx_") || (!traceable.empty() && !traceable.contains(one.name));
         });

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/kernel_files.h"
 #include "frontend/ast/ast.h"
 #include "frontend/sema/hir.h"
 #include "frontend/types/dwarf_module.h"
@@ -32,6 +33,7 @@ struct KernelProbing {
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
+    const KernelFiles* other_kernel = nullptr; // -r: the script is for that one; null: for the running one
     std::string command_path;            // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;              // -x
     bool listing = false;                // -l, -L: what cannot be probed on this machine is listed too
@@ -48,18 +50,21 @@ struct ProbeEnvironment {
 
     // Opens each file once. Errors as DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
-    // The running kernel's types. Errors as KernelTypes::open.
+    // The kernel's types. Errors as KernelTypes::open.
     Result<KernelTypes*> kernel();
-    // The running kernel's debug information. Errors: there is none for this very build.
+    // Its types, if what was translated is right for kernels with these types only.
+    const KernelTypes* needed_kernel() const {
+        return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
+    }
+    bool relies_on_kernel = false; // a place in the kernel's memory has come from its types
+    // The kernel's debug information. Errors: there is none for this very build.
     Result<DwarfModule*> kernel_debug_info();
-    // What has to be added to an address in there to get the running kernel's: where it was loaded by its boot. Errors:
-    // no permission to see that.
-    Result<uint64_t> kernel_bias();
+    // Its symbols, as /proc/kallsyms has them. Errors: they cannot be read, or those of another kernel are not known.
+    Result<std::string> kernel_symbols() const;
 
   private:
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
-    std::optional<uint64_t> kernel_bias_;
 };
 
 struct Syscall {
@@ -145,6 +150,8 @@ struct Binder {
     // Takes in a function that reads a value: gives it a name, or an earlier one that does the same in its place. Null:
     // there can be none here.
     std::function<hir::Function*(hir::Function&)> define = nullptr;
+    // The address that a symbol of the kernel's has where and when the session runs.
+    std::function<hir::Expr*(const std::string& symbol)> symbol_address = nullptr;
     // Notes the C type of a value that was read.
     std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };

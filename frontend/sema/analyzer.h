@@ -141,7 +141,8 @@ class Analyzer {
     Instance& instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
                           bool inside_entry, std::vector<const Type*> arguments);
     void finish_open_calls(Instance& instance);
-    hir::Function* define(hir::Function& function); // Binder::define
+    hir::Function* define(hir::Function& function);                    // Binder::define
+    hir::Expr* symbol_address(const std::string& symbol, Range range); // Binder::symbol_address
     Reach reach_of(const ast::Stmt& body, FileId file);
     Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
     const Reach& reach_of(FunctionEntry& entry);
@@ -176,6 +177,7 @@ class Analyzer {
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by their text
+    std::map<std::string, hir::Global*> addresses_; // Binder::symbol_address, by the symbol
     std::vector<hir::Handler*> never_handlers_;     // checked, not run
     std::map<const hir::Handler*, Range> heads_;    // their first points, as the narrow place of a whole handler
     std::set<const hir::Global*> overridden_;       // -G

@@ -90,6 +90,20 @@ void Analyzer::build_pending_functions() {
     }
 }
 
+// Where the kernel has a symbol is known when the session begins.
+hir::Expr* Analyzer::symbol_address(const std::string& symbol, Range range) {
+    hir::Global*& global = addresses_[symbol];
+    if (!global) {
+        global = arena_.make<hir::Global>();
+        // A name that no script can write.
+        global->name = fmt::format("address.{}", symbol);
+        global->range = range;
+        global->type = hir::ValueType::Long;
+        global->address_of = symbol;
+    }
+    return arena_.make<hir::GlobalRef>(range, global);
+}
+
 hir::Function* Analyzer::define(hir::Function& function) {
     uint32_t next = 0;
     for (auto* list : {&function.params, &function.locals})

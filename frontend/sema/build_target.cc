@@ -98,6 +98,9 @@ Binder BodyBuilder::binder(Range expr_range) {
         return entry ? call(*entry, std::move(args), range) : nullptr;
     };
     binder.define = [this](hir::Function& function) { return a_.define(function); };
+    binder.symbol_address = [this, expr_range](const std::string& symbol) {
+        return a_.symbol_address(symbol, expr_range);
+    };
     binder.module = [this](const std::string& path) { return a_.env_.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
     binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {

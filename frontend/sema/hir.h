@@ -42,6 +42,7 @@ struct Global {
     bool wrap = false;
     int64_t initial_long = 0;
     std::string initial_string;
+    std::string address_of;      // a symbol of the kernel's, whose address it holds; empty: an ordinary global
     plan::StatsNeeds stats;      // what the script's extractors read; only for Stats
     bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;

@@ -251,6 +251,8 @@ std::string head(const Global& global) {
         fmt::format("global {}{}: {}", global.name, keys.empty() ? "" : "[" + keys + "]", word(global.type));
     if (global.is_array())
         out += fmt::format(" capacity {}{}", global.capacity, global.wrap ? " wrap" : "");
+    if (!global.address_of.empty())
+        out += fmt::format(" = address of {}", global.address_of);
     if (global.initial_long)
         out += fmt::format(" = {}", global.initial_long);
     if (!global.initial_string.empty())

@@ -285,7 +285,9 @@ class Inference {
         }
         case ExprKind::Logical:
             want(*as_mutable<Logical>(expr).left, ValueType::Long);
-            want(*as_mutable<Logical>(expr).right, ValueType::Long);
+            // `count && exit()`: what gives no value is run there for what it does.
+            if (infer(*as_mutable<Logical>(expr).right, ValueType::Long) != ValueType::Void)
+                want(*as_mutable<Logical>(expr).right, ValueType::Long);
             return ValueType::Long;
         case ExprKind::Concat:
             want(*as_mutable<Concat>(expr).left, ValueType::String);

@@ -170,7 +170,14 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
-    std::map<std::string, int> met; // system calls' points
+    std::map<std::string, int> met; // system calls' and tracepoints' points
+    auto is_tracepoint = [](const Resolved& one) {
+        return one.point.kind == plan::ProbeKind::Tracepoint && !one.point.syscall;
+    };
+    // Without a cookie a program does not know which of several points it is at.
+    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !env_.kernel_probing().tracepoint_cookie)
+        for (Resolved& one : points)
+            one.point.alone = one.point.alone || is_tracepoint(one);
     for (Resolved& resolved : points) {
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
@@ -189,6 +196,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
         // One program tells system calls apart by their numbers, so a point that is named twice takes two.
+        if (point.alone && is_tracepoint(resolved))
+            key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
             key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {

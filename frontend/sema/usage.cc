@@ -154,6 +154,12 @@ void Analyzer::analyze_usage() {
         global->index = static_cast<uint32_t>(program_->globals.size());
         program_->globals.push_back(global);
     }
+    for (const auto& [symbol, global] : addresses_) {
+        if (!running.globals.count(global))
+            continue;
+        global->index = static_cast<uint32_t>(program_->globals.size());
+        program_->globals.push_back(global);
+    }
 }
 
 // What a printed histogram's record carries follows from all of the script's extractors.

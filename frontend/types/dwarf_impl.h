@@ -8,6 +8,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -127,6 +129,7 @@ class DwarfReader : private TypeSource {
     const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
     std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    bool is_ambiguous(std::string_view name);
     std::optional<Address> symbol_address(std::string_view name);
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }
@@ -311,6 +314,7 @@ class DwarfReader : private TypeSource {
     std::optional<std::vector<GoFunction>> go_functions_;
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
+    std::optional<std::set<std::string_view>> ambiguous_; // names of several of them
 
     std::optional<std::vector<UsdtMark>> marks_;
     std::optional<std::vector<PltEntry>> plt_;

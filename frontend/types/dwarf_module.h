@@ -225,6 +225,8 @@ class DwarfModule {
 
     // The function symbol that covers an address, and where that begins; the global one of several.
     std::optional<std::pair<std::string, Address>> symbol_at(Address address);
+    // Several functions at different places have that symbol.
+    bool is_ambiguous(std::string_view symbol);
     // Link-time address of a symbol of any kind.
     std::optional<Address> symbol_address(std::string_view name);
 

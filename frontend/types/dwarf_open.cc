@@ -3,6 +3,7 @@
 // Debug information is looked for inside the file, then beside it (base/debug_file.h).
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <unistd.h>
 
@@ -144,6 +145,18 @@ std::optional<std::pair<std::string, Address>> DwarfReader::symbol_at(Address ad
     return std::pair(std::string(best->name), best->address);
 }
 
+bool DwarfReader::is_ambiguous(std::string_view name) {
+    if (!ambiguous_) {
+        ambiguous_.emplace();
+        std::map<std::string_view, Address> seen;
+        for (const Symbol& symbol : symbols())
+            if (auto [at, fresh] = seen.try_emplace(symbol.name, symbol.address);
+                !fresh && at->second != symbol.address)
+                ambiguous_->insert(symbol.name);
+    }
+    return ambiguous_->contains(name);
+}
+
 std::optional<Address> DwarfReader::symbol_address(std::string_view name) {
     std::optional<Address> found;
     has_debug_info(); // so that the debug file's symbol table is there
@@ -230,6 +243,7 @@ Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& f
 std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
     return impl_->symbol_at(address);
 }
+bool DwarfModule::is_ambiguous(std::string_view name) { return impl_->is_ambiguous(name); }
 std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbol_address(name); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
 

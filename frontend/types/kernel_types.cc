@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -38,6 +40,17 @@ Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder
     if (!bytes && bytes.error().os_error == ENOENT)
         return Error(
             fmt::format("this kernel does not tell its types: there is no `{}` (CONFIG_DEBUG_INFO_BTF)", path));
+    return read(std::move(out), std::move(bytes), path);
+}
+
+Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const KernelFiles& files) {
+    std::unique_ptr<KernelTypes> out(new KernelTypes());
+    out->other_ = &files;
+    return read(std::move(out), files.types, files.path);
+}
+
+Result<std::unique_ptr<KernelTypes>> KernelTypes::read(std::unique_ptr<KernelTypes> out, Result<std::string> bytes,
+                                                       const std::string& path) {
     if (!bytes)
         return std::move(bytes).error();
     out->files_.push_back({"", *std::move(bytes), BtfFile({})});
@@ -50,6 +63,11 @@ Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder
 
 std::vector<std::string> KernelTypes::modules() const {
     std::vector<std::string> names;
+    if (other_) {
+        for (const auto& [name, path] : other_->modules)
+            names.push_back(name);
+        return names;
+    }
     std::error_code error;
     for (std::filesystem::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error))
         if (at->path().filename() != "vmlinux")
@@ -62,7 +80,7 @@ KernelTypes::File* KernelTypes::file(const std::string& module) {
     for (File& candidate : files_)
         if (candidate.module == module)
             return &candidate;
-    Result<std::string> bytes = read_file(folder_ + "/" + module);
+    Result<std::string> bytes = other_ ? other_->module_types(module) : read_file(folder_ + "/" + module);
     if (!bytes)
         return nullptr;
     files_.push_back({module, *std::move(bytes), BtfFile({})});
@@ -109,10 +127,15 @@ std::vector<KernelFunction> KernelTypes::functions(const std::string& pattern, c
 
 // `typedef void (*btf_trace_NAME)(void *__data, TP_PROTO)` is in BTF for each tracepoint, without the parameters' names
 // (6.x: include/trace/bpf_probe.h); those are in `__traceiter_NAME`, which calls the handlers.
-std::vector<KernelFunction> KernelTypes::tracepoints(const std::string& pattern) {
+std::vector<KernelFunction> KernelTypes::tracepoints(const std::string& pattern, const std::string* wanted) {
     std::vector<KernelFunction> out;
-    std::vector<std::string> names = modules();
-    names.insert(names.begin(), "");
+    std::vector<std::string> names;
+    if (wanted || !other_)
+        names = modules();
+    if (wanted)
+        std::erase_if(names, [&](const std::string& name) { return !glob_match(*wanted, name); });
+    else
+        names.insert(names.begin(), "");
     for (const std::string& module : names) {
         const File* in = file(module);
         if (!in)
@@ -157,6 +180,47 @@ std::vector<std::string> KernelTypes::function_names(const std::string& module) 
     if (const File* in = file(module))
         each(*in, BTF_KIND_FUNC, [&](uint32_t, const btf_type&, string_view title) { names.emplace_back(title); });
     return names;
+}
+
+// ---- variables ------------------------------------------------------------------------------------------------------
+
+std::vector<KernelGlobal> KernelTypes::globals(string_view name) {
+    const File& kernel = files_[0];
+    std::map<uint32_t, std::optional<uint64_t>> numbers; // of the variables, and where each CPU has them
+    each(kernel, BTF_KIND_VAR, [&](uint32_t id, const btf_type&, string_view title) {
+        if (title == name)
+            numbers[id];
+    });
+    if (numbers.empty())
+        return {};
+    each(kernel, BTF_KIND_DATASEC, [&](uint32_t, const btf_type& section, string_view title) {
+        const auto* entries = BtfFile::entries<struct btf_var_secinfo>(section);
+        for (uint32_t i = 0; i < BtfFile::entry_count(section); i++)
+            if (auto found = numbers.find(entries[i].type); found != numbers.end() && title == ".data..percpu")
+                found->second = entries[i].offset;
+    });
+    std::vector<KernelGlobal> out;
+    for (const auto& [id, offset] : numbers)
+        out.push_back({type(kernel, kernel.types.at(id)->type), offset});
+    return out;
+}
+
+std::vector<std::string> KernelTypes::global_names() {
+    std::vector<std::string> names;
+    each(files_[0], BTF_KIND_VAR, [&](uint32_t, const btf_type&, string_view title) { names.emplace_back(title); });
+    return names;
+}
+
+uint64_t KernelTypes::fingerprint() const {
+    // FNV-1a, 8 bytes at a time.
+    uint64_t hash = 0xcbf29ce484222325;
+    string_view bytes = files_[0].bytes;
+    for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+        uint64_t word;
+        std::memcpy(&word, bytes.data() + at, 8);
+        hash = (hash ^ word) * 0x100000001b3;
+    }
+    return hash ^ bytes.size();
 }
 
 // ---- types ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What the running kernel says about itself: its types, functions and tracepoints, from BTF.
+// What a kernel says about itself: its types, functions and tracepoints, from BTF.
 //
 // Read lazily, like a program's debug information: a module's file is opened when it is named, a type is made when it
 // is asked for, a record's members when they are looked at. BTF has no variables but per-CPU ones, no places in the
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/btf_file.h"
+#include "base/kernel_files.h"
 #include "base/result.h"
 #include "frontend/types/type.h"
 
@@ -26,11 +27,22 @@ struct KernelFunction {
     const Type* type = nullptr; // Type::Function: parameters with their names, and the result; null: not known
 };
 
+// A variable of the kernel's that BTF tells of.
+struct KernelGlobal {
+    const Type* type = nullptr;
+    std::optional<uint64_t> per_cpu; // each CPU has a copy: the offset from the first byte of what each has
+};
+
 class KernelTypes final : public TypeSource {
   public:
     // `folder` has a file for the kernel ("vmlinux") and one for each module. Errors: the kernel has no BTF, or BTF of
     // a kind that is not known here.
     static Result<std::unique_ptr<KernelTypes>> open(const std::string& folder = "/sys/kernel/btf");
+    // Those of a kernel that does not run here; must not outlive `files`.
+    static Result<std::unique_ptr<KernelTypes>> open(const KernelFiles& files);
+
+    // Differs between two kernels whose types differ.
+    uint64_t fingerprint() const;
 
     // Modules that have types; sorted.
     std::vector<std::string> modules() const;
@@ -38,11 +50,16 @@ class KernelTypes final : public TypeSource {
     // Those whose name matches a glob, in the order of their names. `module`: a glob too, of which "" is the kernel
     // itself; a null pointer is the kernel and all modules.
     std::vector<KernelFunction> functions(const std::string& pattern, const std::string* module);
-    // A tracepoint's parameters are those of its TP_PROTO.
-    std::vector<KernelFunction> tracepoints(const std::string& pattern);
+    // A tracepoint's parameters are those of its TP_PROTO. Without `module`, those of the running kernel's modules too;
+    // of another kernel's, which has some hundred modules installed, only those that are asked for are looked at.
+    std::vector<KernelFunction> tracepoints(const std::string& pattern, const std::string* module = nullptr);
     // For "did you mean"; unsorted.
     std::vector<std::string> tracepoint_names();
     std::vector<std::string> function_names(const std::string& module);
+
+    // The kernel's own variables of that name; BTF has those that each CPU has a copy of.
+    std::vector<KernelGlobal> globals(std::string_view name);
+    std::vector<std::string> global_names();
 
     // A type by its name: "struct s", "union u", "enum e", "int", a typedef, each with any number of `*` behind it; the
     // keyword may be missing. Null if there is none.
@@ -59,6 +76,8 @@ class KernelTypes final : public TypeSource {
         BtfFile types;
     };
     KernelTypes() = default;
+    static Result<std::unique_ptr<KernelTypes>> read(std::unique_ptr<KernelTypes> out, Result<std::string> kernel,
+                                                     const std::string& path);
     // A module's file; null if it has none. "" is the kernel.
     File* file(const std::string& module);
     const Type* type(const File& file, uint32_t id);
@@ -67,8 +86,9 @@ class KernelTypes final : public TypeSource {
     // `visit` gets every type of the file's own that is of that kind, with its number and name.
     template <typename Visit> static void each(const File& file, uint32_t kind, Visit visit);
 
-    std::string folder_;
-    std::deque<File> files_; // [0] is the kernel
+    std::string folder_;                 // of the running kernel's
+    const KernelFiles* other_ = nullptr; // another kernel's
+    std::deque<File> files_;             // [0] is the kernel
     std::deque<Type> made_;
     std::unordered_map<uint64_t, Type*> by_number_; // file << 32 | number
     struct Origin {

@@ -165,9 +165,16 @@ Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject&
     return targets.offsets.empty() ? Result<void>() : attach_most(attach, targets, out, refused);
 }
 
-// Of many functions that a pattern has found, some cannot be probed, which shows only now.
+// What came of the points of a probe as the script has it, which may be several here.
+struct Tally {
+    size_t points = 0, refused = 0;
+    std::string why; // the first one was refused
+};
+
+// Of many functions that a pattern has found, some cannot be probed, which shows only now. An error is one that is not
+// about single points.
 Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, const std::vector<int64_t>& threads,
-                           Attachments& out) {
+                           Attachments& out, Tally& tally) {
     size_t refused = 0;
     std::string why;
     bool syscalls = false;
@@ -179,7 +186,7 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
         if (refused > 0)
             why = fmt::format("the kernel does not let {} be traced", names[0]);
         if (refused == probe.points.size())
-            return Error(fmt::format("cannot attach to any of {} functions: {}", refused, why));
+            why = fmt::format("cannot attach to any of {} functions: {}", refused, why);
     }
     for (const plan::Point& point : probe.points) {
         if (kernel.by_kprobe_multi(probe))
@@ -195,12 +202,26 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
             continue;
         if (refused++ == 0)
             why = attached.error().message;
-        if (refused == probe.points.size() || syscalls)
-            return Error(why);
+        const int error = attached.error().os_error;
+        if (syscalls || error == EMFILE || error == ENFILE)
+            return std::move(attached).error();
     }
-    if (refused > 0)
-        std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", refused, probe.points.size(),
-                     why.c_str());
+    tally.points += probe.points.size();
+    tally.refused += refused;
+    if (tally.why.empty())
+        tally.why = std::move(why);
+    return {};
+}
+
+// An error where nothing is left of a probe.
+Result<void> judge(const std::map<std::string, Tally>& tallies) {
+    for (const auto& [place, tally] : tallies) {
+        if (tally.refused > 0 && tally.refused == tally.points)
+            return Error(tally.why);
+        if (tally.refused > 0)
+            std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", tally.refused, tally.points,
+                         tally.why.c_str());
+    }
     return {};
 }
 
@@ -223,15 +244,18 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             all.push_back(std::move(targets));
     }
     Attachments out;
+    std::map<std::string, Tally> tallies; // by where the probe is in the script
     // Those at a tracepoint run in the order in which they came.
     for (const plan::Probe& probe : plan.probes)
         if (probe.kind == plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(probe, kernel, threads, out); !attached)
+            if (Result<void> attached = attach_points(probe, kernel, threads, out, tallies[probe.place]); !attached)
                 return std::move(attached).error();
     for (auto probe = plan.probes.rbegin(); probe != plan.probes.rend(); ++probe)
         if (probe->kind > plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(*probe, kernel, threads, out); !attached)
+            if (Result<void> attached = attach_points(*probe, kernel, threads, out, tallies[probe->place]); !attached)
                 return std::move(attached).error();
+    if (Result<void> judged = judge(tallies); !judged)
+        return std::move(judged).error();
     for (const UprobeTargets& targets : all) {
         Attach attach = [&](const UprobeTargets& some) {
             return multi ? attach_uprobe_multi(kernel.program_fd(some.program), some)

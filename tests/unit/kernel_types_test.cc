@@ -74,6 +74,15 @@ Types kernels() {
     int to_bare = btf__add_ptr(t, bare);
     btf__add_typedef(t, "btf_trace_taken", to_bare);
     btf__add_typedef(t, "btf_trace_bare", to_bare);
+    int counter = btf__add_var(t, "counter", BTF_VAR_GLOBAL_ALLOCATED, wide);
+    int items = btf__add_var(t, "items", BTF_VAR_STATIC, to_item);
+    int twice = btf__add_var(t, "twice", BTF_VAR_STATIC, wide), again = btf__add_var(t, "twice", BTF_VAR_STATIC, wide);
+    btf__add_datasec(t, ".data..percpu", 64);
+    btf__add_datasec_var_info(t, counter, 16, 8);
+    btf__add_datasec_var_info(t, twice, 24, 8);
+    btf__add_datasec_var_info(t, again, 32, 8);
+    btf__add_datasec(t, ".data", 8);
+    btf__add_datasec_var_info(t, items, 0, 8);
     return out;
 }
 
@@ -125,6 +134,35 @@ TEST_F(KernelTypesOf, FunctionsHaveTheirPrototypes) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].module, "extra");
     EXPECT_EQ(type_name(found[0].type), "int (struct far*)");
+}
+
+TEST_F(KernelTypesOf, VariablesOfEachCpuHaveTheirOffsets) {
+    std::unique_ptr<KernelTypes> types = open();
+    std::vector<KernelGlobal> found = types->globals("counter");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(type_name(found[0].type), "long");
+    EXPECT_EQ(found[0].per_cpu, std::optional<uint64_t>(16));
+    found = types->globals("items");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(type_name(found[0].type), "struct item*");
+    EXPECT_FALSE(found[0].per_cpu);
+    EXPECT_EQ(types->globals("twice").size(), 2u);
+    EXPECT_TRUE(types->globals("none").empty());
+}
+
+// As a kernel that does not run here: the same types, without a folder.
+TEST_F(KernelTypesOf, AnotherKernelsModulesAreLookedIntoWhenTheyAreNamed) {
+    Result<KernelFiles> files = find_kernel_files(folder + "/vmlinux");
+    ASSERT_TRUE(files.ok());
+    EXPECT_EQ(files->release, "");
+    Result<std::unique_ptr<KernelTypes>> types = KernelTypes::open(*files);
+    ASSERT_TRUE(types.ok());
+    EXPECT_EQ((*types)->fingerprint(), open()->fingerprint());
+    EXPECT_EQ((*types)->modules(), std::vector<std::string>{"extra"});
+    std::string module = "ext*";
+    EXPECT_EQ((*types)->functions("reach", &module).size(), 1u);
+    EXPECT_EQ((*types)->tracepoints("*").size(), 2u);
+    EXPECT_TRUE((*types)->tracepoints("*", &module).empty());
 }
 
 TEST_F(KernelTypesOf, TracepointsHaveNamesWhereTheKernelKeepsThem) {

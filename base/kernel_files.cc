@@ -1,0 +1,235 @@
+#include "base/kernel_files.h"
+
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/debug_file.h"
+#include "base/elf_file.h"
+#include "base/fd.h"
+
+namespace sonde {
+namespace {
+
+using std::string_view;
+namespace fs = std::filesystem;
+
+struct Packing {
+    string_view magic;
+    const char* program;
+};
+constexpr Packing packings[] = {
+    {"\x02\x21\x4c\x18", "lz4"},
+    {"\x28\xb5\x2f\xfd", "zstd"},
+    {string_view("\xfd"
+                 "7zXZ\0",
+                 6),
+     "xz"},
+    {"\x1f\x8b", "gzip"},
+};
+
+const Packing* packing_of(string_view bytes) {
+    for (const Packing& packing : packings)
+        if (bytes.starts_with(packing.magic))
+            return &packing;
+    return nullptr;
+}
+
+bool is_btf(string_view bytes) {
+    constexpr uint16_t magic = BTF_MAGIC;
+    return bytes.size() >= sizeof magic && std::memcmp(bytes.data(), &magic, sizeof magic) == 0;
+}
+
+// A file in memory with what `program -dc` makes of the file from `offset` on. What lies behind the packed data, such
+// as its length in a kernel's image, makes these programs complain, so that their status says nothing.
+Result<Fd> unpack(const std::string& path, uint64_t offset, const char* program) {
+    Result<Fd> in = open_file(path, O_RDONLY);
+    if (!in)
+        return std::move(in).error();
+    Fd out(memfd_create("unpacked", MFD_CLOEXEC));
+    if (!out || lseek(in->get(), static_cast<off_t>(offset), SEEK_SET) < 0)
+        return errno_error(fmt::format("cannot unpack `{}`", path), errno);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in->get(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string words[] = {program, "-dcq"};
+    char* arguments[] = {words[0].data(), words[1].data(), nullptr};
+    pid_t child = 0;
+    int failed = posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed)
+        return errno_error(fmt::format("cannot unpack `{}`: `{}` cannot be run", path, program), failed);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return out;
+}
+
+struct Contents {
+    std::string types, release, build_id;
+};
+
+// "Linux version RELEASE (...", init/version-timestamp.c.
+std::string release_of(const ElfFile& image) {
+    constexpr string_view banner = "Linux version ";
+    string_view constants = image.section_data(".rodata");
+    for (size_t at = constants.find(banner); at != string_view::npos; at = constants.find(banner, at + 1)) {
+        size_t begin = at + banner.size(), end = constants.find(' ', begin);
+        if (end != string_view::npos && end > begin && end - begin < 65 && constants[begin] >= '0' &&
+            constants[begin] <= '9')
+            return std::string(constants.substr(begin, end - begin));
+    }
+    return "";
+}
+
+Result<Contents> read_elf(const std::string& path, const std::string& name) {
+    Result<ElfFile> file = ElfFile::open_debug_information(path);
+    if (!file)
+        return Error(fmt::format("`{}` is no image of a kernel", name));
+    string_view types = file->section_data(".BTF");
+    if (types.empty())
+        return Error(fmt::format("`{}` does not have the kernel's types (section .BTF)", name));
+    return Contents{std::string(types), release_of(*file), file->build_id()};
+}
+
+// Where the packed kernel lies in a bootable image; 0: it is none.
+uint64_t payload_offset(string_view image) {
+    constexpr size_t setup_sectors = 0x1f1, magic = 0x202, version = 0x206, payload = 0x248;
+    if (image.size() < 0x250 || image.substr(magic, 4) != "HdrS" || static_cast<uint8_t>(image[version]) < 8)
+        return 0;
+    uint32_t offset = 0;
+    std::memcpy(&offset, image.data() + payload, sizeof offset);
+    uint64_t sectors = static_cast<uint8_t>(image[setup_sectors]);
+    return ((sectors ? sectors : 4) + 1) * 512 + offset;
+}
+
+// An ELF file, one that is packed, a bootable image, or BTF alone.
+Result<Contents> read_contents(const std::string& path) {
+    Result<std::string> bytes = read_file(path);
+    if (!bytes)
+        return std::move(bytes).error();
+    if (is_btf(*bytes))
+        return Contents{*std::move(bytes), "", ""};
+    uint64_t offset = packing_of(*bytes) ? 0 : payload_offset(*bytes);
+    const Packing* packing = offset < bytes->size() ? packing_of(string_view(*bytes).substr(offset)) : nullptr;
+    if (offset != 0 && !packing)
+        return Error(fmt::format("`{}` is packed in a way that is not known here", path));
+    if (!packing)
+        return read_elf(path, path);
+    Result<Fd> unpacked = unpack(path, offset, packing->program);
+    if (!unpacked)
+        return std::move(unpacked).error();
+    return read_elf(fmt::format("/proc/self/fd/{}", unpacked->get()), path);
+}
+
+// "/x" of "/x/boot/vmlinuz-6.1" and its like: what stands before a folder where kernels are installed.
+std::string root_of(const std::string& path) {
+    for (const char* folder : {"/usr/lib/debug/", "/usr/lib/modules/", "/lib/modules/", "/boot/"})
+        if (size_t at = path.find(folder); at != std::string::npos)
+            return path.substr(0, at);
+    return "";
+}
+
+// "xfs" of "xfs.ko.xz"; a `-` is a `_` in a module's name.
+std::string module_name(const std::string& file) {
+    size_t end = file.find(".ko");
+    if (end == std::string::npos || (end + 3 != file.size() && file[end + 3] != '.') || file.ends_with(".debug"))
+        return "";
+    std::string name = file.substr(0, end);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+void find_modules(KernelFiles& kernel) {
+    std::error_code error;
+    if (kernel.release.empty()) { // BTF alone: of modules beside it
+        if (fs::path(kernel.path).filename() != "vmlinux")
+            return;
+        for (const auto& entry : fs::directory_iterator(fs::path(kernel.path).parent_path(), error))
+            if (entry.path().filename() != "vmlinux" && entry.is_regular_file(error))
+                kernel.modules.emplace(entry.path().filename().string(), entry.path().string());
+        return;
+    }
+    for (const char* folder : {"/lib/modules/", "/usr/lib/modules/"}) {
+        fs::recursive_directory_iterator at(kernel.root + folder + kernel.release + "/kernel", error), end;
+        for (; !error && at != end; at.increment(error))
+            if (std::string name = module_name(at->path().filename().string()); !name.empty())
+                kernel.modules.emplace(std::move(name), at->path().string());
+    }
+}
+
+Result<KernelFiles> read_kernel(const std::string& path) {
+    Result<Contents> contents = read_contents(path);
+    if (!contents)
+        return std::move(contents).error();
+    KernelFiles kernel;
+    kernel.path = path;
+    kernel.types = std::move(contents->types);
+    kernel.release = std::move(contents->release);
+    kernel.build_id = std::move(contents->build_id);
+    std::error_code error;
+    kernel.root = root_of(fs::absolute(path, error).string());
+    find_modules(kernel);
+    return kernel;
+}
+
+} // namespace
+
+Result<std::string> KernelFiles::module_types(const std::string& name) const {
+    auto found = modules.find(name);
+    if (found == modules.end())
+        return Error(fmt::format("`{}` has no module `{}`", path, name));
+    Result<Contents> contents = read_contents(found->second);
+    if (!contents)
+        return std::move(contents).error();
+    return std::move(contents->types);
+}
+
+std::vector<std::string> KernelFiles::debug_paths() const {
+    std::vector<std::string> out = {path};
+    for (const std::string& from : {root, std::string()})
+        for (const std::string& candidate : kernel_debug_paths(release, build_id))
+            out.push_back(from + candidate);
+    return out;
+}
+
+Result<KernelFiles> find_kernel_files(const std::string& given) {
+    std::error_code error;
+    if (given.find('/') != std::string::npos || fs::exists(given, error)) {
+        std::string path = fs::is_directory(given, error) ? given + "/vmlinux" : given;
+        return read_kernel(path);
+    }
+    std::string looked;
+    for (const char* place :
+         {"/lib/modules/{}/build/vmlinux", "/lib/modules/{}/vmlinux", "/usr/lib/debug/boot/vmlinux-{}",
+          "/usr/lib/debug/lib/modules/{}/vmlinux", "/usr/lib/debug/usr/lib/modules/{}/vmlinux", "/boot/vmlinux-{}",
+          "/boot/vmlinuz-{}", "/lib/modules/{}/vmlinuz"}) {
+        std::string path = fmt::format(fmt::runtime(place), given);
+        looked += "\n  " + path;
+        if (access(path.c_str(), R_OK) != 0)
+            continue;
+        Result<KernelFiles> kernel = read_kernel(path);
+        if (kernel)
+            return kernel;
+        looked += fmt::format(": {}", kernel.error().message);
+    }
+    return Error(fmt::format("nothing that tells the types of kernel {} is installed; looked at{}\n"
+                             "  give a file: `-r FILE`, where FILE is that kernel's vmlinux, vmlinuz, or a copy of its "
+                             "/sys/kernel/btf/vmlinux",
+                             given, looked));
+}
+
+} // namespace sonde

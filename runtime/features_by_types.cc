@@ -1,0 +1,43 @@
+// What a kernel can do, by the types that it tells: for one that does not run here, where nothing can be tried.
+//
+// A feature is known by a function that it needs, or by a member that came with it. What a machine's owner decides when
+// it starts (security modules, lockdown) is not in types; the session says that.
+#include <linux/btf.h>
+
+#include "base/btf_file.h"
+#include "runtime/session.h"
+
+namespace sonde {
+namespace {
+
+bool has_function(const BtfFile& types, const char* name) { return types.find(name, BTF_KIND_FUNC) != 0; }
+
+bool has_member(const BtfFile& types, const char* record, std::string_view member) {
+    const btf_type* found = types.at(types.find(record, BTF_KIND_STRUCT));
+    if (!found)
+        return false;
+    const auto* members = BtfFile::entries<btf_member>(*found);
+    for (uint32_t i = 0; i < BtfFile::entry_count(*found); i++)
+        if (types.name(members[i].name_off) == member)
+            return true;
+    return false;
+}
+
+} // namespace
+
+FeaturesByTypes read_features(std::string_view bytes) {
+    BtfFile types(bytes);
+    FeaturesByTypes out;
+    // 6.9, "bpf: Introduce may_goto instruction"
+    out.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
+    // 6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs"
+    out.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
+    // CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; CONFIG_KPROBE_EVENTS; CONFIG_NETFILTER_BPF_LINK; CONFIG_BPF_LSM
+    out.fentry = has_function(types, "register_ftrace_direct");
+    out.kprobe = has_function(types, "create_local_trace_kprobe");
+    out.netfilter = has_function(types, "bpf_nf_link_attach");
+    out.lsm = has_function(types, "bpf_lsm_file_open");
+    return out;
+}
+
+} // namespace sonde
