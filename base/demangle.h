@@ -11,7 +11,8 @@ namespace sonde {
 // its older mangling (without the hash) and in v0 (RFC 2603). nullopt: no such symbol.
 std::optional<std::string> demangle(std::string_view symbol);
 
-// The symbol as stacks show it: demangled, without its parameters; as it is where it is not mangled.
+// The symbol as stacks show it: demangled, without its parameters and a template's result; as it is where it is not
+// mangled.
 std::string readable_symbol(std::string_view symbol);
 
 } // namespace sonde

@@ -9,16 +9,28 @@ namespace {
 TEST(Demangle, Cxx) { EXPECT_EQ(demangle("_ZN2ns1C1fEiPKc"), "ns::C::f(int, char const*)"); }
 
 TEST(Demangle, Readable) {
-    for (auto [symbol, text] : {std::pair("_ZN2ns1C1fEiPKc", "ns::C::f"),
-                                {"_ZNK2ns1CclEi", "ns::C::operator()"},
-                                {"_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f"},
-                                {"_Z1gIPFivEEvT_", "void g<int (*)()>"},
-                                {"_ZN4shop4Item5total17h4c05b1b5f55367aaE", "shop::Item::total"},
-                                {"_ZN49_$LT$shop..Item$u20$as$u20$core..fmt..Display$GT$3fmt17h37f4ff63a3036740E",
-                                 "<shop::Item as core::fmt::Display>::fmt"},
-                                {"main", "main"},
-                                {"_Zzz", "_Zzz"},
-                                {"", ""}})
+    for (auto [symbol, text] :
+         {std::pair("_ZN2ns1C1fEiPKc", "ns::C::f"),
+          {"_ZNK2ns1CclEi", "ns::C::operator()"},
+          {"_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f"},
+          {"_Z1gIPFivEEvT_", "g<int (*)()>"},
+          {"_ZN12_GLOBAL__N_14anonIiEET_S1_", "(anonymous namespace)::anon<int>"},
+          {"_ZN2ns2idIiEERKT_S3_", "ns::id<int>"},
+          {"_ZN2ns2szIiEEmT_", "ns::sz<int>"},
+          {"_ZN2ns3addIiEEDTplfp_fp0_ET_S2_", "ns::add<int>"},
+          {"_ZN2ns1CcvPT_IiEEv", "ns::C::operator int*<int>"},
+          {"_ZNK2ns1CltIiEEbT_", "ns::C::operator< <int>"},
+          {"_ZNK2ns1C1hEv", "ns::C::h"},
+          {"_ZZNK2ns1C1hEvENKUliE_clEi", "ns::C::h() const::{lambda(int)#1}::operator()"},
+          {"_ZZNK2ns1C1gIiEET_S2_ENKUliE_clEi", "ns::C::g<int>(int) const::{lambda(int)#1}::operator()"},
+          {"_ZN2ns2fpIiEEPFicET_", "int (*ns::fp<int>(int))"},
+          {"_ZThn8_N2ns1C1fEv", "non-virtual thunk to ns::C::f"},
+          {"_ZN4shop4Item5total17h4c05b1b5f55367aaE", "shop::Item::total"},
+          {"_ZN49_$LT$shop..Item$u20$as$u20$core..fmt..Display$GT$3fmt17h37f4ff63a3036740E",
+           "<shop::Item as core::fmt::Display>::fmt"},
+          {"main", "main"},
+          {"_Zzz", "_Zzz"},
+          {"", ""}})
         EXPECT_EQ(readable_symbol(symbol), text);
 }
 
