@@ -121,10 +121,11 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
     debug_only_ = other.debug_only_;
     entry_ = other.entry_;
     machine_ = other.machine_;
+    narrow_ = other.narrow_;
     return *this;
 }
 
-Result<ElfFile> ElfFile::open(const std::string& path, bool object_too) {
+Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
     std::string context = fmt::format("cannot open `{}`", path);
     CHECK(elf_version(EV_CURRENT) != EV_NONE);
 
@@ -147,7 +148,7 @@ Result<ElfFile> ElfFile::open(const std::string& path, bool object_too) {
     if (fstat(file.fd_.get(), &status) != 0)
         return errno_error(context, errno);
     auto size = static_cast<uint64_t>(status.st_size);
-    if (Result<void> header = file.check_header(size, object_too); !header)
+    if (Result<void> header = file.check_header(size, accepted); !header)
         return std::move(header).error().in(context);
     // Beyond this point the file has a whole header of an ELF program for this machine.
     file.elf_.reset(elf_begin(file.fd_.get(), ELF_C_READ_MMAP, nullptr));
@@ -160,7 +161,7 @@ Result<ElfFile> ElfFile::open(const std::string& path, bool object_too) {
     return file;
 }
 
-Result<void> ElfFile::check_header(uint64_t file_size, bool object_too) {
+Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
     Elf64_Ehdr header{};
     ssize_t got = pread(fd_.get(), &header, sizeof header, 0);
     if (got < 0)
@@ -174,12 +175,25 @@ Result<void> ElfFile::check_header(uint64_t file_size, bool object_too) {
     }
     if (got < EI_NIDENT)
         return truncated_error("it ends in the ELF header");
-    if (header.e_ident[EI_CLASS] == ELFCLASS32)
-        return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", foreign_program);
+    narrow_ = header.e_ident[EI_CLASS] == ELFCLASS32;
+    if (narrow_) {
+        Elf32_Ehdr narrow{};
+        std::memcpy(&narrow, &header, sizeof narrow);
+        if (!accepted.narrow || host_machine != EM_X86_64 || narrow.e_machine != EM_386)
+            return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", foreign_program);
+        if (got < static_cast<ssize_t>(sizeof narrow))
+            return truncated_error("it ends in the ELF header");
+        got = sizeof header;
+        header.e_type = narrow.e_type;
+        header.e_machine = host_machine;
+        header.e_entry = narrow.e_entry;
+        header.e_phoff = narrow.e_phoff, header.e_phnum = narrow.e_phnum;
+        header.e_shoff = narrow.e_shoff, header.e_shnum = narrow.e_shnum;
+    }
     if (got < static_cast<ssize_t>(sizeof header))
         return truncated_error("it ends in the ELF header");
     constexpr unsigned char host_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_VERSION] != EV_CURRENT)
+    if ((header.e_ident[EI_CLASS] != ELFCLASS64 && !narrow_) || header.e_ident[EI_VERSION] != EV_CURRENT)
         return Error("its ELF header is corrupt", ENOEXEC);
     if (header.e_ident[EI_DATA] != host_order)
         return Error("its byte order is not this machine's", foreign_program);
@@ -192,7 +206,7 @@ Result<void> ElfFile::check_header(uint64_t file_size, bool object_too) {
     case ET_DYN:
         break;
     case ET_REL:
-        if (object_too)
+        if (accepted.object)
             break;
         return Error("it is an object file, not a linked program or library", ENOEXEC);
     case ET_CORE:
@@ -201,14 +215,17 @@ Result<void> ElfFile::check_header(uint64_t file_size, bool object_too) {
         return Error(fmt::format("it is neither a program nor a library (ELF type {})", header.e_type), ENOEXEC);
     }
     if (header.e_phnum > 0 && header.e_phnum != PN_XNUM &&
-        !in_file(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), file_size))
+        !in_file(header.e_phoff, uint64_t{header.e_phnum} * (narrow_ ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr)),
+                 file_size))
         return truncated_error("the program headers lie behind its end");
     // The section table is mostly what a file ends with, so this finds nearly every cut.
-    if (header.e_shnum > 0 && !in_file(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), file_size))
+    if (header.e_shnum > 0 &&
+        !in_file(header.e_shoff, uint64_t{header.e_shnum} * (narrow_ ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr)),
+                 file_size))
         return truncated_error("the section headers lie behind its end");
     dynamic_ = header.e_type == ET_DYN;
     entry_ = header.e_entry;
-    machine_ = header.e_machine;
+    machine_ = narrow_ ? EM_386 : header.e_machine;
     return {};
 }
 
@@ -352,7 +369,7 @@ void ElfFile::for_each_symbol(const std::function<bool(const ElfSymbol&)>& visit
             Elf_Data* strings = elf_getdata(elf_getscn(elf_.get(), header.sh_link), nullptr);
             if (!symbols || !symbols->d_buf || !strings || !strings->d_buf)
                 continue;
-            size_t count = symbols->d_size / sizeof(Elf64_Sym);
+            size_t count = symbols->d_size / (narrow_ ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym));
             for (size_t n = 1; n < count; n++) {
                 GElf_Sym entry;
                 if (!gelf_getsym(symbols, static_cast<int>(n), &entry))

@@ -64,9 +64,13 @@ class ElfFile {
     // Opens a program, a library or the separate debug file of one, for this machine. Errors say what is wrong with the
     // path or the file: it is missing, a folder or a device, may not be read, is no ELF file, is cut off, is an object
     // file or a core file, or is for another machine or word size.
-    static Result<ElfFile> open(const std::string& path) { return open(path, false); }
+    static Result<ElfFile> open(const std::string& path) { return open(path, {}); }
+    // The same, and a 32-bit program too, of a kind that this machine runs.
+    static Result<ElfFile> open_any_width(const std::string& path) { return open(path, {.narrow = true}); }
     // The same, and an object file too: debug information without a program of its own is in one.
-    static Result<ElfFile> open_debug_information(const std::string& path) { return open(path, true); }
+    static Result<ElfFile> open_debug_information(const std::string& path) {
+        return open(path, {.narrow = true, .object = true});
+    }
 
     ElfFile(ElfFile&&) noexcept;
     ElfFile& operator=(ElfFile&&) noexcept;
@@ -83,6 +87,7 @@ class ElfFile {
     bool is_debug_only() const { return debug_only_; }
     uint64_t entry() const { return entry_; }
     uint16_t machine() const { return machine_; } // EM_*
+    bool is_32_bit() const { return narrow_; }
 
     // In lower-case hexadecimal; empty if there is none.
     std::string build_id() const;
@@ -109,8 +114,13 @@ class ElfFile {
         void operator()(Elf* elf) const;
     };
     ElfFile() = default;
-    static Result<ElfFile> open(const std::string& path, bool object_too);
-    Result<void> check_header(uint64_t file_size, bool object_too);
+    // What is opened besides 64-bit programs and libraries.
+    struct Accepted {
+        bool narrow = false;
+        bool object = false;
+    };
+    static Result<ElfFile> open(const std::string& path, Accepted accepted);
+    Result<void> check_header(uint64_t file_size, Accepted accepted);
     Result<void> read_segments(uint64_t file_size);
     Result<void> read_sections(uint64_t file_size);
 
@@ -119,7 +129,7 @@ class ElfFile {
     std::unique_ptr<Elf, ElfCloser> elf_; // closed before fd_
     std::vector<ElfSegment> segments_;
     std::vector<ElfSection> sections_; // by section number; [0] is the null section
-    bool dynamic_ = false, debug_only_ = false;
+    bool dynamic_ = false, debug_only_ = false, narrow_ = false;
     uint64_t entry_ = 0;
     uint16_t machine_ = 0;
 };

@@ -46,7 +46,7 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
 }
 
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
-    if (!point.module || point.entry_address == point.address)
+    if (!point.module || (point.entry_address == point.address && !point.module->is_32_bit()))
         return nullptr;
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};

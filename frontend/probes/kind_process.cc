@@ -42,9 +42,43 @@ std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& 
     return {};
 }
 
+bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
+    if (pattern.suffix == "exported" && !one.external)
+        return false;
+    if (pattern.suffix == "inline")
+        return one.inlined;
+    return !one.inlined || pattern.suffix.empty();
+}
+
+// A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
+// it after the other, and all that is kept are lines. Only what debug information describes.
+std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
+                                            bool with_variables) {
+    std::set<std::string> lines;
+    target.module->visit_functions(pattern.parsed, [&](const FunctionInstance& one) {
+        if (!has_suffix(pattern, one))
+            return;
+        // Of several functions some may never return.
+        if (Result<std::vector<ResolvedPoint>> places =
+                function_points(target, one, function_text(target, one), pattern.suffix))
+            for (const ResolvedPoint& point : *places)
+                lines.insert(list_point(point, with_variables));
+    });
+    std::vector<ResolvedPoint> points;
+    while (!lines.empty())
+        points.emplace_back().listed = std::move(lines.extract(lines.begin()).value());
+    return points;
+}
+
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
                                         const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;
+    const ProbeEnvironment& env = resolving.env;
+    bool wildcard = pattern.component->arg == PointComponent::String && has_wildcard(pattern.parsed.function);
+    if (env.listing && wildcard && !pattern.inside)
+        if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env.listing_variables);
+            !points.empty())
+            return points;
     std::vector<FunctionInstance> found;
     if (pattern.component->arg == PointComponent::Number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
@@ -53,24 +87,15 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         found = module.functions(pattern.parsed);
     }
     // Wildcards mean the program's own functions, not the start-up code that only the symbol table knows.
-    if (has_wildcard(pattern.parsed.function) &&
-        std::any_of(found.begin(), found.end(), [](const auto& one) { return one.has_debug_info; }))
+    if (wildcard && std::any_of(found.begin(), found.end(), [](const auto& one) { return one.has_debug_info; }))
         std::erase_if(found, [](const auto& one) { return !one.has_debug_info; });
     if (pattern.inside && !found.empty())
         return places_in(resolving, target, pattern, found);
     bool any = !found.empty();
-    std::erase_if(found, [&](const FunctionInstance& one) {
-        if (pattern.suffix == "exported" && !one.external)
-            return true;
-        if (pattern.suffix == "inline")
-            return !one.inlined;
-        return one.inlined && !pattern.suffix.empty();
-    });
+    std::erase_if(found, [&](const FunctionInstance& one) { return !has_suffix(pattern, one); });
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
-    // A large program has a hundred times as many inlined copies as lines in its listing.
     std::set<std::string> listed;
-    const ProbeEnvironment& env = resolving.env;
     auto add = [&](const FunctionInstance& one) -> Result<void> {
         Result<std::vector<ResolvedPoint>> places =
             function_points(target, one, function_text(target, one), pattern.suffix);

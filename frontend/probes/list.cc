@@ -28,6 +28,8 @@ std::string kernel_variables_text(const ResolvedPoint& point) {
 } // namespace
 
 std::string list_point(const ResolvedPoint& point, bool with_variables) {
+    if (!point.listed.empty())
+        return point.listed;
     std::string line = point.point.pp;
     bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
     if (with_variables && syscall)
@@ -51,7 +53,7 @@ std::string list_point(const ResolvedPoint& point, bool with_variables) {
             results = point.module->results(point.function);
         for (size_t i = 0; i < results.size(); i++)
             line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
-        for (const Variable& variable : point.module->variables_in(point.function, address))
+        for (const Variable& variable : point.module->variables_to_list(point.function, address))
             if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
                 line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     }

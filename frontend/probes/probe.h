@@ -107,6 +107,7 @@ struct ResolvedPoint {
     bool at_call =
         false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
     bool is_go = false; // a function of Go
+    std::string listed; // its line of a listing, where making it was part of finding it
     bool at_return_instruction = false; // with is_return: `address` is one of the function's return instructions
 };
 

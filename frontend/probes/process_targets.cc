@@ -146,6 +146,16 @@ struct Refused {
     std::string why_foreign;          // of the first
 };
 
+// The component that only 64-bit programs can have; empty: there is none. Tables of calls and static marks are read
+// there only, and calls are found in their code.
+std::string wide_only(Resolving& resolving) {
+    const size_t next = resolving.at(1) && resolving.at(1)->name == "library" ? 2 : 1;
+    const PointComponent *what = resolving.at(next), *inside = resolving.at(next + 1);
+    if (what && what->name != "function" && what->name != "statement")
+        return what->name;
+    return what && inside && inside->name.starts_with("callee") ? inside->name : "";
+}
+
 // Adds the modules that open.
 void open_all(Resolving& resolving, const std::vector<std::string>& paths, const ProcessTarget& like,
               std::vector<ProcessTarget>& targets, Refused& refused) {
@@ -159,6 +169,12 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
                     refused.why_foreign = module.error().message;
                 refused.foreign.push_back(path);
             }
+            continue;
+        }
+        if (std::string what = wide_only(resolving); (*module)->is_32_bit() && !what.empty()) {
+            if (refused.why.empty())
+                refused.why = fmt::format(
+                    "`{}` is a 32-bit program, of which functions and statements can be probed, not `.{}`", path, what);
             continue;
         }
         ProcessTarget target = like;
@@ -231,8 +247,10 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
                                fmt::format("`{}` has no library `{}`", point_text(resolving.point, 1), library.text));
     if (std::string nearest = nearest_name(library.text, names); !nearest.empty())
         report.suggest(nearest);
-    else if (names.empty())
+    else if (names.empty() && ElfFile::open(programs.paths[0]).ok())
         report.help("it is linked statically");
+    else if (names.empty())
+        report.help("which libraries a 32-bit program begins with is not known: name the library by its path");
     else
         report.help(fmt::format("it has {}", fmt::join(names, ", ")));
     return out;

@@ -156,6 +156,25 @@ bool DwarfReader::by_reference(const Type* type) {
     return destructor;
 }
 
+// i386's: integers in eax, of 8 bytes in edx too, and for what is a record the address where the caller has room for
+// it.
+Location DwarfReader::narrow_result(const Type* type) {
+    constexpr int eax = 0, edx = 1; // as x86-64 has their numbers
+    Location location;
+    if (type->kind == Type::Float)
+        return unavailable(float_result);
+    if (is_scalar(type) && type->size <= 4)
+        return in_register(eax);
+    if (is_scalar(type) && type->size == 8) {
+        location.kind = Location::Pieces;
+        location.pieces = {{4, in_register(eax)}, {4, in_register(edx)}};
+        return location;
+    }
+    location.kind = Location::Memory;
+    location.ops.push_back({LocationOp::Register, eax});
+    return location;
+}
+
 Location DwarfReader::result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(result_type(function));
@@ -165,13 +184,17 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
         return unavailable("the function returns nothing");
     if (function.is_go)
         return go_result_location(function, results(function)[0]);
+    FunctionRef found = find_function(function.die);
+    bool is_rust = found && found.unit->language == DW_LANG_Rust;
+    if (is_32_bit() && is_rust && !is_scalar(type))
+        return unavailable("is returned in a way that is not known of Rust in 32-bit programs");
+    if (is_32_bit())
+        return narrow_result(type);
     if (type->kind == Type::Float)
         return unavailable(float_result);
     if (is_scalar(type) && type->size <= 8)
         return in_register(rax);
-
-    FunctionRef found = find_function(function.die);
-    if (found && found.unit->language == DW_LANG_Rust)
+    if (is_rust)
         return rust_result(type);
     Classes classes = classes_of(type, by_reference(type));
     if (classes.memory) {
@@ -256,7 +279,7 @@ Location DwarfReader::argument_location(const FunctionInstance& function, const 
 
 bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
     FunctionRef found = find_function(function.die);
-    if (!found)
+    if (!found || is_32_bit())
         return false;
     int language = found.unit->language;
     return is_c_language(language) || language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
@@ -267,7 +290,7 @@ bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
 std::optional<Address> DwarfReader::cheap_entry(const FunctionInstance& function) {
     unsigned char code[6] = {};
     std::optional<uint64_t> offset = file_offset(function.entry);
-    if (function.inlined || !offset ||
+    if (function.inlined || !offset || is_32_bit() ||
         pread(main_->fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
         return std::nullopt;
     constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

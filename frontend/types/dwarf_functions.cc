@@ -305,22 +305,63 @@ FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
     return instance;
 }
 
+namespace {
+
+// By address and name, each once.
+void sort_functions(std::vector<FunctionInstance>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const FunctionInstance& a, const FunctionInstance& b) {
+        if (a.entry != b.entry)
+            return a.entry < b.entry;
+        if (a.name != b.name)
+            return a.name < b.name;
+        return a.inlined < b.inlined;
+    });
+    // A constructor's variants share one body; two inlined copies may begin at one address only by different names.
+    auto same = [](const FunctionInstance& a, const FunctionInstance& b) {
+        return a.entry == b.entry && a.name == b.name && a.inlined == b.inlined;
+    };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+}
+
+} // namespace
+
+void DwarfReader::add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
+    scan(unit);
+    for (uint32_t i = 0; i < unit.functions.size(); i++) {
+        FunctionRef function{&unit, i};
+        if (!function->has_code || function->declaration || !matches(function, pattern))
+            continue;
+        const FunctionInstance* candidate = instance(function);
+        if (candidate && file_matches(pattern.file, candidate->file) && line_matches(pattern, candidate->line))
+            found.push_back(*candidate);
+    }
+}
+
+void DwarfReader::visit_functions(const FunctionPattern& pattern,
+                                  const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
+    bool forgets = types_.empty(); // somebody may have the others
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < units().size(); i++) {
+        Unit& unit = units()[i];
+        std::vector<FunctionInstance> found;
+        add_functions(unit, pattern, found);
+        sort_functions(found);
+        for (const FunctionInstance& function : found)
+            visit(function);
+        bytes += unit.end - unit.begin;
+        if (!forgets || bytes < most_bytes || !may_forget())
+            continue;
+        forget();
+        bytes = 0;
+    }
+}
+
 std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
     const NameFilter filter(dwarf(), pattern.function);
-    for (Unit& unit : units()) {
-        if (!filter.may_have(unit))
-            continue;
-        scan(unit);
-        for (uint32_t i = 0; i < unit.functions.size(); i++) {
-            FunctionRef function{&unit, i};
-            if (!function->has_code || function->declaration || !matches(function, pattern))
-                continue;
-            const FunctionInstance* candidate = instance(function);
-            if (candidate && file_matches(pattern.file, candidate->file) && line_matches(pattern, candidate->line))
-                found.push_back(*candidate);
-        }
-    }
+    for (Unit& unit : units())
+        if (filter.may_have(unit))
+            add_functions(unit, pattern, found);
     if (pattern.file.empty() && pattern.line_kind == FunctionPattern::None) {
         std::set<Address> entries;
         for (const FunctionInstance& function : found)
@@ -347,18 +388,7 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
             // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const FunctionInstance& a, const FunctionInstance& b) {
-        if (a.entry != b.entry)
-            return a.entry < b.entry;
-        if (a.name != b.name)
-            return a.name < b.name;
-        return a.inlined < b.inlined;
-    });
-    // A constructor's variants share one body; two inlined copies may begin at one address only by different names.
-    auto same = [](const FunctionInstance& a, const FunctionInstance& b) {
-        return a.entry == b.entry && a.name == b.name && a.inlined == b.inlined;
-    };
-    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+    sort_functions(found);
     return found;
 }
 

@@ -251,7 +251,7 @@ std::vector<Variable> DwarfReader::results(const FunctionInstance& function) {
     Dwarf_Die die;
     if (function.is_go) {
         if (function.has_debug_info && unpack(function.die, &die))
-            add_variables(die, all, true);
+            add_variables(die, all, true, Depth::Types);
         std::erase_if(all, [](const Variable& one) { return !one.is_result; });
         for (Variable& one : all)
             if (one.name.starts_with('~')) // the compiler's name for one that has none

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -128,6 +129,7 @@ class DwarfReader : private TypeSource {
     const std::vector<UsdtMark>& marks();
     const std::vector<PltEntry>& plt();
     bool position_independent() const { return main_->is_dynamic(); }
+    bool is_32_bit() const { return main_->is_32_bit(); }
     std::optional<std::pair<std::string, Address>> symbol_at(Address address);
     bool is_ambiguous(std::string_view name);
     std::optional<Address> symbol_address(std::string_view name);
@@ -137,6 +139,8 @@ class DwarfReader : private TypeSource {
 
     // dwarf_functions.cc
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
+    void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
+                         uint64_t most_bytes);
     std::vector<std::string> function_names();
     const Type* result_type(const FunctionInstance& function);
     std::string signature(const FunctionInstance& function);
@@ -155,6 +159,7 @@ class DwarfReader : private TypeSource {
     // dwarf_scopes.cc
     std::vector<Variable> variables_at(Address address, bool globals);
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
+    std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
     std::vector<Variable> parameters(const FunctionInstance& function);
 
     // dwarf_names.cc
@@ -173,6 +178,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_abi.cc
     Location result_location(const FunctionInstance& function);
+    Location narrow_result(const Type* type);
     Location argument_location(const FunctionInstance& function, const Variable& argument);
     bool keeps_to_abi(const FunctionInstance& function);
     std::optional<Address> cheap_entry(const FunctionInstance& function);
@@ -189,6 +195,10 @@ class DwarfReader : private TypeSource {
     // dwarf_open.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
     void find_common();
+    // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
+    // reads it again. No type, unit or DIE outlives this; a DieOffset does. Not where it lies in several files.
+    bool may_forget() const { return dwarfs_.size() == 1 && !dwarf_getalt(dwarf_); }
+    void forget();
     // dwarf_tls.cc
     void find_thread_local_bias();
     void find_thread_local_slot();
@@ -229,6 +239,7 @@ class DwarfReader : private TypeSource {
     bool matches(FunctionRef function, const FunctionPattern& pattern); // name and parameters
     bool linkage_matches(FunctionRef function, const std::string& pattern);
     bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) const;
+    void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
     FunctionInstance symbol_instance(const Symbol& symbol);
@@ -257,11 +268,14 @@ class DwarfReader : private TypeSource {
     std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
 
     // dwarf_scopes.cc
+    // Whether types are read as deep as expressions need them.
+    enum class Depth { Names, Types };
+    std::vector<Variable> locals_in(FunctionRef function, Address address, Depth depth);
     std::vector<Variable> variables_in(FunctionRef function, Address address, bool globals);
-    void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only);
+    void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
     // The function around `address` that `die`, a variable, belongs to.
     FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
-    std::optional<Variable> make_variable(Dwarf_Die& die);
+    std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types);
     void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
     // The definition of a declared global; false if no unit defines it.
     bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);

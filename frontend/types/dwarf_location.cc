@@ -37,6 +37,17 @@ bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribut
     return true;
 }
 
+// The number of the same register here, for one of i386 (its System V ABI, table 2.14).
+uint64_t widen_register(uint64_t reg) {
+    constexpr uint64_t general[] = {0, 2, 1, 3, 7, 6, 4, 5, 16}; // eax ecx edx ebx esp ebp esi edi eip
+    constexpr uint64_t st0 = 11, xmm0 = 21, eight = 8, other = 64;
+    if (reg < std::size(general))
+        return general[reg];
+    if (reg >= st0 && reg < st0 + eight)
+        return 33 + reg - st0;
+    return reg >= xmm0 && reg < xmm0 + eight ? 17 + reg - xmm0 : other;
+}
+
 std::string unreadable_register(uint64_t reg) {
     if (reg >= 17 && reg <= 32)
         return fmt::format("is in the vector register xmm{}, which a probe cannot read", reg - 17);
@@ -150,6 +161,8 @@ class LocationTranslator {
     }
 
     bool push_register(uint64_t reg, int64_t offset) {
+        if (reader_.is_32_bit())
+            reg = widen_register(reg);
         if (!is_readable(reg))
             return fail(unreadable_register(reg));
         return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
@@ -179,6 +192,8 @@ class LocationTranslator {
     bool finish_in_register(uint64_t reg) {
         if (!ops_.empty())
             return fail("has a corrupt location");
+        if (reader_.is_32_bit())
+            reg = widen_register(reg);
         done_ = true;
         if (is_readable(reg)) {
             result_.kind = Location::Register;
@@ -230,6 +245,8 @@ class LocationTranslator {
     bool push_thread_local() {
         if (std::optional<int64_t> bias = reader_.thread_local_bias_)
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
+        if (reader_.is_32_bit())
+            return fail("is a thread-local variable of a 32-bit program");
         if (!reader_.thread_local_slot_)
             return fail("is a thread-local variable of a shared library that does not tell where its block is");
         const DwarfReader::ThreadLocalSlot& slot = *reader_.thread_local_slot_;
@@ -397,7 +414,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_plus_uconst:
         return add(static_cast<int64_t>(op.number));
     case DW_OP_deref:
-        return dereference(8);
+        return dereference(reader_.is_32_bit() ? 4 : 8);
     case DW_OP_deref_size:
         return dereference(op.number);
     case DW_OP_dup:
@@ -616,7 +633,8 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
 }
 
 Location DwarfReader::return_address(Address address) {
-    // Below the frame's canonical address, which is the stack pointer before the call.
+    // Below the frame's canonical address, which is the stack pointer before the call. In 32-bit programs it is only 4
+    // bytes below; who looks for values under this place counts from where the stack is after the return.
     constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
     return LocationTranslator(*this, address, {}).translate(nullptr, ops, std::size(ops));
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -127,10 +128,16 @@ class DwarfModule {
     // What stood in the way of debug information, in words: files of other builds, what a server said.
     const std::vector<std::string>& debug_problems() const;
     bool position_independent() const; // ET_DYN
+    bool is_32_bit() const;            // i386
 
     // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
     // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
+    // The same for listings of large programs: calls `visit` for each function that debug information describes, in no
+    // order and maybe more than once, and forgets what has been read once it is more than `most_bytes` of debug
+    // information. Types that were handed out meanwhile are gone then; a function may be kept.
+    void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
+                         uint64_t most_bytes = 8 << 20);
 
     // Statements (is_stmt rows): for each matching line and function the lowest address of each contiguous run, so
     // inlined and multi-address lines give several. For line_kind None: the functions' entries as statements.
@@ -154,6 +161,8 @@ class DwarfModule {
     // instruction of a function may belong to a copy inlined into it). What is visible: the innermost block of
     // `function` there.
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals = false);
+    // The same without globals for somebody who wants names only, of variables and types: records are left unread.
+    std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
     // Parameters of that function instance in order.
     std::vector<Variable> parameters(const FunctionInstance& function);
     // Where `variable` lives when execution is at `address`.

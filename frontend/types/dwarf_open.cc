@@ -25,13 +25,18 @@ DwarfReader::~DwarfReader() {
 }
 
 Result<void> DwarfReader::open(const std::string& path) {
-    Result<ElfFile> file = ElfFile::open(path);
+    Result<ElfFile> file = ElfFile::open_any_width(path);
     if (!file)
         return std::move(file).error();
+    if (file->is_32_bit() && file->find_section(".gopclntab"))
+        return Error(
+            fmt::format("cannot open `{}`: it is a 32-bit program of Go; only 64-bit ones can be probed", path),
+            foreign_program);
     main_ = *std::move(file);
     path_ = without_links(path);
     build_id_ = main_->build_id();
-    find_thread_local_bias();
+    if (!is_32_bit()) // whose threads are laid out in another way
+        find_thread_local_bias();
     return {};
 }
 
@@ -82,6 +87,29 @@ Dwarf* DwarfReader::dwarf() {
         find_common();
     }
     return dwarf_;
+}
+
+void DwarfReader::forget() {
+    unit_spans_.clear();
+    unit_spans_built_ = false;
+    units_.clear();
+    units_listed_ = false;
+    instances_.clear();
+    rows_.clear();
+    definitions_.clear();
+    definitions_indexed_ = false;
+    types_by_die_.clear();
+    dies_by_type_.clear();
+    types_.clear();
+    if (eh_frame_)
+        dwarf_cfi_end(eh_frame_);
+    eh_frame_ = nullptr;
+    eh_frame_opened_ = false;
+    if (dwarf_)
+        dwarf_end(dwarf_);
+    dwarf_ = nullptr;
+    dwarfs_.clear();
+    dwarf_opened_ = false;
 }
 
 // dwz's common file: libdw finds it by its name only.
@@ -187,9 +215,14 @@ const std::string& DwarfModule::path() const { return impl_->path(); }
 const std::string& DwarfModule::build_id() const { return impl_->build_id(); }
 bool DwarfModule::has_debug_info() const { return impl_->has_debug_info(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug_problems(); }
+bool DwarfModule::is_32_bit() const { return impl_->is_32_bit(); }
 bool DwarfModule::position_independent() const { return impl_->position_independent(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
     return impl_->functions(pattern);
+}
+void DwarfModule::visit_functions(const FunctionPattern& pattern,
+                                  const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
+    impl_->visit_functions(pattern, visit, most_bytes);
 }
 std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) { return impl_->statements(pattern); }
 std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statement_at(address); }
@@ -201,6 +234,9 @@ std::vector<Variable> DwarfModule::variables_at(Address address, bool globals) {
 }
 std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function, Address address, bool globals) {
     return impl_->variables_in(function, address, globals);
+}
+std::vector<Variable> DwarfModule::variables_to_list(const FunctionInstance& function, Address address) {
+    return impl_->variables_to_list(function, address);
 }
 std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) { return impl_->parameters(function); }
 Location DwarfModule::locate(const Variable& variable, Address address) { return impl_->locate(variable, address); }

@@ -78,6 +78,11 @@ Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& f
     bool unwinds = !function.is_go && may_unwind(function);
     if (function.inlined || (!function.is_go && !unwinds))
         return std::vector<Address>();
+    if (is_32_bit())
+        return Error(
+            fmt::format("`{}` may be left by an exception, which must not meet a changed return address, and its "
+                        "return instructions are looked for in 64-bit code only",
+                        function.name));
     std::vector<std::pair<Address, Address>> parts = {{function.low, function.high}};
     Dwarf_Die die;
     if (unwinds && function.has_debug_info && unpack(function.die, &die))

@@ -25,7 +25,7 @@ bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
 
 } // namespace
 
-std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die) {
+std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die, Depth depth) {
     const char* name = dwarf_diename(&die);
     if (!name || !*name || *name == '.') // Go's hidden ones: .dict
         return std::nullopt;
@@ -43,12 +43,13 @@ std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die) {
         find_global(die, unit, &definition);
     }
     variable.type = type_of(die);
-    complete_deep(variable.type);
+    if (depth == Depth::Types)
+        complete_deep(variable.type);
     variable.die = pack(definition);
     return variable;
 }
 
-void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only) {
+void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
     std::vector<Dwarf_Die> concrete;
     auto wanted = [&](Dwarf_Die& die) {
         int tag = dwarf_tag(&die);
@@ -65,7 +66,7 @@ void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variabl
         return true;
     });
     auto add = [&](Dwarf_Die& die) {
-        std::optional<Variable> variable = make_variable(die);
+        std::optional<Variable> variable = make_variable(die, depth);
         if (variable && std::none_of(variables.begin(), variables.end(),
                                      [&](const Variable& other) { return other.name == variable->name; }))
             variables.push_back(*std::move(variable));
@@ -103,7 +104,7 @@ std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) 
     std::vector<Variable> variables;
     Dwarf_Die die;
     if (function.has_debug_info && unpack(function.die, &die))
-        add_variables(die, variables, true);
+        add_variables(die, variables, true, Depth::Types);
     std::erase_if(variables, [](const Variable& one) { return one.is_result; });
     return variables;
 }
@@ -117,7 +118,20 @@ std::vector<Variable> DwarfReader::variables_in(const FunctionInstance& function
                                    : std::vector<Variable>();
 }
 
+std::vector<Variable> DwarfReader::variables_to_list(const FunctionInstance& function, Address address) {
+    return function.has_debug_info ? locals_in(find_function(function.die), address, Depth::Names)
+                                   : std::vector<Variable>();
+}
+
 std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address address, bool globals) {
+    std::vector<Variable> variables = locals_in(function, address, Depth::Types);
+    if (globals)
+        if (Unit* unit = function ? function.unit : unit_at(address))
+            add_unit_globals(*unit, variables);
+    return variables;
+}
+
+std::vector<Variable> DwarfReader::locals_in(FunctionRef function, Address address, Depth depth) {
     std::vector<Variable> variables;
     Dwarf_Die die;
     if (die_of(function, &die)) {
@@ -135,13 +149,10 @@ std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address ad
             });
         }
         for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
-            add_variables(*scope, variables, false);
+            add_variables(*scope, variables, false, depth);
         // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda
         // does not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
     }
-    if (globals)
-        if (Unit* unit = function ? function.unit : unit_at(address))
-            add_unit_globals(*unit, variables);
     return variables;
 }
 

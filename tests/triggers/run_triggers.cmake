@@ -36,6 +36,11 @@ foreach(kind pie fixed)
   target_link_libraries(trigger_watched-${kind} PRIVATE pthread)
   target_link_options(trigger_watched-${kind} PRIVATE $<IF:$<STREQUAL:${kind},pie>,-pie,-no-pie>)
 endforeach()
+# 32-bit programs.
+foreach(level O0 O2)
+  add_run_trigger(narrow-${level} narrow.c -${level} -m32 -fno-pie -ffreestanding -fno-stack-protector)
+  target_link_options(trigger_narrow-${level} PRIVATE -m32 -nostdlib -static -no-pie)
+endforeach()
 # The same at fixed addresses.
 add_run_trigger(globals-fixed globals.c -O0 -fno-pie)
 target_sources(trigger_globals-fixed PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "frontend/types/dwarf_module.h"
@@ -204,6 +205,31 @@ TEST_P(EveryBuild, FindsFunctions) {
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.entry < b.entry; }));
     std::vector<std::string> names = module->function_names();
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "use_inline"));
+}
+
+// What is forgotten between two units makes no difference, also where a unit refers to others.
+TEST(Dwarf, VisitsFunctions) {
+    for (std::string name : {"dwarf_basic-gcc-O2-5", "dwarf_basic-lto", "dwarf_basic-split", "dwarf_cxx-gcc-O2-5"}) {
+        auto list = [](DwarfModule& module, const FunctionInstance& function) {
+            std::string line = fmt::format("{:#x} {} {}", function.entry, function.name, function.inlined);
+            for (const Variable& variable : module.variables_to_list(function, function.body))
+                line += fmt::format(" {} {}", variable.name, type_name(variable.type));
+            return line;
+        };
+        std::set<std::string> all, visited;
+        std::unique_ptr<DwarfModule> module = open_module(name);
+        for (const FunctionInstance& function : module->functions({}))
+            if (function.has_debug_info)
+                all.insert(list(*module, function));
+        for (uint64_t most_bytes : {0, 1 << 20}) {
+            std::unique_ptr<DwarfModule> again = open_module(name);
+            visited.clear();
+            again->visit_functions(
+                {}, [&](const FunctionInstance& function) { visited.insert(list(*again, function)); }, most_bytes);
+            EXPECT_GT(visited.size(), 5u) << name;
+            EXPECT_EQ(visited, all) << name;
+        }
+    }
 }
 
 TEST_P(EveryBuild, FindsInlinedCopies) {
