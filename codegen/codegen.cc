@@ -125,7 +125,7 @@ Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> b
 
 bool wants_routines(const llvm::Module& module) {
     return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
-        return f.isDeclaration() && (f.getName().starts_with("sonde_rt_") || f.getName().starts_with("sonde_once_"));
+        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
     });
 }
 
@@ -157,6 +157,41 @@ void separate_walks(llvm::Module& module) {
             }
             call->setCalledFunction(copy->second);
         }
+    }
+}
+
+// Gives the routines' parameters that are slots the size that slots have in this script: the verifier goes by the types
+// of global functions (rt.h, ONCE).
+void describe_slots(llvm::Module& module, uint64_t bytes) {
+    constexpr const char* slot = "sonde_slot";
+    auto pointed = [](llvm::Metadata* type) {
+        auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type);
+        return pointer && pointer->getTag() == llvm::dwarf::DW_TAG_pointer_type
+                   ? llvm::dyn_cast_or_null<llvm::DICompositeType>(pointer->getBaseType())
+                   : nullptr;
+    };
+    llvm::DIBuilder types(module, false);
+    llvm::DIType* sized = nullptr;
+    for (llvm::Function& function : module) {
+        llvm::DISubprogram* described = function.getSubprogram();
+        if (!described || !described->getType())
+            continue;
+        llvm::SmallVector<llvm::Metadata*, 8> signature;
+        bool has_slots = false;
+        for (llvm::Metadata* type : described->getType()->getTypeArray()->operands()) {
+            if (auto* to = pointed(type); to && to->getName() == slot) {
+                if (!sized)
+                    sized = types.createPointerType(
+                        types.createStructType(to->getScope(), slot, to->getFile(), to->getLine(), 8 * bytes, 8,
+                                               llvm::DINode::FlagZero, nullptr, to->getElements()),
+                        64);
+                type = sized;
+                has_slots = true;
+            }
+            signature.push_back(type);
+        }
+        if (has_slots)
+            described->replaceType(types.createSubroutineType(types.getOrCreateTypeArray(signature)));
     }
 }
 
@@ -265,15 +300,12 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     target.define_constants();
     if (bpf)
         separate_walks(module);
-    // In BPF, hidden functions become static for libbpf, so that the verifier checks them with what their callers pass;
-    // sonde_once_ functions stay global, so that it checks them once.
-    for (llvm::Function& function : module)
-        if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_")) {
-            if (bpf)
-                function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-            else
+    if (bpf)
+        describe_slots(module, target.slot_size());
+    else
+        for (llvm::Function& function : module)
+            if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_"))
                 function.setLinkage(llvm::GlobalValue::InternalLinkage);
-        }
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     if (llvm::verifyModule(module, &broken_stream))

@@ -58,7 +58,7 @@ llvm::Value* Lowering::unwind(const std::string& name) {
     auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
     if (name.find("kstack") == std::string::npos) {
         t_.need_tables(plan::UnwindTable);
-        t_.routine("sonde_once_unwind", b_.getInt32Ty(), {env_.stacks, t_.number(most)});
+        t_.routine("sonde_rt_unwind", b_.getInt32Ty(), {env_.stacks, t_.number(most)});
         return env_.stacks;
     }
     if (!probes_kernel()) // it is empty, and so is what it begins as

@@ -153,6 +153,7 @@ class Lowering {
     llvm::Value* emit_system(const hir::Intrinsic& expr);
     llvm::Value* emit_names(const hir::Intrinsic& expr);
     llvm::Value* emit_flags(const hir::Intrinsic& expr);
+    llvm::Value* number_of(llvm::Value* address, llvm::Value* slot);
     llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);

@@ -192,7 +192,7 @@ static inline u64 search_mapping(u64 address, struct mapped* m)
         LOOP(MANY_TRIES, ask, &w);
     return w.found;
 }
-ONCE int sonde_once_find_mapping(u64 address, struct mapped* m)
+ONCE int sonde_rt_find_mapping(u64 address, struct mapped* m)
 {
     if (!m)
         return 0;
@@ -227,7 +227,7 @@ static long narrow(u64 i, struct search* s)
         s->high = middle;
     return 0;
 }
-ONCE int sonde_once_find_row(struct row* r)
+ONCE int sonde_rt_find_row(struct row* r)
 {
     if (!r)
         return 0;

@@ -1,17 +1,13 @@
 /* Which file a user address lies in, and that file's table (runtime/symbols/file_table.h).
  *
  * The kernel's own list of mappings says it at that moment: nothing has to be kept about processes, and it is right
- * whatever they have loaded meanwhile.
- *
- * sonde_once_NAME are global functions: the verifier checks each of them once, whoever calls it and how often. */
+ * whatever they have loaded meanwhile. */
 #pragma once
 
 #include "kernel_task.h"
 
 #include "../../runtime/symbols/file_table.h"
 #include "../../runtime/symbols/stack.h"
-
-#define ONCE __attribute__((noinline))
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct vm_area_struct {
@@ -65,7 +61,7 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
 }
 
 /* Fills m, which may have the answer to the last question; 1 if `address` lies in something. */
-int sonde_once_find_mapping(u64 address, struct mapped* m);
+int sonde_rt_find_mapping(u64 address, struct mapped* m);
 
 /* Rows of a file's table. */
 enum row_kind { UNWIND_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
@@ -74,7 +70,7 @@ struct row {
     u64 first, second;      /* found: the row's words; a row for unwinding has one */
 };
 /* The last row that begins at `place` or before; 1 if there is one. */
-int sonde_once_find_row(struct row* r);
+int sonde_rt_find_row(struct row* r);
 
 static inline u64 element(void* table, u32 index) {
     u64* value = bpf_map_lookup_elem(table, &index);

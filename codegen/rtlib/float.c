@@ -90,7 +90,7 @@ FP_INLINE u64 pack(struct fp x)
     return x.sign | (((u64)exp - any((u64)exp)) << 52) + sig;
 }
 
-RT u64 sonde_once_fp_add(u64 a, u64 b)
+ONCE u64 sonde_rt_fp_add(u64 a, u64 b)
 {
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b) && a != b))
         return FP_NAN;
@@ -124,7 +124,7 @@ RT u64 sonde_once_fp_add(u64 a, u64 b)
     return pack(x);
 }
 
-RT u64 sonde_once_fp_mul(u64 a, u64 b)
+ONCE u64 sonde_rt_fp_mul(u64 a, u64 b)
 {
     u64 sign = (a ^ b) & FP_SIGN;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_zero(b)) || (is_zero(a) && is_inf(b)))
@@ -159,7 +159,7 @@ static long division_step(u64 i, struct division* d)
     return 0;
 }
 
-RT u64 sonde_once_fp_div(u64 a, u64 b)
+ONCE u64 sonde_rt_fp_div(u64 a, u64 b)
 {
     u64 sign = (a ^ b) & FP_SIGN;
     if (is_nan(a) || is_nan(b) || (is_inf(a) && is_inf(b)) || (is_zero(a) && is_zero(b)))
@@ -196,7 +196,7 @@ static long root_step(u64 i, struct root* r)
     return 0;
 }
 
-RT u64 sonde_once_fp_sqrt(u64 a)
+ONCE u64 sonde_rt_fp_sqrt(u64 a)
 {
     if (is_nan(a) || is_zero(a))
         return a;
@@ -227,7 +227,7 @@ static long remainder_step(u64 i, struct remainder* r)
 }
 
 /* x - y * n, where n is the integer nearest to x / y, the even one of two (IEEE 754-2019, 5.3.1). */
-RT u64 sonde_once_fp_rem(u64 a, u64 b)
+ONCE u64 sonde_rt_fp_rem(u64 a, u64 b)
 {
     if (is_nan(a) || is_nan(b) || is_inf(a) || is_zero(b))
         return FP_NAN;
@@ -259,7 +259,7 @@ RT u64 sonde_once_fp_rem(u64 a, u64 b)
 
 /* ---- to and from integers ---- */
 
-RT u64 sonde_once_long_to_fp(u64 number)
+ONCE u64 sonde_rt_long_to_fp(u64 number)
 {
     if (!number)
         return 0;
@@ -277,8 +277,9 @@ RT u64 sonde_once_long_to_fp(u64 number)
 
 /* mode: 0 nearest even, 1 to zero, 2 down, 3 up, 4 nearest and away from zero, 6 to odd. What is no number of 64 bits is the
  * smallest one, as the processor gives. */
-RT s64 sonde_once_fp_to_long(u64 a, u64 mode)
+ONCE s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact)
 {
+    (void)exact;
     if (is_zero(a))
         return 0;
     struct fp x = unpack(a);
@@ -303,7 +304,7 @@ RT s64 sonde_once_fp_to_long(u64 a, u64 mode)
     return x.sign ? -(s64)whole : (s64)whole;
 }
 
-RT u64 sonde_once_fp32_to_fp64(u64 number)
+ONCE u64 sonde_rt_fp32_to_fp64(u64 number)
 {
     u64 sign = (number & 0x80000000) << 32, exp = number >> 23 & 255, sig = (number & 0x7fffff) << 39;
     if (exp == 255)
@@ -317,40 +318,4 @@ RT u64 sonde_once_fp32_to_fp64(u64 number)
         out.exp = -126 - (s64)by;
     }
     return pack(out);
-}
-
-/* ---- what handlers call: the verifier checks the above once, whoever calls it ---- */
-
-RT u64 sonde_rt_fp_add(u64 a, u64 b)
-{
-    return sonde_once_fp_add(a, b);
-}
-RT u64 sonde_rt_fp_mul(u64 a, u64 b)
-{
-    return sonde_once_fp_mul(a, b);
-}
-RT u64 sonde_rt_fp_div(u64 a, u64 b)
-{
-    return sonde_once_fp_div(a, b);
-}
-RT u64 sonde_rt_fp_sqrt(u64 a)
-{
-    return sonde_once_fp_sqrt(a);
-}
-RT u64 sonde_rt_fp_rem(u64 a, u64 b)
-{
-    return sonde_once_fp_rem(a, b);
-}
-RT u64 sonde_rt_long_to_fp(u64 number)
-{
-    return sonde_once_long_to_fp(number);
-}
-RT s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact)
-{
-    (void)exact;
-    return sonde_once_fp_to_long(a, mode);
-}
-RT u64 sonde_rt_fp32_to_fp64(u64 number)
-{
-    return sonde_once_fp32_to_fp64(number);
 }

@@ -51,9 +51,10 @@ static long digits_step(u64 i, struct digits* d)
     return d->rest == 0;
 }
 /* d u x X o */
-RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
+ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec)
 {
-    u8* text = SCRATCH(slot);
+    NEED(to);
+    u8 *slot = to->text, *text = SCRATCH(slot);
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
     u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
     u64 sign = conversion == 'd' ? (u64)(value >> 63) : 0;
@@ -106,21 +107,23 @@ RT u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec)
     return len;
 }
 
-/* s; text_len is its length. text is a slot (it may be cut for the precision). */
-RT u64 sonde_rt_append_string(u8* slot, u64 len, u8* text_slot, u64 text_len, u64 spec)
+/* s; text_len is its length. The text may be cut for the precision. */
+ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slot* text, u64 text_len, u64 spec)
 {
+    NEED(to && text);
     u64 precision = SPEC_PRECISION(spec);
     if (precision && precision - 1 < text_len) {
         text_len = precision - 1;
-        text_slot[text_len & MASK] = 0;
+        text->text[text_len & MASK] = 0;
     }
-    return append_padded(slot, len, text_slot, text_len, spec);
+    return append_padded(to->text, len, text->text, text_len, spec);
 }
 
 /* c; `#` writes what is not printable as an escape. */
-RT u64 sonde_rt_append_char(u8* slot, u64 len, s64 value, u64 spec)
+ONCE u64 sonde_rt_append_char(struct sonde_slot* to, u64 len, s64 value, u64 spec)
 {
-    u8* text = SCRATCH(slot);
+    NEED(to);
+    u8 *slot = to->text, *text = SCRATCH(slot);
     *(u64*)text = (u8)value;
     u64 size = 1;
     u8 c = (u8)value;
@@ -156,13 +159,15 @@ static long dump_step(u64 i, struct dump* d)
     d->len += 2;
     return 0;
 }
-/* M: count bytes in hexadecimal. src and text are slots. */
-RT u64 sonde_rt_append_dump(u8* slot, u64 len, const u8* src_slot, u8* text_slot, u64 count_and_spec)
+/* M: count bytes in hexadecimal. */
+ONCE u64 sonde_rt_append_dump(struct sonde_slot* to, u64 len, struct sonde_slot* src, struct sonde_slot* text,
+                              u64 count_and_spec)
 {
-    struct dump d = {text_slot, src_slot, opaque(text_slot, 0), count_and_spec & 0xffff};
+    NEED(to && src && text);
+    struct dump d = {text->text, src->text, opaque(text, 0), count_and_spec & 0xffff};
     LOOP(sonde_rt_max, dump_step, &d);
-    text_slot[d.len & MASK] = 0;
-    return append_padded(slot, len, text_slot, d.len, count_and_spec & ~0xffffull);
+    text->text[d.len & MASK] = 0;
+    return append_padded(to->text, len, text->text, d.len, count_and_spec & ~0xffffull);
 }
 
 static inline u64 put2(u8* text, u64 at, u64 value)
@@ -175,9 +180,11 @@ static inline u64 put2(u8* text, u64 at, u64 value)
 /* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch; 0 if that is before
  * 1901-12-13 or behind the year 9999. Days to civil date: a proleptic Gregorian calendar of
  * 400-year eras of 146,097 days, years beginning in March. */
-RT u64 sonde_rt_ctime(u8* slot, s64 seconds)
+ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds)
 {
     static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";
+    NEED(to);
+    u8* slot = to->text;
     slot[0] = 0;
     if (seconds < -2147483648ll || seconds > 253402300799ll)
         return 0;

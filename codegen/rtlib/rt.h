@@ -7,6 +7,11 @@
  *
  * On BPF, loops over bytes are bpf_loop() callbacks: the verifier looks at one iteration instead of all (5.17, bpf: Add
  * bpf_loop helper).
+ *
+ * ONCE routines are BPF's global functions: the verifier checks each of them once, whoever calls it and how often, and
+ * knows nothing of what it gives back. It goes by the parameters' types (5.13, bpf: Support pointers in global func
+ * args): numbers, and structures to read and write, or null. RT routines it checks with what each caller passes, so
+ * these may take anything.
  */
 #pragma once
 
@@ -24,6 +29,16 @@ extern const u8 sonde_rt_noughts[]; /* the same of the digit 0 */
 #define MASK (sonde_rt_max - 1)
 /* Steps of a search that may begin anew at each character; bpf_loop() takes no more than 2^23. */
 #define PAIRS (sonde_rt_max < 2896 ? sonde_rt_max * sonde_rt_max : 1u << 23)
+/* A slot as a parameter of a ONCE routine; codegen gives the type the size that slots have. */
+struct sonde_slot {
+    u8 text[1];
+};
+#define NEED(slot)                                                                                                     \
+    do {                                                                                                               \
+        if (!(slot))                                                                                                   \
+            return 0;                                                                                                  \
+    } while (0)
+
 /* 64 bytes behind a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
  * makes one of its states differ from another. */
 #define SCRATCH(slot) ((slot) + 2 * sonde_rt_max)
@@ -51,7 +66,8 @@ static inline u64 unknown_zero(u64 unknown) {
 }
 
 #ifdef __bpf__
-#define RT __attribute__((noinline))
+#define RT __attribute__((noinline, visibility("hidden")))
+#define ONCE __attribute__((noinline, weak)) /* weak: the compiler may conclude no more than the verifier */
 static long (*const bpf_probe_read_kernel)(void* dst, u32 size, const void* src) = (void*)113;
 static long (*const bpf_probe_read_kernel_str)(void* dst, u32 size, const void* src) = (void*)115;
 static long (*const bpf_loop)(u32 count, void* callback, void* context, u64 flags) = (void*)181;
@@ -69,6 +85,7 @@ static inline u64 opaque(void* slot, u64 x) {
 }
 #else
 #define RT
+#define ONCE
 static inline u64 copy_bounded(u8* dst, u32 size, const u8* src) {
     u64 n = 0;
     if (size == 0)

@@ -6,8 +6,7 @@ static long (*const bpf_map_update_elem)(void* map, const void* key, const void*
 static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
 
-s64 sonde_rt_compare(const u8* slot_a, const u8* slot_b);
-s64 sonde_rt_variance(const void* block);
+s64 sonde_rt_compare_bytes(const u8* a, const u8* b);
 
 struct block {
     u64 count;
@@ -15,6 +14,7 @@ struct block {
     u64 min_biased, max_biased;
     u64 squares_low, squares_high;
 };
+s64 sonde_rt_variance(struct block* b);
 #define BIAS 0x8000000000000000ull
 
 static inline volatile struct sonde_scan_state* state_of(const struct sonde_scan* s)
@@ -58,7 +58,7 @@ static inline int in_slice(const struct sonde_scan* s, const u8* key)
                 for (u64 word = 0; word < SONDE_SHORT_KEY; word += 8)
                     if (word < size && *(const u64*)(key + at + word) != *(const u64*)(s->slice + at + word))
                         return 0;
-            } else if (sonde_rt_compare(key + at, s->slice + at) != 0) {
+            } else if (sonde_rt_compare_bytes(key + at, s->slice + at) != 0) {
                 return 0;
             }
         }
@@ -67,7 +67,7 @@ static inline int in_slice(const struct sonde_scan* s, const u8* key)
     return 1;
 }
 
-static inline u64 statistic(const struct block* b, u64 what)
+static inline u64 statistic(struct block* b, u64 what)
 {
     u64 count = b->count;
     switch (what) {
@@ -111,7 +111,7 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     if (s->spec->rank == SONDE_RANK_LONG)
         rank = *(u64*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
     else if (s->spec->rank >= SONDE_RANK_STATISTIC)
-        rank = statistic((const struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
+        rank = statistic((struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
     ((u64*)e)[0] = s->spec->descending ? ~rank : rank;
     ((u64*)e)[1] = insertion;
     *node(s, i) = (u32)i;
@@ -125,7 +125,7 @@ static inline int precedes(const struct sonde_scan* s, u64 a, u64 b)
     u64* x = (u64*)entry(s, a);
     u64* y = (u64*)entry(s, b);
     if (s->spec->rank == SONDE_RANK_STRING) {
-        s64 order = sonde_rt_compare((u8*)x + SONDE_SCAN_ENTRY + s->spec->at, (u8*)y + SONDE_SCAN_ENTRY + s->spec->at);
+        s64 order = sonde_rt_compare_bytes((u8*)x + SONDE_SCAN_ENTRY + s->spec->at, (u8*)y + SONDE_SCAN_ENTRY + s->spec->at);
         if (order != 0)
             return s->spec->descending ? order > 0 : order < 0;
     } else if (x[0] != y[0]) {

@@ -3,7 +3,7 @@
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 
-u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
+u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
 struct walk {
     struct sonde_stack* stack;
@@ -17,7 +17,7 @@ struct walk {
 static u32 rule_at(u64 address, struct mapped* in)
 {
     struct row row = {in->at.inode, UNWIND_ROWS, address - in->at.start + in->at.offset, 0, 0};
-    return sonde_once_find_row(&row) ? (u32)(row.first >> 32) : SONDE_RULE_NONE;
+    return sonde_rt_find_row(&row) ? (u32)(row.first >> 32) : SONDE_RULE_NONE;
 }
 
 /* A stack that is in use is in memory: nothing has to be waited for. */
@@ -48,7 +48,7 @@ static long climb(u64 i, struct walk* w)
     u64 address = w->rip - !w->exact;
     w->state = SONDE_STACK_LOST;
     /* What is no code was no return address. */
-    if (!sonde_once_find_mapping(address, &w->in) || !w->in.code)
+    if (!sonde_rt_find_mapping(address, &w->in) || !w->in.code)
         return 1;
     if (i >= w->most) {
         w->state = SONDE_STACK_CUT;
@@ -119,7 +119,7 @@ static long climb(u64 i, struct walk* w)
 }
 
 /* Fills the stack, at most `most` addresses, unless that is done. */
-ONCE int sonde_once_unwind(struct sonde_stack* stack, u64 most)
+ONCE int sonde_rt_unwind(struct sonde_stack* stack, u64 most)
 {
     if (!stack || stack->state != SONDE_STACK_FRESH)
         return 0;
@@ -140,7 +140,7 @@ RT s64 sonde_rt_stack_at(struct sonde_stack* stack, u64 n)
 }
 
 struct text {
-    u8* slot;
+    struct sonde_slot* slot;
     struct sonde_stack* stack;
     u64 len, first, end;
 };
@@ -151,17 +151,18 @@ static long add_address(u64 i, struct text* t)
         return 1;
     u64 len = t->len & MASK;
     if (i) {
-        t->slot[len] = ' ';
+        t->slot->text[len] = ' ';
         len = cut(len + 1);
     }
     t->len = sonde_rt_append_long(t->slot, len, (s64)t->stack->address[n & (SONDE_STACK_MOST - 1)], 'x' | '#' << 8);
     return 0;
 }
 /* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */
-RT s64 sonde_rt_stack_text(u8* slot, struct sonde_stack* stack, u64 first, s64 count)
+ONCE s64 sonde_rt_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count)
 {
+    NEED(slot && stack);
     struct text t = {slot, stack, opaque(slot, 0), first, count < 0 ? SONDE_STACK_MOST : first + (u64)count};
-    slot[0] = 0;
+    slot->text[0] = 0;
     LOOP(SONDE_STACK_MOST, add_address, &t);
     return 0;
 }

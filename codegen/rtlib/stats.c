@@ -31,8 +31,9 @@ static inline void raise_to(u64* at, u64 value)
 }
 
 /* count, sum, min and max. */
-RT u64 sonde_rt_stat_add(struct block* b, s64 value)
+ONCE u64 sonde_rt_stat_add(struct block* b, s64 value)
 {
+    NEED(b);
     __sync_fetch_and_add(&b->count, 1);
     __sync_fetch_and_add(&b->sum, value);
     u64 biased = (u64)value + BIAS;
@@ -42,8 +43,9 @@ RT u64 sonde_rt_stat_add(struct block* b, s64 value)
 }
 
 /* The sum of squares, in 128 bits. */
-RT u64 sonde_rt_stat_square(struct block* b, s64 value)
+ONCE u64 sonde_rt_stat_square(struct block* b, s64 value)
 {
+    NEED(b);
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 low = m & 0xffffffff, high = m >> 32;
     u64 cross = low * high; /* twice */
@@ -55,7 +57,7 @@ RT u64 sonde_rt_stat_square(struct block* b, s64 value)
 }
 
 /* The bucket of a base-2 histogram: 64 for 0, upwards 64 + number of bits, negatives mirrored. */
-RT u64 sonde_rt_log_bucket(s64 value)
+ONCE u64 sonde_rt_log_bucket(s64 value)
 {
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 bits = 0;
@@ -78,7 +80,7 @@ RT u64 sonde_rt_log_bucket(s64 value)
 }
 
 /* The bucket of a linear one: 0 underflow, then one a width, the last overflow. */
-RT u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width)
+ONCE u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width)
 {
     u64 inner = ((u64)high - (u64)low) / (u64)width;
     if (value < low)
@@ -113,8 +115,9 @@ static inline void multiply(u64 a, u64 b, u64* high, u64* low)
 }
 
 /* (sum of squares - sum^2 / n) / (n - 1), which is (n * squares - sum^2) / (n * (n - 1)); 0 for fewer than two values. */
-RT s64 sonde_rt_variance(const struct block* b)
+ONCE s64 sonde_rt_variance(struct block* b)
 {
+    NEED(b);
     u64 n = b->count;
     if (n < 2)
         return 0;

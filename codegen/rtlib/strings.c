@@ -37,12 +37,17 @@ static long compare_step(u64 i, struct compare* c)
     }
     return x == 0;
 }
-/* strcmp's sign. */
-RT s64 sonde_rt_compare(const u8* slot_a, const u8* slot_b)
+/* strcmp's sign, of sonde_rt_max bytes each. */
+RT s64 sonde_rt_compare_bytes(const u8* a, const u8* b)
 {
-    struct compare c = {slot_a, slot_b, 0};
+    struct compare c = {a, b, 0};
     LOOP(sonde_rt_max, compare_step, &c);
-    return c.result + (s64)unknown_zero(slot_a[0]);
+    return c.result + (s64)unknown_zero(a[0]);
+}
+ONCE s64 sonde_rt_compare(struct sonde_slot* a, struct sonde_slot* b)
+{
+    NEED(a && b);
+    return sonde_rt_compare_bytes(a->text, b->text);
 }
 
 /* `length` characters of src from `start` on; nothing where there is nothing. */
@@ -83,11 +88,12 @@ static long find_step(u64 i, struct find* f)
     f->matched = 0;
     return f->at >= sonde_rt_max;
 }
-/* Where the first has the second; -1: nowhere. scratch_slot is overwritten. */
-RT s64 sonde_rt_strpos(const u8* slot_hay, const u8* slot_needle, u8* scratch_slot)
+/* Where the first has the second; -1: nowhere. The scratch is overwritten. */
+ONCE s64 sonde_rt_strpos(struct sonde_slot* hay, struct sonde_slot* needle, struct sonde_slot* scratch)
 {
-    u64 zero = opaque(scratch_slot, 0);
-    struct find f = {slot_hay, slot_needle, zero, zero, 0};
+    NEED(hay && needle && scratch);
+    u64 zero = opaque(scratch, 0);
+    struct find f = {hay->text, needle->text, zero, zero, 0};
     LOOP(PAIRS, find_step, &f);
     return f.found ? (s64)f.at : -1;
 }
@@ -115,12 +121,14 @@ static long digit_step(u64 i, struct number* n)
     n->value = n->value * n->base + digit;
     return 0;
 }
-/* C's strtol without its errors. scratch_slot is overwritten. */
-RT s64 sonde_rt_strtol(const u8* slot, s64 base, u8* scratch_slot)
+/* C's strtol without its errors. The scratch is overwritten. */
+ONCE s64 sonde_rt_strtol(struct sonde_slot* src, s64 base, struct sonde_slot* scratch)
 {
+    NEED(src && scratch);
+    const u8* slot = src->text;
     if (base != 0 && (base < 2 || base > 36))
         return 0;
-    struct number n = {slot, opaque(scratch_slot, 0), opaque(scratch_slot, 0), 0};
+    struct number n = {slot, opaque(scratch, 0), opaque(scratch, 0), 0};
     LOOP(sonde_rt_max, blank_step, &n);
     u8 sign = slot[n.at & MASK];
     u64 at = n.at + (sign == '-' || sign == '+');
@@ -128,7 +136,7 @@ RT s64 sonde_rt_strtol(const u8* slot, s64 base, u8* scratch_slot)
     u64 hex = first == '0' && second == 'x' && (base == 0 || base == 16);
     u64 radix = base ? (u64)base : hex ? 16 : first == '0' ? 8 : 10;
     n.at = at + 2 * hex;
-    n.base = opaque(scratch_slot, radix);
+    n.base = opaque(scratch, radix);
     LOOP(sonde_rt_max, digit_step, &n);
     return sign == '-' ? -(s64)n.value : (s64)n.value;
 }
@@ -166,28 +174,29 @@ static long token_step(u64 i, struct token* t)
     t->at++;
     return 0;
 }
-/* The next token of the text kept in state_slot behind *position; an input that is not empty replaces the text first. */
-RT s64 sonde_rt_tokenize(u8* slot, u8* state_slot, u64* position, const u8* input, const u8* slot_delim)
+/* The next token of the text kept in the state behind *position; an input that is not empty replaces the text first. */
+ONCE s64 sonde_rt_tokenize(struct sonde_slot* to, struct sonde_slot* state, u64* position, struct sonde_slot* input,
+                           struct sonde_slot* delimiters)
 {
-    u8 first = 0;
-    copy_bytes(&first, 1, input);
-    if (first) {
-        copy_bounded(state_slot, sonde_rt_max, input);
+    NEED(to && state && position && input && delimiters);
+    u8 *slot = to->text, *text = state->text;
+    if (input->text[0]) {
+        copy_bounded(text, sonde_rt_max, input->text);
         *position = 0;
     }
     u64 zero = opaque(slot, 0), start = opaque(slot, *position);
-    struct token t = {state_slot, slot_delim, start, zero, zero, zero, zero, zero};
+    struct token t = {text, delimiters->text, start, zero, zero, zero, zero, zero};
     LOOP(sonde_rt_max, token_step, &t);
     slot[0] = 0;
     *position = t.at;
     if (!t.state)
         return 0;
     u32 size = (u32)((t.at - t.begin) & MASK) + 1;
-    return (s64)copy_bounded(slot, size, state_slot + (t.begin & MASK));
+    return (s64)copy_bounded(slot, size, text + (t.begin & MASK));
 }
 
 struct cells {
-    const u8* table;
+    u64 table;
     u64 found;
     const u8* text;
     u8 name[32];
@@ -200,7 +209,7 @@ static long name_step(u64 i, struct compare* c)
 }
 static long cell_step(u64 i, struct cells* c)
 {
-    copy_bytes(c->name, 32, c->table + (i & 255) * 32);
+    copy_bytes(c->name, 32, (const u8*)(c->table + (i & 255) * 32));
     struct compare compare = {c->name, c->text, 0};
     LOOP(32, name_step, &compare);
     if (compare.result)
@@ -208,10 +217,11 @@ static long cell_step(u64 i, struct cells* c)
     c->found = i;
     return 1;
 }
-/* Which of the `count` cells of 32 bytes has that name; -1: none. */
-RT s64 sonde_rt_find_cell(const u8* table, u64 count, const u8* text_slot)
+/* Which of the `count` cells of 32 bytes has that name; -1: none. The table is an address that need not be known. */
+ONCE s64 sonde_rt_find_cell(u64 table, u64 count, struct sonde_slot* name)
 {
-    struct cells c = {table, (u64)-1, text_slot, {0}};
+    NEED(name);
+    struct cells c = {table, (u64)-1, name->text, {0}};
     LOOP((u32)count & 255, cell_step, &c);
     return (s64)c.found;
 }

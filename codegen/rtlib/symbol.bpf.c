@@ -2,7 +2,7 @@
 #include "files.h"
 
 u64 sonde_rt_append(u8* slot, u64 len, const u8* text);
-u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
+u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
 enum { HEX = 'x' | '#' << 8 };
 
@@ -11,7 +11,10 @@ static u64 add_text(u8* slot, u64 len, void* table, u32 index)
     const u8* text = bpf_map_lookup_elem(table, &index);
     return text ? sonde_rt_append(slot, len, text) : len;
 }
-static u64 add_hex(u8* slot, u64 len, u64 value) { return sonde_rt_append_long(slot, len, (s64)value, HEX); }
+static u64 add_hex(u8* slot, u64 len, u64 value)
+{
+    return sonde_rt_append_long((struct sonde_slot*)slot, len, (s64)value, HEX);
+}
 static u64 add_char(u8* slot, u64 len, u8 c)
 {
     slot[len & MASK] = c;
@@ -45,11 +48,11 @@ static inline int find_row(struct symbol* s, u64 kind, u64 behind)
     s->row.inode = s->in.at.inode;
     s->row.kind = kind;
     s->row.place = s->address - s->in.at.start + s->in.at.offset - behind;
-    return sonde_once_find_row(&s->row);
+    return sonde_rt_find_row(&s->row);
 }
-ONCE int sonde_once_find_symbol(struct symbol* s)
+ONCE int sonde_rt_find_symbol(struct symbol* s)
 {
-    if (!s || !sonde_once_find_mapping(s->address, &s->in) || !s->in.code)
+    if (!s || !sonde_rt_find_mapping(s->address, &s->in) || !s->in.code)
         return 0;
     void* table = table_of(s->in.at.inode);
     if (!table)
@@ -81,9 +84,9 @@ ONCE int sonde_once_find_symbol(struct symbol* s)
     return 0;
 }
 
-ONCE int sonde_once_find_inlined(struct symbol* s)
+ONCE int sonde_rt_find_inlined(struct symbol* s)
 {
-    if (!s || !sonde_once_find_mapping(s->address, &s->in) || !s->in.code)
+    if (!s || !sonde_rt_find_mapping(s->address, &s->in) || !s->in.code)
         return 0;
     void* table = table_of(s->in.at.inode);
     if (!table || !find_row(s, INLINED_ROWS, 0) || !(u32)s->row.second)
@@ -113,11 +116,13 @@ static long add_inlined(u64 i, struct chain* c)
 }
 /* `s` is memory for the search, here and below: SONDE_SYMBOL_BYTES.
  * "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
-RT s64 sonde_rt_inlined(u8* slot, u64 address, struct symbol* s)
+ONCE s64 sonde_rt_inlined(struct sonde_slot* to, u64 address, struct symbol* s)
 {
+    NEED(to && s);
+    u8* slot = to->text;
     begin_symbol(s, address, 0);
     slot[0] = 0;
-    sonde_once_find_inlined(s);
+    sonde_rt_find_inlined(s);
     void* table = s->inode ? table_of(s->inode) : 0;
     if (!table)
         return 0;
@@ -126,14 +131,26 @@ RT s64 sonde_rt_inlined(u8* slot, u64 address, struct symbol* s)
     return 0;
 }
 
-/* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
-RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
+/* "name", "name+offset" or "name+offset/size". */
+static u64 add_name(u8* slot, u64 len, void* table, struct symbol* s, u64 style)
 {
+    len = add_text(slot, len, table, s->text);
+    if (style == SONDE_SYMBOL_NAME)
+        return len;
+    len = add_hex(slot, add_char(slot, len, '+'), s->offset);
+    return style == SONDE_SYMBOL_DATA ? add_hex(slot, add_char(slot, len, '/'), s->size) : len;
+}
+
+/* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
+ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct symbol* s)
+{
+    NEED(to && s);
+    u8* slot = to->text;
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
     u64 len = opaque(slot, 0);
     slot[0] = 0;
-    sonde_once_find_symbol(s);
+    sonde_rt_find_symbol(s);
     u32 text = s->text;
     void* table = s->inode ? table_of(s->inode) : 0;
     if (style == SONDE_SYMBOL_MODULE) {
@@ -152,16 +169,13 @@ RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
         if (style == SONDE_SYMBOL_FILELINE)
             len = add_char(slot, len, ':');
         if (style != SONDE_SYMBOL_FILE)
-            sonde_rt_append_long(slot, len, (s64)s->line, 'd');
+            sonde_rt_append_long(to, len, (s64)s->line, 'd');
         return 0;
     }
     if (text) {
-        len = add_text(slot, len, table, text);
+        len = add_name(slot, len, table, s, style);
         if (style == SONDE_SYMBOL_NAME)
             return 0;
-        len = add_hex(slot, add_char(slot, len, '+'), s->offset);
-        if (style == SONDE_SYMBOL_DATA)
-            len = add_hex(slot, add_char(slot, len, '/'), s->size);
     } else {
         len = add_hex(slot, len, address);
     }
@@ -178,14 +192,14 @@ RT s64 sonde_rt_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
 }
 
 /* The same of an address of the kernel's. */
-ONCE int sonde_once_find_kernel_symbol(struct symbol* s)
+ONCE int sonde_rt_find_kernel_symbol(struct symbol* s)
 {
     if (!s)
         return 0;
     s->row.inode = SONDE_KERNEL_FILE;
     s->row.kind = SYMBOL_ROWS;
     s->row.place = s->address - SONDE_KERNEL_BASE - s->behind;
-    if (s->row.place >> 32 || !sonde_once_find_row(&s->row) ||
+    if (s->row.place >> 32 || !sonde_rt_find_row(&s->row) ||
         s->row.place - (u32)s->row.first >= s->row.first >> 32)
         return 0;
     s->offset = s->row.place + s->behind - (u32)s->row.first;
@@ -194,13 +208,15 @@ ONCE int sonde_once_find_kernel_symbol(struct symbol* s)
     s->module = s->row.second >> 32;
     return 1;
 }
-RT s64 sonde_rt_kernel_symbol(u8* slot, u64 address, u64 style, struct symbol* s)
+ONCE s64 sonde_rt_kernel_symbol(struct sonde_slot* to, u64 address, u64 style, struct symbol* s)
 {
+    NEED(to && s);
+    u8* slot = to->text;
     u64 len = opaque(slot, 0);
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
     slot[0] = 0;
-    sonde_once_find_kernel_symbol(s);
+    sonde_rt_find_kernel_symbol(s);
     void* table = table_of(SONDE_KERNEL_FILE);
     if (style == SONDE_SYMBOL_MODULE) {
         if (table && s->text)
@@ -211,13 +227,8 @@ RT s64 sonde_rt_kernel_symbol(u8* slot, u64 address, u64 style, struct symbol* s
         add_hex(slot, len, address);
         return 0;
     }
-    len = add_text(slot, len, table, s->text);
-    if (style == SONDE_SYMBOL_NAME)
-        return 0;
-    len = add_hex(slot, add_char(slot, len, '+'), s->offset);
-    if (style == SONDE_SYMBOL_DATA)
-        len = add_hex(slot, add_char(slot, len, '/'), s->size);
-    if (style == SONDE_SYMBOL_BRIEF)
+    len = add_name(slot, len, table, s, style);
+    if (style == SONDE_SYMBOL_NAME || style == SONDE_SYMBOL_BRIEF)
         return 0;
     len = add_char(slot, add_char(slot, len, ' '), '[');
     add_char(slot, add_text(slot, len, table, s->module), ']');

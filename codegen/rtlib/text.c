@@ -1,7 +1,7 @@
 /* Strings for people, and strings made of strings. Parameters as in strings.c. */
 #include "rt.h"
 
-u64 sonde_rt_append_long(u8* slot, u64 len, s64 value, u64 spec);
+u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
 struct text {
     u8* dst;
@@ -35,8 +35,10 @@ static long text_step(u64 i, struct text* t)
 }
 /* `count` characters of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..." behind them
  * if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
-RT u64 sonde_rt_text(u8* slot, const u8* src_slot, u64 count, s64 most, u64 options)
+ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options)
 {
+    NEED(to && src);
+    u8* slot = to->text;
     u64 quoted = options & 1;
     u64 least = quoted ? 5 : 0;
     u64 limit = most < 0 || (u64)most > MASK ? MASK : (u64)most < least ? least : (u64)most;
@@ -45,7 +47,7 @@ RT u64 sonde_rt_text(u8* slot, const u8* src_slot, u64 count, s64 most, u64 opti
      * again (seen with a count of 0 in 6.18: the body was removed as dead). */
     limit = opaque(slot, limit - quoted) + quoted;
     count = opaque(slot, count > MASK ? MASK : count);
-    struct text t = {slot, src_slot, begin, limit - quoted, begin, count, options, 0};
+    struct text t = {slot, src->text, begin, limit - quoted, begin, count, options, 0};
     if (quoted)
         slot[0] = '"';
     LOOP(sonde_rt_max, text_step, &t);
@@ -96,12 +98,16 @@ static long replace_step(u64 i, struct replace* r)
     return 0;
 }
 /* src with each `search` replaced, from the left; an empty one is nowhere. */
-RT s64 sonde_rt_str_replace(u8* slot, const u8* src_slot, const u8* search_slot, const u8* with_slot)
+ONCE s64 sonde_rt_str_replace(struct sonde_slot* to, struct sonde_slot* src, struct sonde_slot* search,
+                              struct sonde_slot* with)
 {
-    if (search_slot[0] == 0)
-        return (s64)copy_bounded(slot, sonde_rt_max, src_slot);
+    NEED(to && src && search && with);
+    u8* slot = to->text;
+    if (search->text[0] == 0)
+        return (s64)copy_bounded(slot, sonde_rt_max, src->text);
     /* Each unknown for itself: as copies of one value, the verifier would expect them to stay equal. */
-    struct replace r = {slot, src_slot, search_slot, with_slot, opaque(slot, 0), opaque(slot, 0), opaque(slot, 0)};
+    struct replace r = {slot,           src->text,       search->text,   with->text,
+                        opaque(slot, 0), opaque(slot, 0), opaque(slot, 0)};
     LOOP(PAIRS, replace_step, &r);
     slot[r.len & MASK] = 0;
     return (s64)r.len;
@@ -109,7 +115,7 @@ RT s64 sonde_rt_str_replace(u8* slot, const u8* src_slot, const u8* search_slot,
 
 struct flags {
     u8* dst;
-    const u8* table;
+    u64 table;
     u64 len, left, rest; /* left: bits from the first that has a name on; rest: those without one */
 };
 /* The | before the next, unless it is the first. */
@@ -124,7 +130,7 @@ static long flag_step(u64 i, struct flags* f)
     u8 name[32];
     if (!(f->left >> (i & 63) & 1))
         return 0;
-    copy_bytes(name, 32, f->table + (i & 63) * 32);
+    copy_bytes(name, 32, (const u8*)(f->table + (i & 63) * 32));
     if (name[0] == 0) {
         f->rest |= 1ull << (i & 63);
         return 0;
@@ -134,9 +140,11 @@ static long flag_step(u64 i, struct flags* f)
     return 0;
 }
 /* Appends to the `len` characters of the slot the names of a value's bits, with | between them, and the others as a number. `shape`:
- * how many names the table has, in cells of 32 bytes, and << 8 the bit of the first one. */
-RT u64 sonde_rt_flags(u8* slot, u64 len, const u8* table, u64 shape, u64 value)
+ * how many names the table has, in cells of 32 bytes, and << 8 the bit of the first one. The table is an address. */
+ONCE u64 sonde_rt_flags(struct sonde_slot* to, u64 len, u64 table, u64 shape, u64 value)
 {
+    NEED(to);
+    u8* slot = to->text;
     u64 first = shape >> 8 & 63, count = shape & 63;
     u64 left = opaque(slot + MASK + 1, value >> first);
     struct flags f = {slot, table, len & MASK, left, count ? left >> count << count : left};
@@ -144,7 +152,7 @@ RT u64 sonde_rt_flags(u8* slot, u64 len, const u8* table, u64 shape, u64 value)
     LOOP((u32)count, flag_step, &f);
     u64 rest = f.rest << first | (value & ((1ull << first) - 1));
     if (rest)
-        f.len = sonde_rt_append_long(slot, separated(&f), (s64)rest, 'x' | '#' << 8);
+        f.len = sonde_rt_append_long(to, separated(&f), (s64)rest, 'x' | '#' << 8);
     slot[f.len & MASK] = 0;
     return f.len;
 }

@@ -154,8 +154,10 @@ RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
 }
 
 /* The same of the kernel's memory. */
-RT s64 sonde_rt_read_kernel_wide(u8* slot, u64 width, u64 address)
+ONCE s64 sonde_rt_read_kernel_wide(struct sonde_slot* to, u64 width, u64 address)
 {
+    NEED(to);
+    u8* slot = to->text;
     struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
     LOOP(sonde_rt_max, wide_step_kernel, &w);
     slot[w.len & MASK] = 0;
