@@ -94,6 +94,7 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
         probe.place = handler->range.valid() ? sources.place(handler->range) : "";
         probe.kind = handler->kind;
         probe.at_instruction = handler->at_return;
+        probe.reads_registers = handler->reads_registers;
         probe.in_kernel = handler->in_kernel;
         probe.order = handler->order;
         if (handler->lock >= 0)

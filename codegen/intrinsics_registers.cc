@@ -107,8 +107,15 @@ llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
     return t_.user_register(env_, 16);
 }
 
+// The instruction pointer at a breakpoint in the kernel is behind the instruction that stands in the probed one's
+// place.
+llvm::Value* Lowering::read_register(int dwarf) {
+    constexpr int instruction_pointer = 16;
+    return dwarf == instruction_pointer && root_->kind == plan::ProbeKind::Kprobe ? t_.kernel_function(env_)
+                                                                                  : t_.user_register(env_, dwarf);
+}
+
 llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
-    // The registers at a breakpoint in the kernel are those behind the instruction that stands in its place.
     if (plan::is_kernel_function(root_->kind))
         return t_.kernel_function(env_);
     return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
@@ -165,7 +172,7 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
         for (int size = 0; size < 4; size++) {
             if (name != row.names[size])
                 continue;
-            llvm::Value* value = t_.user_register(env_, row.dwarf);
+            llvm::Value* value = read_register(row.dwarf);
             if (size == 0)
                 return value;
             llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));

@@ -159,6 +159,7 @@ class Lowering {
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* read_register(int dwarf);
     llvm::Value* emit_addr(const hir::Intrinsic& expr);
     llvm::Value* emit_registers_valid(const hir::Intrinsic& expr);
     llvm::Value* emit_argument(const hir::Intrinsic& expr);

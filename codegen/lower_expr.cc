@@ -164,7 +164,7 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::Print:
         return print(as<Print>(expr));
     case ExprKind::Register:
-        return t_.user_register(env_, as<Register>(expr).number);
+        return read_register(as<Register>(expr).number);
     case ExprKind::Argument:
         return t_.argument(env_, as<Argument>(expr).number);
     case ExprKind::Load:

@@ -50,7 +50,7 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 // Values from the entry are found by where the call's return address is, which these do not tell at the return.
 bool wants_kprobe_multi(const plan::Probe& probe) {
     return (probe.kind == plan::ProbeKind::Kprobe || probe.kind == plan::ProbeKind::Kretprobe) &&
-           probe.points.size() > 1 && probe.entry_program.empty() &&
+           probe.points.size() > 1 && probe.entry_program.empty() && !probe.reads_registers &&
            std::all_of(probe.points.begin(), probe.points.end(),
                        [](const plan::Point& one) { return one.offset == 0; });
 }

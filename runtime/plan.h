@@ -276,6 +276,7 @@ struct Probe {
     std::string entry_program;   // Uretprobe with entry values: the program for the function's entry; empty without
     std::string entry_map;       // its map
     bool at_instruction = false; // Uretprobe: the points are the return instructions themselves
+    bool reads_registers = false; // Kprobe, Kretprobe: all that there are, which probes of many functions do not keep
     bool sleepable = false;
     int64_t order = 0;
     TimerSpec timer;

@@ -219,6 +219,18 @@ std::vector<ResolvedPoint> resolve_from(Resolving& resolving, size_t at, Functio
 
 } // namespace
 
+void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
+    using plan::ProbeKind;
+    if (!plan::is_kernel_function(point.kind))
+        return;
+    point.reads_registers = true;
+    bool trampoline = point.kind == ProbeKind::Fentry || point.kind == ProbeKind::Fexit;
+    if (!trampoline || !env.kernel_probing().kprobe)
+        return;
+    point.kind = point.kind == ProbeKind::Fexit ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
+    point.alone = false;
+}
+
 // kernel.statement(ADDRESS).absolute and kprobe.statement(ADDRESS).absolute: a breakpoint at an address that the user
 // has from elsewhere, which nothing is known about.
 std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at) {

@@ -109,12 +109,17 @@ struct ResolvedPoint {
     bool is_go = false; // a function of Go
     std::string listed; // its line of a listing, where making it was part of finding it
     bool at_return_instruction = false; // with is_return: `address` is one of the function's return instructions
+    bool reads_registers = false;       // of the kernel
 };
 
 // Moves a function's probe to an instruction that costs the kernel less, where that changes nothing for `targets`, the
 // target expressions that its handler has: the `push` that the function begins with, when these are parameters that the
 // ABI passes in places that can be read.
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
+
+// Has a function of the kernel probed by a breakpoint, for a handler that reads registers, which trampolines do not
+// keep. Nothing happens to other points, and where the kernel has no breakpoints.
+void keep_registers(ResolvedPoint& point, ProbeEnvironment& env);
 
 // Resolves one probe point without aliases (sema has expanded those). Reports errors (unknown kind, no match with the
 // nearest names, bad target ...) and returns what matched, in address order. An optional point (`?`) that does not

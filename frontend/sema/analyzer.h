@@ -57,6 +57,7 @@ class Analyzer {
         std::vector<const ast::TargetExpr*> targets;
         bool writes = false;  // some of them are assigned to
         bool address = false; // `&$x`: a variable has to be in memory
+        bool registers = false;
     };
     struct FunctionEntry {
         const ast::Function* ast = nullptr;

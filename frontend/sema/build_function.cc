@@ -192,6 +192,15 @@ bool writes_target(const ast::Expr& expr) {
         target = ast::as<ast::IncDecExpr>(expr).target;
     return target && (target->kind == ast::ExprKind::Target || target->kind == ast::ExprKind::Member);
 }
+
+bool reads_register(const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::AtOperator)
+        return ast::as<ast::AtOperatorExpr>(expr).name == "@kregister";
+    if (expr.kind != ast::ExprKind::Call)
+        return false;
+    const std::string& name = ast::as<ast::CallExpr>(expr).name;
+    return name == "register" || name == "u_register";
+}
 } // namespace
 
 Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
@@ -207,6 +216,7 @@ Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
             if (expr.kind == ast::ExprKind::Target)
                 reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
             reach.writes = reach.writes || writes_target(expr);
+            reach.registers = reach.registers || reads_register(expr);
             if (expr.kind == ast::ExprKind::AddressOf) {
                 const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
                 reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&

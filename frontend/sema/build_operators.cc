@@ -192,9 +192,9 @@ hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
 
 hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
     constexpr int64_t last = 16;
-    if (expr.name == "@kregister") {
-        a_.report_once(DiagId::Unsupported, expr.range, "the kernel's registers are not available in this probe")
-            .help("`@uregister` reads the program's");
+    bool of_kernel = expr.name == "@kregister";
+    if (of_kernel && !a_.options_.guru) {
+        a_.report_once(DiagId::NeedsGuru, expr.range, "`@kregister` reads the kernel's registers").help("-g allows it");
         return zero(expr.range);
     }
     if (expr.args[0]->kind != ast::ExprKind::Number) {
@@ -208,9 +208,20 @@ hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
                        fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
         return zero(expr.range);
     }
-    if (!point_ || !point_->module) {
-        a_.report_once(DiagId::WrongContext, expr.range,
-                       fmt::format("`{}` needs a probe point in a program", expr.name));
+    using plan::ProbeKind;
+    if (of_kernel && point_ && (point_->kind == ProbeKind::Fentry || point_->kind == ProbeKind::Fexit)) {
+        a_.report_once(DiagId::Unsupported, expr.range,
+                       "registers are kept by breakpoints only, which this kernel does not have")
+            .help("parameters are there by their names, and as `int_arg(N)`");
+        return zero(expr.range);
+    }
+    bool is_kernel = point_ && (point_->kind == ProbeKind::Kprobe || point_->kind == ProbeKind::Kretprobe);
+    if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module) {
+        DiagBuilder report = a_.report_once(DiagId::WrongContext, expr.range,
+                                            fmt::format("`{}` needs a probe point in {}", expr.name,
+                                                        of_kernel ? "a function of the kernel" : "a program"));
+        if (of_kernel && point_ && point_->module)
+            report.help("`@uregister` reads the program's");
         return zero(expr.range);
     }
     return make<hir::Register>(expr.range, static_cast<int>(number));

@@ -408,6 +408,7 @@ struct Handler {
     bool checks_stack = false;       // Go: the function's entry is probed at a jump, and counts if that is not taken
     bool at_return = false;          // Uretprobe: the points are the return instructions themselves
     bool is_go = false;              // entry values belong to the goroutine, not to the thread
+    bool reads_registers = false;    // Kprobe, Kretprobe: all registers have to be there
     Expr* return_address = nullptr;  // with entry_values: where the return address lies at that entry
     std::vector<plan::Point> points; // in the order of resolution
     plan::TimerSpec timer;           // kind Timer

@@ -62,6 +62,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->checks_stack = resolved.point.is_function && resolved.point.function.checks_stack;
     handler->at_return = resolved.point.at_return_instruction;
     handler->is_go = resolved.point.is_go;
+    handler->reads_registers = resolved.point.reads_registers;
     handler->body = arena_.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = builder.build_callers(probe.points[0]->range);
@@ -186,6 +187,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         // Before the prologue parameters may be in registers, which have no address and cannot be written.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
+        if (reach.registers)
+            keep_registers(resolved.point, env_);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
