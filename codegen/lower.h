@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +57,13 @@ class Lowering {
     llvm::Value* new_slot();
     llvm::Value* new_bytes(uint64_t size);
     llvm::Value* new_variable(uint64_t size);
+    // A number that outlives what is lowered next, and how it is had back.
+    struct Held {
+        llvm::Value* value;
+        bool in_frame;
+    };
+    Held hold(llvm::Value* number, std::span<hir::Expr* const> next);
+    llvm::Value* take(const Held& held);
     Needs needs(const hir::Handler& handler) const;
     llvm::Value* scratch(const std::string& tag, uint64_t bytes); // in the frame, or where there is none on the stack
     struct Mark {

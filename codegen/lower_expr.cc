@@ -194,9 +194,10 @@ llvm::Value* Lowering::binary(const hir::Binary& expr) {
         llvm::Value* order = t_.routine("sonde_rt_compare", t_.i64(), {left, right});
         return arithmetic(expr.op, order, t_.number(0), expr.range);
     }
-    llvm::Value* left = lower(*expr.left);
+    Mark mark(*this);
+    Held left = hold(lower(*expr.left), {&expr.right, 1});
     llvm::Value* right = lower(*expr.right);
-    return arithmetic(expr.op, left, right, expr.range);
+    return arithmetic(expr.op, take(left), right, expr.range);
 }
 
 llvm::Value* Lowering::arithmetic(BinaryOp op, llvm::Value* a, llvm::Value* b, Range range) {

@@ -48,6 +48,48 @@ llvm::Value* Lowering::new_variable(uint64_t bytes) {
     return in_kernel_ && env_.has_frame ? new_bytes(bytes) : t_.stack(bytes);
 }
 
+namespace {
+// What is computed in registers alone.
+bool is_plain(const hir::Expr& expr) {
+    using hir::ExprKind;
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+    case ExprKind::ConstString:
+        return true;
+    case ExprKind::LocalRef:
+    case ExprKind::GlobalRef:
+        return expr.type == ValueType::Long;
+    case ExprKind::Unary:
+        return is_plain(*hir::as<hir::Unary>(expr).operand);
+    case ExprKind::Binary: {
+        const auto& e = hir::as<hir::Binary>(expr);
+        return e.left->type == ValueType::Long && is_plain(*e.left) && is_plain(*e.right);
+    }
+    default:
+        return false;
+    }
+}
+} // namespace
+
+// What outlives a call the compiler would keep on the stack, and its leavings there keep two ways through a loop from
+// being the same to the verifier.
+Lowering::Held Lowering::hold(llvm::Value* number, std::span<hir::Expr* const> next) {
+    if (!in_kernel_ || !env_.has_frame || llvm::isa<llvm::Constant>(number) ||
+        std::all_of(next.begin(), next.end(), [](const hir::Expr* one) { return is_plain(*one); }))
+        return {number, false};
+    llvm::Value* place = new_bytes(8);
+    b_.CreateStore(number, place);
+    return {place, true};
+}
+
+llvm::Value* Lowering::take(const Held& held) {
+    if (!held.in_frame)
+        return held.value;
+    auto* number = b_.CreateLoad(t_.i64(), held.value);
+    number->setVolatile(true);
+    return number;
+}
+
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
 namespace {

@@ -77,17 +77,21 @@ llvm::Value* Lowering::print(const hir::Print& expr) {
     if (expr.to_string)
         return format_to_string(expr);
     Mark mark(*this);
-    std::vector<llvm::Value*> longs;
+    std::vector<Held> held;
     std::vector<Piece> rest;
     size_t next = 0;
+    auto add = [&](llvm::Value* number) {
+        held.push_back(hold(number, std::span(expr.args).subspan(next)));
+        return number;
+    };
     for (const Directive& d : expr.format.directives) {
         if (d.kind == Directive::Literal)
             continue;
         if (d.width_is_arg)
-            longs.push_back(lower(*expr.args[next++]));
+            add(lower(*expr.args[next++]));
         llvm::Value* precision = nullptr;
         if (d.precision_is_arg)
-            longs.push_back(precision = lower(*expr.args[next++]));
+            precision = add(lower(*expr.args[next++]));
         const hir::Expr& arg = *expr.args[next++];
         if (arg.type == ValueType::Stats) {
             const hir::Global* global = arg.kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(arg).global
@@ -98,9 +102,12 @@ llvm::Value* Lowering::print(const hir::Print& expr) {
         } else if (d.kind == Directive::Memory) {
             rest.push_back(read_dump(d, precision, arg));
         } else {
-            longs.push_back(lower(arg));
+            add(lower(arg));
         }
     }
+    std::vector<llvm::Value*> longs;
+    for (const Held& one : held)
+        longs.push_back(take(one));
     emit(plan::Print, t_.state().add_format(expr.format), longs, rest);
     return t_.number(0);
 }
@@ -170,7 +177,7 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
         }
         case Directive::Binary: {
             // Its bytes up to a NUL, as a string can have them.
-            llvm::Value* bytes = t_.scratch("binary", 16);
+            llvm::Value* bytes = new_bytes(16);
             b_.CreateStore(lower(arg), bytes);
             b_.CreateStore(b_.getInt8(0), t_.offset(bytes, static_cast<uint64_t>(d.width > 0 ? d.width : 8)));
             length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, bytes});

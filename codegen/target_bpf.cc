@@ -276,10 +276,9 @@ void BpfTarget::describe_data() {
     data_->addDebugInfo(di_.createGlobalVariableExpression(unit_, "sonde_data", "", file, 0, array, false));
 }
 
+// A constant of the module, and not on the stack: what was left there would make two of the verifier's states differ.
 llvm::Value* BpfTarget::u32_key(uint32_t value) {
-    llvm::Value* key = scratch("index", 8);
-    ir_.CreateStore(ir_.getInt32(value), key);
-    return key;
+    return literal(std::string(reinterpret_cast<const char*>(&value), sizeof value));
 }
 
 void BpfTarget::count(size_t field) {
