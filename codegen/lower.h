@@ -16,7 +16,28 @@ bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& key
 // A string that becomes part of a small key without memory of its own.
 bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max_string);
 
-class Lowering {
+// What belongs to the handler or function that is being lowered.
+class BodyState {
+  protected:
+    struct Machine; // functions that call themselves, in the kernel (lower_recursion.cc)
+    struct Loop {
+        llvm::BasicBlock* next; // continue
+        llvm::BasicBlock* end;  // break
+    };
+    Environment env_;
+    const hir::Handler* handler_ = nullptr; // null while a function is lowered
+    const hir::Function* function_ = nullptr;
+    llvm::Value* result_ = nullptr; // where a function leaves its value
+    std::unordered_map<const hir::Local*, llvm::Value*> locals_;
+    uint64_t frame_next_ = 0, frame_max_ = 0;
+    uint64_t scan_next_ = 0, scan_max_ = 0;
+    llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
+    llvm::BasicBlock* leave_ = nullptr; // next, return
+    std::vector<Loop> loops_;
+    Machine* machine_ = nullptr;
+};
+
+class Lowering : private BodyState {
   public:
     Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {}
 
@@ -26,10 +47,6 @@ class Lowering {
   private:
     // A function's arguments before the script's own (lower_function.cc).
     static constexpr unsigned fixed_arguments = 14;
-    struct Loop {
-        llvm::BasicBlock* next; // continue
-        llvm::BasicBlock* end;  // break
-    };
 
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
@@ -46,7 +63,6 @@ class Lowering {
     void fail(Range range, const std::string& what);
 
     // ---- functions that call themselves, in the kernel (lower_recursion.cc)
-    struct Machine;
     void lower_machine(const hir::Function& function);
     void lower_activation(const hir::Function& function, llvm::BasicBlock* leave);
     void store_parameter(const hir::Function& function, size_t index, llvm::Value* activation, llvm::Value* value);
@@ -217,21 +233,10 @@ class Lowering {
     Target& t_;
     llvm::IRBuilder<>& b_;
     bool in_kernel_;
-    Environment env_;
-    const hir::Handler* handler_ = nullptr; // null while a function is lowered
-    const hir::Handler* root_ = nullptr;    // the handler that it becomes part of; in the kernel, one of that kind
-    const hir::Function* function_ = nullptr;
-    llvm::Value* result_ = nullptr; // where a function leaves its value
-    std::unordered_map<const hir::Local*, llvm::Value*> locals_;
+    const hir::Handler* root_ = nullptr; // the handler that all becomes part of; in the kernel, one of that kind
     std::unordered_map<const hir::Function*, llvm::Function*> functions_;
     std::unordered_map<const hir::Function*, uint64_t> frame_sizes_;
     std::unordered_map<const hir::Function*, uint64_t> scan_sizes_;
-    uint64_t frame_next_ = 0, frame_max_ = 0;
-    uint64_t scan_next_ = 0, scan_max_ = 0;
-    llvm::BasicBlock* catch_ = nullptr; // where a pending error goes
-    llvm::BasicBlock* leave_ = nullptr; // next, return
-    std::vector<Loop> loops_;
-    Machine* machine_ = nullptr;
     std::string problem_;
 };
 

@@ -321,26 +321,16 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (in_kernel_)
         out->addFnAttr(llvm::Attribute::AlwaysInline);
     functions_[&function] = out;
-    // The body, with the lowering's state set aside.
-    auto saved_env = env_;
-    auto saved_locals = locals_;
-    auto saved_handler = handler_;
-    Machine* saved_machine = std::exchange(machine_, nullptr);
-    llvm::BasicBlock *saved_catch = catch_, *saved_leave = leave_;
+    // What is being lowered waits.
+    BodyState& state = *this;
+    BodyState waiting = std::exchange(state, {});
     auto saved_point = b_.saveIP();
     llvm::DebugLoc saved_location = b_.getCurrentDebugLocation();
-    handler_ = nullptr;
-    locals_.clear();
     if (function.recursive && in_kernel_)
         lower_machine(function);
     else
         lower_function(function);
-    env_ = saved_env;
-    locals_ = saved_locals;
-    handler_ = saved_handler;
-    machine_ = saved_machine;
-    catch_ = saved_catch;
-    leave_ = saved_leave;
+    state = std::move(waiting);
     b_.restoreIP(saved_point);
     b_.SetCurrentDebugLocation(saved_location);
     return out;
@@ -364,11 +354,7 @@ void Lowering::take_environment(llvm::Function* function) {
 
 void Lowering::lower_function(const hir::Function& function) {
     llvm::Function* out = functions_[&function];
-    const hir::Function* saved_function = std::exchange(function_, &function);
-    uint64_t saved_next = std::exchange(frame_next_, 0), saved_max = std::exchange(frame_max_, 0);
-    uint64_t saved_scan = std::exchange(scan_next_, 0), saved_scan_max = std::exchange(scan_max_, 0);
-    llvm::Value* saved_result = result_;
-    auto saved_loops = std::exchange(loops_, {});
+    function_ = &function;
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
     take_environment(out);
@@ -404,13 +390,6 @@ void Lowering::lower_function(const hir::Function& function) {
     scan_sizes_[&function] = scan_max_;
     if (llvm::GlobalVariable* size = t_.module().getNamedGlobal("frame_size." + function.name))
         size->setInitializer(llvm::ConstantInt::get(t_.i64(), frame_max_));
-    function_ = saved_function;
-    frame_next_ = saved_next;
-    frame_max_ = saved_max;
-    scan_next_ = saved_scan;
-    scan_max_ = saved_scan_max;
-    result_ = saved_result;
-    loops_ = saved_loops;
 }
 
 llvm::Value* Lowering::call(const hir::Call& expr) {

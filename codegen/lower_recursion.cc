@@ -23,7 +23,7 @@ namespace sonde {
 
 using hir::ValueType;
 
-struct Lowering::Machine {
+struct BodyState::Machine {
     struct Entry {
         uint64_t number;
         llvm::BasicBlock* block;
@@ -71,10 +71,6 @@ void Lowering::lower_machine(const hir::Function& function) {
     Machine machine;
     machine_ = &machine;
     machine.function = out;
-    auto saved_function = function_;
-    uint64_t saved_next = frame_next_, saved_max = frame_max_;
-    llvm::Value* saved_result = result_;
-    auto saved_loops = std::exchange(loops_, {});
     const uint64_t limit = t_.state().options.max_nesting;
     const uint64_t activations = Machine::result_at + t_.slot_size();
 
@@ -139,12 +135,6 @@ void Lowering::lower_machine(const hir::Function& function) {
     machine.size->replaceAllUsesWith(t_.number(static_cast<int64_t>(machine.frame)));
     machine.size->eraseFromParent();
     frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
-    function_ = saved_function;
-    frame_next_ = saved_next;
-    frame_max_ = saved_max;
-    result_ = saved_result;
-    loops_ = saved_loops;
-    machine_ = nullptr;
 }
 
 void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
