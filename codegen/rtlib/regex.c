@@ -230,8 +230,8 @@ RT s64 sonde_rt_regex_match(struct sonde_regex_state* s, const u8* src, const st
     s->doing = NEXT_OP;
     s->registers[0] = 0;
     s->registers[1] = (u32)s->length;
-    for (int i = 0; i < SONDE_REGEX_GROUPS; i++)
-        s->begin[i] = SONDE_REGEX_NONE;
+    static const u32 none[SONDE_REGEX_GROUPS] = {[0 ... SONDE_REGEX_GROUPS - 1] = SONDE_REGEX_NONE};
+    copy_bytes((u8*)s->begin, sizeof none, (const u8*)none);
     struct match m = {s, regex};
     LOOP(STEPS, match_step, &m);
     return (s64)s->matched;
