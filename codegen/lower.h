@@ -78,7 +78,7 @@ class Lowering : private BodyState {
         llvm::Value* value;
         bool in_frame;
     };
-    Held hold(llvm::Value* number, std::span<hir::Expr* const> next);
+    Held hold(llvm::Value* number, std::span<const hir::Expr* const> next);
     llvm::Value* take(const Held& held);
     Needs needs(const hir::Handler& handler) const;
     llvm::Value* scratch(const std::string& tag, uint64_t bytes); // in the frame, or where there is none on the stack

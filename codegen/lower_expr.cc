@@ -118,7 +118,10 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* length = nullptr;
         for (const Expr* part : parts) {
             Mark mark(*this);
+            Held before = hold(length ? length : t_.number(0), {&part, 1});
             llvm::Value* text = lower(*part);
+            if (length)
+                length = take(before);
             length = length ? t_.routine("sonde_rt_append", t_.i64(), {slot, length, text})
                             : t_.routine("sonde_rt_copy", t_.i64(), {slot, text});
         }

@@ -73,7 +73,7 @@ bool is_plain(const hir::Expr& expr) {
 
 // What outlives a call the compiler would keep on the stack, and its leavings there keep two ways through a loop from
 // being the same to the verifier.
-Lowering::Held Lowering::hold(llvm::Value* number, std::span<hir::Expr* const> next) {
+Lowering::Held Lowering::hold(llvm::Value* number, std::span<const hir::Expr* const> next) {
     if (!in_kernel_ || !env_.has_frame || llvm::isa<llvm::Constant>(number) ||
         std::all_of(next.begin(), next.end(), [](const hir::Expr* one) { return is_plain(*one); }))
         return {number, false};

@@ -130,6 +130,12 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
     b_.CreateStore(b_.getInt8(0), slot);
     llvm::Value* length = t_.number(0);
     size_t next = 0;
+    auto argument = [&](const hir::Expr* one) {
+        Held before = hold(length, {&one, 1});
+        llvm::Value* value = lower(*one);
+        length = take(before);
+        return value;
+    };
     for (const Directive& d : expr.format.directives) {
         Mark mark(*this);
         if (d.kind == Directive::Literal) {
@@ -145,46 +151,47 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             constant |= static_cast<uint64_t>((d.precision + 1) & 0xffffff) << 40;
         llvm::Value* spec = t_.number(static_cast<int64_t>(constant));
         if (d.width_is_arg) {
-            llvm::Value* width = lower(*expr.args[next++]);
+            llvm::Value* width = argument(expr.args[next++]);
             llvm::Value* negative = b_.CreateICmpSLT(width, t_.number(0));
             width = b_.CreateSelect(negative, t_.number(0), width);
             spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(width, t_.number(0xffffff)), t_.number(16)));
         }
         llvm::Value* given = nullptr;
         if (d.precision_is_arg) {
-            given = lower(*expr.args[next++]);
+            given = argument(expr.args[next++]);
             llvm::Value* precision = b_.CreateAdd(given, t_.number(1));
             spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(precision, t_.number(0xffffff)), t_.number(40)));
         }
-        const hir::Expr& arg = *expr.args[next++];
+        const hir::Expr* arg = expr.args[next++];
+        llvm::Value* value = d.kind == Directive::Memory ? nullptr : argument(arg);
         switch (d.kind) {
         case Directive::Integer:
-            length = t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, lower(arg), spec});
+            length = t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, value, spec});
             break;
         case Directive::Char:
-            length = t_.routine("sonde_rt_append_char", t_.i64(), {slot, length, lower(arg), spec});
+            length = t_.routine("sonde_rt_append_char", t_.i64(), {slot, length, value, spec});
             break;
         case Directive::String: {
             bool plain = d.width <= 0 && d.precision < 0 && !d.width_is_arg && !d.precision_is_arg;
             if (plain) {
-                length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, lower(arg)});
+                length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, value});
                 break;
             }
             llvm::Value* copy = new_slot();
-            llvm::Value* size = t_.routine("sonde_rt_copy", t_.i64(), {copy, lower(arg)});
+            llvm::Value* size = t_.routine("sonde_rt_copy", t_.i64(), {copy, value});
             length = t_.routine("sonde_rt_append_string", t_.i64(), {slot, length, copy, size, spec});
             break;
         }
         case Directive::Binary: {
             // Its bytes up to a NUL, as a string can have them.
             llvm::Value* bytes = new_bytes(16);
-            b_.CreateStore(lower(arg), bytes);
+            b_.CreateStore(value, bytes);
             b_.CreateStore(b_.getInt8(0), t_.offset(bytes, static_cast<uint64_t>(d.width > 0 ? d.width : 8)));
             length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, bytes});
             break;
         }
         case Directive::Memory: {
-            Piece piece = read_dump(d, given, arg);
+            Piece piece = read_dump(d, given, *arg);
             if (d.conversion == 'm') {
                 length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, piece.pointer});
                 break;

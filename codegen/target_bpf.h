@@ -77,7 +77,7 @@ class BpfTarget final : public Target {
     llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override;
     llvm::Value* foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
                               llvm::Value*& value) override;
-    void foreach_end(Environment&, llvm::Value*) override { scan_depth_--; }
+    void foreach_end(Environment& env, llvm::Value* iterator) override;
     llvm::Value* unknown_zero(Environment& env) override;
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
     // MAXACTION ends it. Without, the loop is marked for loop_callbacks.cc.
@@ -167,6 +167,7 @@ class BpfTarget final : public Target {
     uint64_t payload_bytes(const hir::Foreach& loop) const;
     uint64_t entry_bytes(const hir::Foreach& loop) const;
     sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const;
+    void forget_scan(llvm::Value* scan);
     llvm::Value* make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area, llvm::Value* slice);
     // A slot of a map by compare-and-exchange: handlers are preempted and can sleep, so nothing that belongs to a CPU
     // is safe. Gives what lies behind its busy word.

@@ -68,8 +68,8 @@ llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, l
         llvm::Value* state = scratch("scan state", sizeof(sonde_scan_state));
         llvm::Value* scan = make_scan("scan", scan_spec(array, mask), state, key);
         llvm::Value* found = routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
-        // Whatever came of it, the stack looks the same to the verifier.
-        ir_.CreateStore(number(0), state)->setVolatile(true);
+        ir_.CreateStore(number(0), state)->setVolatile(true); // as below
+        forget_scan(scan);
         return found;
     }
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
@@ -81,6 +81,7 @@ void BpfTarget::array_delete(Environment&, const hir::Global& array, llvm::Value
     if (all || mask != ~0ull) {
         llvm::Value* scan = make_scan("scan", scan_spec(array, all ? 0 : mask), nullptr, key);
         routine("sonde_rt_scan_delete", i64(), {map_reference(map_name(array)), scan});
+        forget_scan(scan);
         return;
     }
     helper(map_delete_elem, {map_reference(map_name(array)), key});
@@ -172,6 +173,17 @@ llvm::Value* BpfTarget::make_scan(const std::string& tag, const sonde_scan_spec&
     ir_.CreateStore(slice ? slice : null, offset(scan, offsetof(sonde_scan, slice)));
     ir_.CreateStore(constant, offset(scan, offsetof(sonde_scan, spec)));
     return scan;
+}
+
+// Whatever came of it, the stack looks the same to the verifier.
+void BpfTarget::forget_scan(llvm::Value* scan) {
+    for (size_t at = 0; at < sizeof(sonde_scan); at += 8)
+        ir_.CreateStore(number(0), offset(scan, at))->setVolatile(true);
+}
+
+void BpfTarget::foreach_end(Environment&, llvm::Value* iterator) {
+    scan_depth_--;
+    forget_scan(iterator);
 }
 
 template <typename Body> void BpfTarget::with_element(const hir::Global& array, llvm::Value* key, Body body) {
