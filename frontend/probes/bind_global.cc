@@ -208,7 +208,11 @@ std::optional<Place> TargetBinder::global() {
     size_t at = expr_.name.find('@');
     std::string name = expr_.name.substr(0, at);
     std::string file = at == std::string::npos ? "" : expr_.name.substr(at + 1);
-    if (is_kernels()) {
+    bool is_modules = expr_.module.empty() && point_.module && point_.kernel && !point_.point.module.empty() &&
+                      !point_.module->globals(name, file).empty();
+    if (is_modules) {
+        candidates = {point_.module};
+    } else if (is_kernels()) {
         if (file.empty())
             if (std::optional<Place> place = place_in_kernel(name))
                 return place;
