@@ -139,7 +139,8 @@ std::optional<Place> TargetBinder::pointer() {
     if (!value)
         return std::nullopt;
     if (const Type* type = binder_.c_type_of ? binder_.c_type_of(*value) : nullptr)
-        return place_of_value(value, type, type->of_kernel && !point_.syscall);
+        // Types from the kernel's debug information do not say whose they are, but the point does.
+        return place_of_value(value, type, (type->of_kernel && !point_.syscall) || (point_.kernel && point_.module));
     std::string source = ast::to_source(*expr_.operand);
     fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
          fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
