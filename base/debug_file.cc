@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -118,27 +120,46 @@ class Finder {
 
 } // namespace
 
-Result<std::string> running_kernel_build_id() {
-    Result<std::string> notes = read_file("/sys/kernel/notes");
-    if (!notes)
-        return std::move(notes).error();
-    // Each note: the sizes of its name and its contents and its type, then both, padded to 4 bytes (elf(5)).
+namespace {
+
+// Each note: the sizes of its name and its contents and its type, then both, padded to 4 bytes (elf(5)). Empty if none
+// is the build-id.
+std::string build_id_in(std::string_view notes) {
     auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
-    for (size_t at = 0; notes->size() - at >= sizeof(Elf64_Nhdr);) {
+    for (size_t at = 0; notes.size() - at >= sizeof(Elf64_Nhdr);) {
         Elf64_Nhdr note;
-        std::memcpy(&note, notes->data() + at, sizeof note);
+        std::memcpy(&note, notes.data() + at, sizeof note);
         size_t name = at + sizeof note, contents = name + padded(note.n_namesz), end = contents + padded(note.n_descsz);
-        if (end > notes->size())
+        if (end > notes.size())
             break;
-        if (note.n_type == NT_GNU_BUILD_ID && notes->compare(name, 4, "GNU\0", 4) == 0) {
+        if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name, 4) == std::string_view("GNU\0", 4)) {
             std::string out;
             for (size_t i = 0; i < note.n_descsz; i++)
-                out += fmt::format("{:02x}", static_cast<unsigned char>((*notes)[contents + i]));
+                out += fmt::format("{:02x}", static_cast<unsigned char>(notes[contents + i]));
             return out;
         }
         at = end;
     }
-    return Error("the running kernel does not say which build it is");
+    return "";
+}
+
+} // namespace
+
+Result<std::string> running_kernel_build_id() {
+    Result<std::string> notes = read_file("/sys/kernel/notes");
+    if (!notes)
+        return std::move(notes).error();
+    std::string build_id = build_id_in(*notes);
+    return build_id.empty() ? Result<std::string>(Error("the running kernel does not say which build it is"))
+                            : build_id;
+}
+
+Result<std::string> running_module_build_id(const std::string& module) {
+    Result<std::string> notes = read_file(fmt::format("/sys/module/{}/notes/.note.gnu.build-id", module));
+    std::string build_id = notes ? build_id_in(*notes) : "";
+    if (build_id.empty())
+        return Error(fmt::format("the module `{}` is not loaded, or does not say which build it is", module));
+    return build_id;
 }
 
 std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id) {
@@ -149,6 +170,29 @@ std::vector<std::string> kernel_debug_paths(const std::string& release, const st
                              "/usr/lib/debug/usr/lib/modules/{}/vmlinux", "/lib/modules/{}/build/vmlinux",
                              "/lib/modules/{}/vmlinux", "/boot/vmlinux-{}"})
         out.push_back(fmt::format(fmt::runtime(path), release));
+    return out;
+}
+
+std::vector<std::string> find_module_debug_files(const std::string& root, const std::string& release,
+                                                 const std::string& module, const std::string& build_id) {
+    namespace fs = std::filesystem;
+    std::vector<std::string> out;
+    if (std::string path = root + build_id_path("/usr/lib/debug", build_id); access(path.c_str(), R_OK) == 0)
+        out.push_back(std::move(path));
+    for (const char* folder : {"/usr/lib/debug/lib/modules/", "/usr/lib/debug/usr/lib/modules/"}) {
+        std::error_code error;
+        fs::recursive_directory_iterator at(fmt::format("{}{}{}", root, folder, release), error), end;
+        for (; !error && at != end; at.increment(error)) {
+            std::string name = at->path().filename().string();
+            size_t dot = name.find(".ko");
+            if (dot == std::string::npos || (name.substr(dot) != ".ko" && name.substr(dot) != ".ko.debug"))
+                continue;
+            name.resize(dot);
+            std::replace(name.begin(), name.end(), '-', '_'); // as in a module's name
+            if (name == module)
+                out.push_back(at->path().string());
+        }
+    }
     return out;
 }
 

@@ -37,7 +37,14 @@ std::optional<ElfFile> open_packed_symbols(const ElfFile& file);
 // The running kernel's, lower-case hex, from /sys/kernel/notes. Errors: it is not there.
 Result<std::string> running_kernel_build_id();
 
+// The same for one of its modules, from /sys/module. Errors: it is not loaded.
+Result<std::string> running_module_build_id(const std::string& module);
+
 // Where distributions have the `vmlinux` with a kernel's debug information, the likeliest first.
 std::vector<std::string> kernel_debug_paths(const std::string& release, const std::string& build_id);
+
+// The files with a module's debug information below `root` (empty: /), the likeliest first.
+std::vector<std::string> find_module_debug_files(const std::string& root, const std::string& release,
+                                                 const std::string& module, const std::string& build_id);
 
 } // namespace sonde

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/linked_object.h"
 
 namespace sonde {
 namespace {
@@ -158,6 +159,16 @@ Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
         return std::move(sections).error().in(context);
     if (Result<void> segments = file.read_segments(size); !segments)
         return std::move(segments).error().in(context);
+    return file;
+}
+
+Result<ElfFile> ElfFile::open_linked(const std::string& path) {
+    Result<Fd> linked = link_object(path);
+    if (!linked)
+        return std::move(linked).error();
+    Result<ElfFile> file = open(fmt::format("/proc/self/fd/{}", linked->get()));
+    if (file)
+        file->path_ = path;
     return file;
 }
 
@@ -311,6 +322,13 @@ std::optional<uint64_t> ElfFile::file_offset(uint64_t address) const {
         if (address >= segment.address && address - segment.address < segment.file_size)
             return segment.offset + (address - segment.address);
     return std::nullopt;
+}
+
+bool ElfFile::same_segment(uint64_t one, uint64_t other) const {
+    for (const ElfSegment& segment : segments_)
+        if (one >= segment.address && one - segment.address < segment.memory_size)
+            return other >= segment.address && other - segment.address < segment.memory_size;
+    return false;
 }
 
 std::optional<uint64_t> ElfFile::address_of_offset(uint64_t offset) const {

@@ -72,6 +72,9 @@ class ElfFile {
         return open(path, {.narrow = true, .object = true});
     }
 
+    // An object file, as if it had been linked (base/linked_object.h).
+    static Result<ElfFile> open_linked(const std::string& path);
+
     ElfFile(ElfFile&&) noexcept;
     ElfFile& operator=(ElfFile&&) noexcept;
     ~ElfFile();
@@ -97,6 +100,9 @@ class ElfFile {
     std::optional<uint64_t> file_offset(uint64_t address) const;
     // The other way. Of several segments that map the same bytes, an executable one is preferred.
     std::optional<uint64_t> address_of_offset(uint64_t offset) const;
+
+    // Whether one segment has both addresses.
+    bool same_segment(uint64_t one, uint64_t other) const;
 
     const std::vector<ElfSection>& sections() const { return sections_; }
     const ElfSection* find_section(std::string_view name) const;

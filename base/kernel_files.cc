@@ -198,6 +198,16 @@ Result<std::string> KernelFiles::module_types(const std::string& name) const {
     return std::move(contents->types);
 }
 
+Result<std::string> KernelFiles::module_build_id(const std::string& name) const {
+    auto found = modules.find(name);
+    if (found == modules.end())
+        return Error(fmt::format("`{}` has no module `{}`", path, name));
+    Result<Contents> contents = read_contents(found->second);
+    if (!contents)
+        return std::move(contents).error();
+    return std::move(contents->build_id);
+}
+
 std::vector<std::string> KernelFiles::debug_paths() const {
     std::vector<std::string> out = {path};
     for (const std::string& from : {root, std::string()})

@@ -24,6 +24,8 @@ struct KernelFiles {
 
     // A module's BTF, which builds on `types`. Errors: there is no such module, or it has none.
     Result<std::string> module_types(const std::string& name) const;
+    // Which build its file is of, lower-case hex. Errors as above.
+    Result<std::string> module_build_id(const std::string& name) const;
     // Where its debug information can be, the likeliest first.
     std::vector<std::string> debug_paths() const;
 };

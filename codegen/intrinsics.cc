@@ -252,9 +252,12 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     return result;
 }
 
-// A literal, names separated by `|`, as cells of 32 bytes, a power of two of them; null after a report.
+// A literal, names separated by `|`, as cells of 32 bytes, a power of two of them and at least one without a name at
+// the end; null after a report.
 llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& primitive, size_t& count) {
-    constexpr size_t cell = 32, most = 256;
+    constexpr size_t cell = name_cell;
+    // How many the routines for flags are told in 8 bits.
+    const size_t most = primitive == "__name" ? 1024 : 256;
     std::string table;
     count = 0;
     bool fits = names.kind == hir::ExprKind::ConstString;
@@ -271,7 +274,7 @@ llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& pri
                                       most - 1, cell - 1));
         return nullptr;
     }
-    table.resize(std::bit_ceil(count) * cell);
+    table.resize(std::bit_ceil(count + 1) * cell);
     return t_.literal(table);
 }
 
@@ -299,9 +302,9 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
     }
     llvm::Value* index = lower(*expr.args[1]);
     llvm::Value* inside = b_.CreateICmpULT(index, t_.number(static_cast<int64_t>(count)));
-    index = b_.CreateAnd(index, t_.number(static_cast<int64_t>(std::bit_ceil(count) - 1)));
-    llvm::Value* at = b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(32)));
-    return b_.CreateSelect(inside, at, t_.literal(""));
+    index = b_.CreateSelect(inside, index, t_.number(static_cast<int64_t>(count)));
+    index = b_.CreateAnd(index, t_.number(static_cast<int64_t>(std::bit_ceil(count + 1) - 1)));
+    return b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(name_cell)));
 }
 
 // What stands before, and names for the bits of a number.

@@ -24,19 +24,37 @@ void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm:
     t_.routine("sonde_rt_copy_short", t_.i64(), {field, t_.number(part.size), text});
 }
 
-// The value of an expression that can be written where it goes, without a slot of its own.
-bool writes_in_place(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max) {
-    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "execname" &&
-           part.size < max && part.size >= comm_size;
+const hir::Expr& see_through(const hir::Expr& expr) {
+    if (expr.kind == hir::ExprKind::LocalRef)
+        if (const hir::Expr* text = hir::as<hir::LocalRef>(expr).local->stands_for)
+            return *text;
+    return expr;
 }
 
-void Lowering::write_in_place(const hir::Expr&, llvm::Value* field, const plan::KeyPart& part) {
+// The value of an expression that can be written where it goes, without a slot of its own.
+bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
+    const hir::Expr& expr = see_through(reference);
+    if (expr.kind != hir::ExprKind::Intrinsic || part.size >= max)
+        return false;
+    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
+    return (name == "execname" && part.size >= comm_size) || (name == "__name" && part.size <= name_cell);
+}
+
+void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
+    const hir::Expr& expr = see_through(reference);
+    if (hir::as<hir::Intrinsic>(expr).name == "__name") { // padded with NULs, as keys are
+        llvm::Value* text = lower(expr);
+        for (uint32_t word = 0; word < part.size; word += 8)
+            b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(text, word)), t_.offset(field, word));
+        return;
+    }
     for (uint32_t word = 0; word < part.size; word += 8)
         b_.CreateStore(t_.number(0), t_.offset(field, word));
     t_.execname(env_, field);
 }
 
-bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max) {
+bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
+    const hir::Expr& expr = see_through(reference);
     if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part, max))
         return true;
     if (expr.kind != hir::ExprKind::Intrinsic)

@@ -36,12 +36,14 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
         if (auto found = wanted.find(line.substr(blank + 3)); found != wanted.end())
             out.emplace(*found, address);
     }
-    for (const std::string& name : wanted)
-        if (!shown || !out.contains(name))
+    for (std::string name : wanted)
+        if (!shown || !out.contains(name)) {
+            std::replace(name.begin(), name.end(), '\t', ' '); // in front of a module
             return Error(fmt::format("the kernel does not tell where `{}` is, which the script reads: {}", name,
                                      shown ? "/proc/kallsyms does not have it (CONFIG_KALLSYMS_ALL)"
                                            : "it shows no addresses, which takes root, and "
                                              "/proc/sys/kernel/kptr_restrict below 2"));
+        }
     return out;
 }
 

@@ -34,9 +34,30 @@ bool is_confidential() {
     return lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos;
 }
 
+// What an old kernel's BPF lacks, by how its verifier says it does not know it; empty if that is not it.
+std::string missing_in_old_kernel(const std::string& log) {
+    constexpr struct {
+        const char* said;
+        const char* what;
+    } signs[] = {
+        {"BPF_STX uses reserved fields", "atomic operations that give a value, which came with Linux 5.12"},
+        {"in func_info doesn't match number of subprogs", "functions that are passed on, which came with Linux 5.13"},
+        {"invalid func unknown#", "functions that came with Linux 5.15 and 5.17"},
+    };
+    for (const auto& sign : signs)
+        if (log.find(sign.said) != std::string::npos)
+            return sign.what;
+    return "";
+}
+
 } // namespace
 
 std::string explain_verifier_log(const std::string& log) {
+    if (std::string missing = missing_in_old_kernel(log); !missing.empty())
+        return fmt::format("this kernel is too old for what the handler does: its BPF has no {}\n"
+                           "  handlers in the kernel need Linux 5.17 or later; those of begin, end, timers and control "
+                           "files run in sonde's own process, and need none of this",
+                           missing);
     if (log.find("cannot use helper bpf_probe_read") != std::string::npos && is_confidential())
         return "the kernel is locked down (confidentiality), and then no BPF program may read memory, which handlers "
                "do";

@@ -122,6 +122,7 @@ void TargetBinder::note_pointer(const hir::Expr* value, const Type* target) {
     pointer->kind = Type::Pointer;
     pointer->size = 8;
     pointer->target = target;
+    pointer->of_kernel = target && target->of_kernel;
     binder_.note_c_type(value, pointer);
 }
 

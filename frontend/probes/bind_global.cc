@@ -139,7 +139,8 @@ std::optional<Place> TargetBinder::pointer() {
     if (!value)
         return std::nullopt;
     if (const Type* type = binder_.c_type_of ? binder_.c_type_of(*value) : nullptr)
-        return place_of_value(value, type, type->of_kernel && !point_.syscall);
+        // Types from the kernel's debug information do not say whose they are, but the point does.
+        return place_of_value(value, type, (type->of_kernel && !point_.syscall) || (point_.kernel && point_.module));
     std::string source = ast::to_source(*expr_.operand);
     fail(DiagId::UnknownType, base_range(), fmt::format("what `{}` points at is not known", source),
          fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
@@ -208,7 +209,11 @@ std::optional<Place> TargetBinder::global() {
     size_t at = expr_.name.find('@');
     std::string name = expr_.name.substr(0, at);
     std::string file = at == std::string::npos ? "" : expr_.name.substr(at + 1);
-    if (is_kernels()) {
+    bool is_modules = expr_.module.empty() && point_.module && point_.kernel && !point_.point.module.empty() &&
+                      !point_.module->globals(name, file).empty();
+    if (is_modules) {
+        candidates = {point_.module};
+    } else if (is_kernels()) {
         if (file.empty())
             if (std::optional<Place> place = place_in_kernel(name))
                 return place;

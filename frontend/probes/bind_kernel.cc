@@ -27,8 +27,19 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     return out;
 }
 
-// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol.
+// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol, those
+// in a module's from one of its own, as each of its sections has another place.
 hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
+    if (const std::string& owner = point_.point.module; &module == point_.module && !owner.empty()) {
+        std::optional<std::pair<std::string, Address>> symbol = module.unique_variable_before(linked);
+        if (!symbol || !binder_.symbol_address)
+            return fail(
+                DiagId::VariableUnavailable, base_range(),
+                fmt::format("where `{}` is cannot be known: `{}` has no symbol for it", text(0), module.path()));
+        binder_.env.relies_on_kernel = true;
+        return plus(binder_.symbol_address(fmt::format("{}\t[{}]", symbol->first, owner)),
+                    static_cast<int64_t>(linked - symbol->second));
+    }
     constexpr const char* mark = "_stext";
     std::optional<Address> from = module.symbol_address(mark);
     if (!from || !binder_.symbol_address)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/debug_file.h"
+#include "base/debuginfod.h"
 #include "base/fd.h"
 #include "frontend/probes/probe.h"
 
@@ -28,14 +29,31 @@ Result<KernelTypes*> ProbeEnvironment::kernel() {
     return (**kernel_).get();
 }
 
+// A module of the kernel, or its debug information.
+Result<DwarfModule*> ProbeEnvironment::object(const std::string& path) {
+    auto found = modules_.find(path);
+    if (found != modules_.end())
+        return found->second.get();
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path, true);
+    if (!opened)
+        return std::move(opened).error();
+    return modules_.emplace(path, *std::move(opened)).first->second.get();
+}
+
+std::string ProbeEnvironment::kernel_release() const {
+    if (other_kernel)
+        return other_kernel->release;
+    utsname system{};
+    uname(&system);
+    return system.release;
+}
+
 Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
     Result<std::string> build_id =
         other_kernel ? Result<std::string>(other_kernel->build_id) : running_kernel_build_id();
     if (!build_id)
         return std::move(build_id).error();
-    utsname system{};
-    uname(&system);
-    const std::string release = other_kernel ? other_kernel->release : system.release;
+    const std::string release = kernel_release();
     std::string other; // of another build
     for (const std::string& path :
          other_kernel ? other_kernel->debug_paths() : kernel_debug_paths(release, *build_id)) {
@@ -54,7 +72,40 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
     }
     if (!other.empty())
         return Error(fmt::format("`{}` is of another build of the kernel", other));
-    return Error(fmt::format("that of {} is not installed", release.empty() ? other_kernel->path : release));
+    Result<std::string> downloaded =
+        build_id->empty() ? Result<std::string>(Error("")) : download_debug_file(*build_id);
+    if (downloaded)
+        return module(*downloaded);
+    return Error(fmt::format("that of {} is not installed{}{}", release.empty() ? other_kernel->path : release,
+                             downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
+}
+
+Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name) {
+    Result<std::string> build_id = other_kernel ? other_kernel->module_build_id(name) : running_module_build_id(name);
+    if (!build_id)
+        return std::move(build_id).error();
+    const std::string release = kernel_release();
+    std::vector<std::string> roots = {""};
+    if (other_kernel && !other_kernel->root.empty())
+        roots.insert(roots.begin(), other_kernel->root);
+    std::string other;
+    for (const std::string& root : roots)
+        for (const std::string& path : find_module_debug_files(root, release, name, *build_id)) {
+            Result<DwarfModule*> opened = object(path);
+            if (!opened)
+                return std::move(opened).error();
+            if ((*opened)->build_id() != *build_id)
+                other = path;
+            else if ((*opened)->has_debug_info())
+                return *opened;
+        }
+    if (!other.empty())
+        return Error(fmt::format("`{}` is of another build of the module", other));
+    Result<std::string> downloaded = download_debug_file(*build_id);
+    if (downloaded)
+        return object(*downloaded);
+    return Error(fmt::format("that of the module `{}` of {} is not installed{}{}", name, release,
+                             downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
 }
 
 Result<std::string> ProbeEnvironment::kernel_symbols() const {

@@ -20,8 +20,10 @@ std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving);
 // kernel.statement(...), where component `at` is that
 std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at);
 
-// kind_kernel_debug.cc: true for points behind `kernel` that are not to be found without debug information.
+// kind_kernel_debug.cc: true for points behind `kernel` or `module("m")` that are not to be found without debug
+// information.
 bool needs_debug_info(Resolving& resolving);
 std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving);
+std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving);
 
 } // namespace sonde

@@ -1,18 +1,23 @@
-// kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...): what only debug information tells.
+// kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...), and the same behind module("m"):
+// what only debug information tells.
 //
 // Distributions have the kernel's in a package of its own (Debian: linux-image-RELEASE-dbg), a file `vmlinux` with
-// DWARF. It is read as a program's is; the places become breakpoints, by symbol and offset, so that it does not matter
-// where the kernel was loaded.
+// DWARF, and an object file for each module. It is read as a program's is; the places become breakpoints, by symbol and
+// offset, so that it does not matter where the kernel was loaded.
+#include <map>
+
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "frontend/probes/kind_kernel.h"
 #include "frontend/probes/kind_process.h"
 
 namespace sonde {
 namespace {
 
-// A point of the program `vmlinux` as one of the running kernel; nullopt where no symbol covers it.
-std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes* kernel) {
+// A point of the program `vmlinux`, or of a module's file, as one of the running kernel; nullopt where no symbol covers
+// it.
+std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes* kernel, const std::string& module) {
     point.kind = point.is_return ? plan::ProbeKind::Kretprobe : plan::ProbeKind::Kprobe;
     point.kernel = kernel;
     // At a return the entry is where the return address lies on top of the stack.
@@ -22,27 +27,52 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     if (!symbol)
         return std::nullopt;
     // The kernel finds a place by the only function that has the symbol, else by where its code begins.
-    if (constexpr const char* mark = "_stext"; point.module->is_ambiguous(symbol->first))
-        if (std::optional<Address> start = point.module->symbol_address(mark))
-            symbol = std::pair(std::string(mark), *start);
+    if (point.module->is_ambiguous(symbol->first)) {
+        if (!module.empty())
+            symbol = point.module->unique_symbol_before(point.address);
+        else if (std::optional<Address> start = point.module->symbol_address("_stext"))
+            symbol = std::pair(std::string("_stext"), *start);
+        if (!symbol)
+            return std::nullopt;
+    }
     point.point.path.clear();
     point.point.build_id.clear();
+    point.point.module = module;
     point.point.symbol = symbol->first;
     point.point.offset = point.point.entry_offset = point.address - symbol->second;
     return point;
 }
 
-void explain_no_debug_info(Resolving& resolving, const std::string& why) {
+// `head`: `kernel`, or `module("m")`.
+void explain_no_debug_info(Resolving& resolving, const std::string& head, const std::string& why) {
     const ast::PointComponent& place = *resolving.at(1);
-    DiagBuilder report = resolving.diags.report(
-        DiagId::NoDebugInfo, place.range,
-        fmt::format("`{}` needs the kernel's debug information: {}", point_text(resolving.point), why));
+    DiagBuilder report =
+        resolving.diags.report(DiagId::NoDebugInfo, place.range,
+                               fmt::format("`{}` needs the {} debug information: {}", point_text(resolving.point),
+                                           head == "kernel" ? "kernel's" : "module's", why));
     report.help("its package is linux-image-RELEASE-dbg in Debian, kernel-debuginfo elsewhere");
     size_t file = place.text.find('@');
     if (place.name == "function" && file != std::string::npos)
-        report.help(fmt::format("`kernel.function({})` needs none", quoted(place.text.substr(0, file))));
+        report.help(fmt::format("`{}.function({})` needs none", head, quoted(place.text.substr(0, file))));
     else
-        report.help("`kernel.function(\"NAME\")` and `kernel.trace(\"NAME\")` need none");
+        report.help(fmt::format("`{}.function(\"NAME\")` and `kernel.trace(\"NAME\")` need none", head));
+}
+
+// The targets' points in the running kernel; `names`: the module of each, empty for the kernel itself.
+std::vector<ResolvedPoint> points_of(Resolving& resolving, KernelTypes* kernel,
+                                     const std::vector<ProcessTarget>& targets,
+                                     const std::map<const DwarfModule*, std::string>& names) {
+    std::vector<ResolvedPoint> points;
+    for (ResolvedPoint& place : resolve_places(resolving, 1, [&] { return targets; })) {
+        if (!place.listed.empty()) {
+            points.push_back(std::move(place));
+            continue;
+        }
+        const std::string& module = names.at(place.module);
+        if (std::optional<ResolvedPoint> point = in_running_kernel(std::move(place), kernel, module))
+            points.push_back(*std::move(point));
+    }
+    return points;
 }
 
 } // namespace
@@ -63,17 +93,46 @@ std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving) {
         return {};
     Result<DwarfModule*> module = resolving.env.kernel_debug_info();
     if (!module) {
-        explain_no_debug_info(resolving, module.error().message);
+        explain_no_debug_info(resolving, "kernel", module.error().message);
         return {};
     }
     ProcessTarget target;
     target.module = *module;
     target.text = "kernel";
-    std::vector<ResolvedPoint> points;
-    for (ResolvedPoint& place : resolve_places(resolving, 1, [&] { return std::vector{target}; }))
-        if (std::optional<ResolvedPoint> point = in_running_kernel(std::move(place), kernel))
-            points.push_back(*std::move(point));
-    return points;
+    return points_of(resolving, kernel, {target}, {{*module, ""}});
+}
+
+std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving) {
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    const ast::PointComponent &wanted = resolving.components()[0], &place = *resolving.at(1);
+    // A number would be an address, and where a module's sections are is not known before it is loaded.
+    if (!expect_argument(resolving, place, ast::PointComponent::String))
+        return {};
+    std::vector<std::string> names = {wanted.text};
+    if (has_wildcard(wanted.text)) {
+        names = kernel->modules();
+        std::erase_if(names, [&](const std::string& name) { return !glob_match(wanted.text, name); });
+    }
+    std::vector<ProcessTarget> targets;
+    std::map<const DwarfModule*, std::string> opened;
+    std::string why = fmt::format("there is no module `{}` in the kernel", wanted.text);
+    for (const std::string& name : names) {
+        Result<DwarfModule*> module = resolving.env.module_debug_info(name);
+        if (!module) {
+            why = module.error().message;
+            continue;
+        }
+        ProcessTarget& target = targets.emplace_back();
+        target.module = *module;
+        target.text = fmt::format("module({})", quoted(name));
+        opened.emplace(*module, name);
+    }
+    if (!targets.empty())
+        return points_of(resolving, kernel, targets, opened);
+    explain_no_debug_info(resolving, fmt::format("module({})", quoted(wanted.text)), why);
+    return {};
 }
 
 } // namespace sonde

@@ -283,10 +283,12 @@ std::vector<ResolvedPoint> resolve_module(Resolving& resolving) {
     const PointComponent* second = resolving.at(1);
     if (second && second->name == "tracepoint")
         return resolve_module_tracepoints(resolving);
-    if (!second || second->name != "function") {
-        report_component(resolving, 1, {"function", "tracepoint"}, {"statement"});
+    if (!second || (second->name != "function" && second->name != "statement")) {
+        report_component(resolving, 1, {"function", "statement", "tracepoint"});
         return {};
     }
+    if (needs_debug_info(resolving))
+        return resolve_module_debug(resolving);
     FunctionPoint start;
     start.module = first.text;
     start.head = fmt::format("module({})", quoted(first.text));

@@ -59,10 +59,15 @@ struct ProbeEnvironment {
     bool relies_on_kernel = false; // a place in the kernel's memory has come from its types
     // The kernel's debug information. Errors: there is none for this very build.
     Result<DwarfModule*> kernel_debug_info();
+    // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).
+    Result<DwarfModule*> module_debug_info(const std::string& name);
     // Its symbols, as /proc/kallsyms has them. Errors: they cannot be read, or those of another kernel are not known.
     Result<std::string> kernel_symbols() const;
 
   private:
+    Result<DwarfModule*> object(const std::string& path);
+    std::string kernel_release() const;
+
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
 };

@@ -202,6 +202,8 @@ class Analyzer {
 
 // Finds out how long the strings in arrays' keys can get: Global::key_lengths (widths.cc).
 void bound_keys(hir::Program& program);
+// forward.cc: finds locals that stand for a text.
+void forward_texts(hir::Program& program);
 // Gives handlers that must not run at the same time their locks (exclusion.cc).
 void plan_exclusion(hir::Program& program);
 

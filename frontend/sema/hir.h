@@ -29,6 +29,9 @@ struct Local {
     uint32_t index = 0; // dense, within its function or handler
     // Some assignment to it stands inside a larger expression, so its value there is that of the moment.
     bool assigned_within = false;
+    // A text that is there already and that it always has where it is read (frontend/sema/forward.cc); null: it has
+    // memory of its own.
+    const struct Expr* stands_for = nullptr;
 };
 
 struct Global {

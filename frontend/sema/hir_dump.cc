@@ -56,6 +56,8 @@ std::string text(const Expr& expr) {
     case ExprKind::ConstString:
         return fmt::format("{:?}", as<ConstString>(expr).value);
     case ExprKind::LocalRef:
+        if (const Expr* forwarded = as<LocalRef>(expr).local->stands_for)
+            return text(*forwarded);
         return as<LocalRef>(expr).local->name;
     case ExprKind::GlobalRef:
         return "@" + as<GlobalRef>(expr).global->name;

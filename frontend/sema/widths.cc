@@ -124,6 +124,9 @@ class Widths {
         case ExprKind::ConstString:
             return std::min<uint64_t>(hir::as<hir::ConstString>(expr).value.size(), most_);
         case ExprKind::LocalRef:
+            if (const hir::Expr* text = hir::as<hir::LocalRef>(expr).local->stands_for)
+                return length(*text);
+            return lengths_[variable_of(expr)];
         case ExprKind::GlobalRef:
         case ExprKind::Element:
             return lengths_[variable_of(expr)];
@@ -144,13 +147,56 @@ class Widths {
             return lengths_[hir::as<hir::Call>(expr).callee];
         case ExprKind::EntryRead:
             return handler_ ? length(*handler_->entry_values[hir::as<hir::EntryRead>(expr).index]) : most_;
+        case ExprKind::Print:
+            return length(hir::as<hir::Print>(expr));
         case ExprKind::Intrinsic: {
+            if (hir::as<hir::Intrinsic>(expr).name == "__name")
+                return longest_name(*hir::as<hir::Intrinsic>(expr).args[0]);
             auto known = points_.find(hir::as<hir::Intrinsic>(expr).name);
             return known == points_.end() ? most_ : std::min<uint64_t>(known->second, most_);
         }
         default:
             return most_;
         }
+    }
+
+    // Of names with `|` between them.
+    static uint64_t longest_name(const hir::Expr& names) {
+        if (names.kind != hir::ExprKind::ConstString)
+            return most_;
+        uint64_t longest = 0, here = 0;
+        for (char c : hir::as<hir::ConstString>(names).value) {
+            here = c == '|' ? 0 : here + 1;
+            longest = std::max(longest, here);
+        }
+        return std::min(longest, most_);
+    }
+
+    // Of what sprintf() gives: a number has up to 22 octal digits, with a sign or `0x` in front.
+    uint64_t length(const hir::Print& print) {
+        constexpr uint64_t digits = 24;
+        uint64_t sum = 0;
+        auto arg = print.args.begin();
+        for (const plan::Directive& directive : print.format.directives) {
+            using plan::Directive;
+            uint64_t one = 0;
+            if (directive.width_is_arg || directive.precision_is_arg)
+                return most_;
+            if (directive.kind == Directive::Literal)
+                one = directive.text.size();
+            else if (directive.kind == Directive::Integer)
+                one = digits + static_cast<uint64_t>(std::max(directive.precision, 0));
+            else if (directive.kind == Directive::Char)
+                one = 1;
+            else if (directive.kind == Directive::String)
+                one = length(**arg);
+            else
+                return most_;
+            if (directive.kind != Directive::Literal)
+                ++arg;
+            sum += std::max<uint64_t>(one, static_cast<uint64_t>(std::max(directive.width, 0)));
+        }
+        return std::min(sum, most_);
     }
 
     hir::Program& program_;

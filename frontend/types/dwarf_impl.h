@@ -123,7 +123,7 @@ class DwarfReader : private TypeSource {
     ~DwarfReader();
 
     // dwarf_open.cc
-    Result<void> open(const std::string& path);
+    Result<void> open(const std::string& path, bool object);
     bool has_debug_info();
     const std::vector<std::string>& debug_problems() const { return debug_problems_; }
     const std::vector<UsdtMark>& marks();
@@ -132,6 +132,8 @@ class DwarfReader : private TypeSource {
     bool is_32_bit() const { return main_->is_32_bit(); }
     std::optional<std::pair<std::string, Address>> symbol_at(Address address);
     bool is_ambiguous(std::string_view name);
+    std::optional<std::pair<std::string, Address>> unique_symbol_before(Address address);
+    std::optional<std::pair<std::string, Address>> unique_variable_before(Address address);
     std::optional<Address> symbol_address(std::string_view name);
     std::optional<uint64_t> file_offset(Address address) const;
     const std::string& path() const { return path_; }

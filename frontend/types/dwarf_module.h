@@ -116,8 +116,9 @@ class DwarfModule {
   public:
     // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
     // opens too (has_debug_info() is false; functions come from the symbol table). Errors: missing file, no
-    // permission, not ELF, truncated or corrupt, wrong machine.
-    static Result<std::unique_ptr<DwarfModule>> open(const std::string& path);
+    // permission, not ELF, truncated or corrupt, wrong machine. `object`: a module of the kernel, which is an object
+    // file; its addresses are those of base/linked_object.h.
+    static Result<std::unique_ptr<DwarfModule>> open(const std::string& path, bool object = false);
     ~DwarfModule();
     DwarfModule(const DwarfModule&) = delete;
     DwarfModule& operator=(const DwarfModule&) = delete;
@@ -236,6 +237,10 @@ class DwarfModule {
     std::optional<std::pair<std::string, Address>> symbol_at(Address address);
     // Several functions at different places have that symbol.
     bool is_ambiguous(std::string_view symbol);
+    // The nearest one before an address, in its section, that is the only one of its name; of functions, and of
+    // variables.
+    std::optional<std::pair<std::string, Address>> unique_symbol_before(Address address);
+    std::optional<std::pair<std::string, Address>> unique_variable_before(Address address);
     // Link-time address of a symbol of any kind.
     std::optional<Address> symbol_address(std::string_view name);
 

@@ -24,8 +24,8 @@ DwarfReader::~DwarfReader() {
         dwarf_end(common_dwarf_);
 }
 
-Result<void> DwarfReader::open(const std::string& path) {
-    Result<ElfFile> file = ElfFile::open_any_width(path);
+Result<void> DwarfReader::open(const std::string& path, bool object) {
+    Result<ElfFile> file = object ? ElfFile::open_linked(path) : ElfFile::open_any_width(path);
     if (!file)
         return std::move(file).error();
     if (file->is_32_bit() && file->find_section(".gopclntab"))
@@ -185,6 +185,33 @@ bool DwarfReader::is_ambiguous(std::string_view name) {
     return ambiguous_->contains(name);
 }
 
+std::optional<std::pair<std::string, Address>> DwarfReader::unique_symbol_before(Address address) {
+    const std::vector<Symbol>& all = symbols();
+    auto at = std::upper_bound(all.begin(), all.end(), address,
+                               [](Address wanted, const Symbol& symbol) { return wanted < symbol.address; });
+    for (; at != all.begin() && main_->same_segment(std::prev(at)->address, address); --at)
+        if (!is_ambiguous(std::prev(at)->name))
+            return std::pair(std::string(std::prev(at)->name), std::prev(at)->address);
+    return std::nullopt;
+}
+
+std::optional<std::pair<std::string, Address>> DwarfReader::unique_variable_before(Address address) {
+    std::map<std::string_view, int> count;
+    std::map<Address, std::string_view> places;
+    main_->for_each_symbol([&](const ElfSymbol& symbol) {
+        if (symbol.type == STT_OBJECT && symbol.section != SHN_UNDEF) {
+            count[symbol.name]++;
+            if (symbol.address <= address && main_->same_segment(symbol.address, address))
+                places.emplace(symbol.address, symbol.name);
+        }
+        return true;
+    });
+    for (auto at = places.rbegin(); at != places.rend(); ++at)
+        if (count[at->second] == 1)
+            return std::pair(std::string(at->second), at->first);
+    return std::nullopt;
+}
+
 std::optional<Address> DwarfReader::symbol_address(std::string_view name) {
     std::optional<Address> found;
     has_debug_info(); // so that the debug file's symbol table is there
@@ -203,9 +230,9 @@ std::optional<Address> DwarfReader::symbol_address(std::string_view name) {
 DwarfModule::DwarfModule(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DwarfModule::~DwarfModule() = default;
 
-Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path) {
+Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, bool object) {
     std::unique_ptr<Impl> impl = std::make_unique<Impl>();
-    Result<void> opened = impl->open(path);
+    Result<void> opened = impl->open(path, object);
     if (!opened)
         return std::move(opened).error();
     return std::unique_ptr<DwarfModule>(new DwarfModule(std::move(impl)));
@@ -280,6 +307,12 @@ std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address ad
     return impl_->symbol_at(address);
 }
 bool DwarfModule::is_ambiguous(std::string_view name) { return impl_->is_ambiguous(name); }
+std::optional<std::pair<std::string, Address>> DwarfModule::unique_symbol_before(Address address) {
+    return impl_->unique_symbol_before(address);
+}
+std::optional<std::pair<std::string, Address>> DwarfModule::unique_variable_before(Address address) {
+    return impl_->unique_variable_before(address);
+}
 std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbol_address(name); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
 

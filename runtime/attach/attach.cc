@@ -2,13 +2,15 @@
 // each.
 #include "runtime/attach/attach.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
-#include <sstream>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -125,21 +127,32 @@ Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Att
 // The addresses of the probe's functions, by /proc/kallsyms; a name that several functions have has none.
 std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const plan::Probe& probe) {
     std::map<std::pair<std::string, std::string>, uint64_t> out;
-    for (const plan::Point& point : probe.points)
+    std::unordered_set<std::string_view> names; // nearly no line is of one of these
+    for (const plan::Point& point : probe.points) {
         out[{point.symbol, point.module}] = 0;
+        names.insert(point.symbol);
+    }
     std::set<std::pair<std::string, std::string>> seen;
     Result<std::string> symbols = read_file("/proc/kallsyms");
-    std::istringstream lines(symbols ? *symbols : "");
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream fields(line);
-        std::string address, type, name, module;
-        fields >> address >> type >> name >> module;
-        if (type.find_first_of("tTwW") == std::string::npos)
+    // "ffffffff81000000 T name", and behind it a tab and "[module]".
+    for (std::string_view rest = symbols ? std::string_view(*symbols) : std::string_view(); !rest.empty();) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        size_t blank = line.find(' ');
+        if (blank == std::string_view::npos || blank + 3 >= line.size())
             continue;
-        if (!module.empty())
-            module = module.substr(1, module.size() - 2);
-        if (auto found = out.find({name, module}); found != out.end())
-            found->second = seen.insert(found->first).second ? std::strtoull(address.c_str(), nullptr, 16) : 0;
+        std::string_view name = line.substr(blank + 3), module;
+        if (size_t tab = name.find('\t'); tab != std::string_view::npos) {
+            module = name.substr(std::min(tab + 2, name.size()));
+            module.remove_suffix(std::min<size_t>(module.size(), 1));
+            name = name.substr(0, tab);
+        }
+        if (!names.contains(name) || std::string_view("tTwW").find(line[blank + 1]) == std::string_view::npos)
+            continue;
+        if (auto found = out.find({std::string(name), std::string(module)}); found != out.end())
+            found->second = seen.insert(found->first).second
+                                ? std::strtoull(std::string(line.substr(0, blank)).c_str(), nullptr, 16)
+                                : 0;
     }
     return out;
 }

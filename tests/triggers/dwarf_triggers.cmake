@@ -32,6 +32,7 @@ add_dwarf_trigger(dwarf_basic-fixed ${TRIGGER_GCC} trigger_basic -O0 -g -no-pie)
 add_dwarf_trigger(dwarf_basic-lto ${TRIGGER_GCC} trigger_basic -O2 -g -flto)
 add_dwarf_trigger(dwarf_basic-library ${TRIGGER_GCC} trigger_basic -O0 -g -shared -fPIC)
 add_dwarf_trigger(dwarf_basic-split ${TRIGGER_GCC} trigger_basic -O0 -g -gsplit-dwarf -dumpdir split-)
+add_dwarf_trigger(dwarf_basic-object ${TRIGGER_GCC} trigger_basic -O0 -g -r -nostdlib -ffunction-sections)
 add_dwarf_trigger(dwarf_basic-plain ${TRIGGER_GCC} trigger_basic -O0 -g0)
 
 # A stripped program, its debug information beside it: once with a build-id that both share, once by checksum only.

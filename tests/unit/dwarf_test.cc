@@ -709,8 +709,8 @@ TEST(Dwarf, RefusesWhatIsNoProgram) {
 }
 
 // Everything that a session may ask, for whatever the file says.
-void ask_everything(const std::string& path) {
-    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path);
+void ask_everything(const std::string& path, bool object) {
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path, object);
     if (!opened)
         return;
     DwarfModule& module = **opened;
@@ -747,10 +747,42 @@ void ask_everything(const std::string& path) {
             module.statement_at(each.address + 1);
 }
 
+// A kernel's module is an object file: each of its sections is on its own.
+TEST(Dwarf, ObjectIsReadLikeAProgram) {
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(triggers() + "dwarf_basic-object", true);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    DwarfModule& module = **opened;
+    std::set<Address> entries;
+    for (const char* name : {"add", "use_inline", "walk", "main"}) {
+        FunctionInstance found = function(module, name);
+        EXPECT_TRUE(entries.insert(found.entry).second) << name;
+        EXPECT_EQ(module.symbol_at(found.entry + 1), std::pair(std::string(name), found.entry));
+        EXPECT_EQ(module.unique_symbol_before(found.entry + 1), std::pair(std::string(name), found.entry));
+    }
+    FunctionInstance add = function(module, "add");
+    std::vector<Statement> lines = module.statements(pattern(fmt::format("add@dwarf_basic.c:{}", line_of("return"))));
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_TRUE(lines[0].address > add.low && lines[0].address < add.high);
+    std::vector<Variable> variables = module.variables_at(lines[0].address);
+    EXPECT_EQ(describe(variables), "param int left, param int right, int sum");
+    for (const Variable& one : variables)
+        EXPECT_EQ(module.locate(one, lines[0].address).kind, Location::Memory) << one.name;
+    for (const char* name : {"global_counter", "file_static"}) {
+        std::vector<Variable> found = module.globals(name);
+        ASSERT_EQ(found.size(), 1u) << name;
+        std::optional<Address> at = module.global_address(found[0]);
+        ASSERT_TRUE(at) << name;
+        EXPECT_EQ(at, module.symbol_address(name));
+        EXPECT_EQ(module.unique_variable_before(*at + 1), std::pair(std::string(name), *at));
+    }
+    EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic-fixed", true).ok());
+    EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic.c", true).ok());
+}
+
 class Corrupt : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Dwarf, Corrupt,
                          testing::Values("dwarf_basic-gcc-O2-5", "dwarf_basic-clang-O2-4", "dwarf_cxx-clang-O0-5",
-                                         "dwarf_basic-gcc-O0-4"),
+                                         "dwarf_basic-gcc-O0-4", "dwarf_basic-object"),
                          [](const auto& info) {
                              std::string name = info.param;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -764,7 +796,7 @@ TEST_P(Corrupt, NeverCrashes) {
     std::string path = (std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()))).string();
     auto try_bytes = [&](const std::string& bytes) {
         std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-        ask_everything(path);
+        ask_everything(path, std::string_view(GetParam()).ends_with("object"));
     };
     // SONDE_FUZZ_ROUNDS: more rounds by hand; the default keeps the test short.
     const char* rounds_text = getenv("SONDE_FUZZ_ROUNDS");

@@ -1,0 +1,208 @@
+#include "base/linked_object.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t first_address = 0x1000; // 0 would look like nothing
+
+uint64_t align_up(uint64_t value, uint64_t alignment) {
+    return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
+}
+
+class Linker {
+  public:
+    explicit Linker(std::string bytes) : bytes_(std::move(bytes)) {}
+
+    Result<std::string> link() {
+        if (Result<void> read = read_headers(); !read)
+            return std::move(read).error();
+        place_sections();
+        for (const Elf64_Shdr& section : sections_)
+            if (section.sh_type == SHT_SYMTAB)
+                if (Result<void> moved = move_symbols(section); !moved)
+                    return std::move(moved).error();
+        for (const Elf64_Shdr& section : sections_)
+            if (section.sh_type == SHT_RELA)
+                if (Result<void> done = relocate(section); !done)
+                    return std::move(done).error();
+        write_headers();
+        return std::move(bytes_);
+    }
+
+  private:
+    bool has(uint64_t offset, uint64_t size) const { return offset <= bytes_.size() && size <= bytes_.size() - offset; }
+    template <typename T> T get(uint64_t offset) const {
+        T out;
+        std::memcpy(&out, bytes_.data() + offset, sizeof out);
+        return out;
+    }
+    template <typename T> void put(uint64_t offset, const T& value) {
+        std::memcpy(bytes_.data() + offset, &value, sizeof value);
+    }
+
+    // Beyond this the section table and the sections' bytes lie in the file.
+    Result<void> read_headers() {
+        if (!has(0, sizeof header_) || std::memcmp(bytes_.data(), ELFMAG, SELFMAG) != 0)
+            return Error("it is not an ELF file");
+        header_ = get<Elf64_Ehdr>(0);
+        if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
+            return Error("it is no object file of this machine");
+        if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0)
+            return Error("it has no section headers that can be read");
+        if (!has(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr)))
+            return Error("the file is truncated: the section headers lie behind its end");
+        for (size_t i = 0; i < header_.e_shnum; i++) {
+            auto section = get<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr));
+            if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL &&
+                !has(section.sh_offset, section.sh_size))
+                return Error(fmt::format("the file is truncated: section {} ends behind its end", i));
+            sections_.push_back(section);
+        }
+        return {};
+    }
+
+    // With the rules for unwinding.
+    bool is_debug_information(const Elf64_Shdr& section) const {
+        if (header_.e_shstrndx >= sections_.size())
+            return false;
+        uint64_t at = sections_[header_.e_shstrndx].sh_offset + section.sh_name;
+        std::string_view name = at < bytes_.size() ? std::string_view(bytes_).substr(at) : std::string_view();
+        return name.starts_with(".debug_") || name.starts_with(std::string_view(".eh_frame\0", 10));
+    }
+
+    void place_sections() {
+        uint64_t at = first_address;
+        for (Elf64_Shdr& section : sections_) {
+            section.sh_addr = 0;
+            // What an object file cannot have in memory is far more than any has.
+            if (!(section.sh_flags & SHF_ALLOC) || section.sh_size > UINT32_MAX || section.sh_addralign > UINT16_MAX)
+                continue;
+            section.sh_addr = align_up(at, section.sh_addralign);
+            at = section.sh_addr + section.sh_size;
+        }
+    }
+
+    Result<void> move_symbols(const Elf64_Shdr& table) {
+        for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
+            auto symbol = get<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym));
+            if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections_.size())
+                continue;
+            symbol.st_value += sections_[symbol.st_shndx].sh_addr;
+            put(table.sh_offset + i * sizeof(Elf64_Sym), symbol);
+        }
+        return {};
+    }
+
+    Result<void> relocate(const Elf64_Shdr& table) {
+        if (table.sh_info >= sections_.size() || table.sh_link >= sections_.size())
+            return Error("its relocations belong to no section");
+        const Elf64_Shdr &target = sections_[table.sh_info], &symbols = sections_[table.sh_link];
+        if (target.sh_type == SHT_NOBITS || !is_debug_information(target))
+            return {};
+        if (target.sh_flags & SHF_COMPRESSED)
+            return Error("its debug information is compressed, which cannot be read in object files");
+        for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Rela); i++) {
+            auto entry = get<Elf64_Rela>(table.sh_offset + i * sizeof(Elf64_Rela));
+            uint64_t symbol_at = ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym);
+            if (symbol_at + sizeof(Elf64_Sym) > symbols.sh_size)
+                return Error("its relocations name symbols that it does not have");
+            auto symbol = get<Elf64_Sym>(symbols.sh_offset + symbol_at);
+            if (!write(target, entry, symbol.st_value + static_cast<uint64_t>(entry.r_addend)))
+                return Error(fmt::format("its debug information has a relocation of type {} at {:#x}, which is not "
+                                         "known here",
+                                         ELF64_R_TYPE(entry.r_info), entry.r_offset));
+        }
+        return {};
+    }
+
+    bool write(const Elf64_Shdr& target, const Elf64_Rela& entry, uint64_t value) {
+        size_t size = 8;
+        switch (ELF64_R_TYPE(entry.r_info)) {
+        case R_X86_64_NONE:
+        case R_X86_64_DTPOFF32: // a thread-local variable's, which modules do not have
+        case R_X86_64_DTPOFF64:
+            return true;
+        case R_X86_64_64:
+            break;
+        case R_X86_64_PC64:
+            value -= target.sh_addr + entry.r_offset;
+            break;
+        case R_X86_64_32:
+        case R_X86_64_32S:
+            size = 4;
+            break;
+        case R_X86_64_PC32:
+            value -= target.sh_addr + entry.r_offset;
+            size = 4;
+            break;
+        default:
+            return false;
+        }
+        if (entry.r_offset > target.sh_size || size > target.sh_size - entry.r_offset)
+            return false;
+        std::memcpy(bytes_.data() + target.sh_offset + entry.r_offset, &value, size);
+        return true;
+    }
+
+    void write_headers() {
+        std::vector<Elf64_Phdr> segments;
+        for (size_t i = 0; i < sections_.size(); i++) {
+            const Elf64_Shdr& section = sections_[i];
+            put(header_.e_shoff + i * sizeof(Elf64_Shdr), section);
+            if (section.sh_addr == 0 || section.sh_size == 0)
+                continue;
+            Elf64_Phdr segment{};
+            segment.p_type = PT_LOAD;
+            segment.p_flags =
+                PF_R | (section.sh_flags & SHF_WRITE ? PF_W : 0U) | (section.sh_flags & SHF_EXECINSTR ? PF_X : 0U);
+            segment.p_offset = section.sh_offset;
+            segment.p_vaddr = segment.p_paddr = section.sh_addr;
+            // Where a debug file has only the headers of code, its addresses count all the same.
+            bool is_code = section.sh_flags & SHF_EXECINSTR;
+            segment.p_memsz = section.sh_size;
+            segment.p_filesz = section.sh_type != SHT_NOBITS || is_code ? section.sh_size : 0;
+            segments.push_back(segment);
+        }
+        bytes_.resize(align_up(bytes_.size(), alignof(Elf64_Phdr)));
+        header_.e_type = ET_DYN;
+        header_.e_phoff = bytes_.size();
+        header_.e_phentsize = sizeof(Elf64_Phdr);
+        header_.e_phnum = static_cast<uint16_t>(segments.size());
+        put(0, header_);
+        bytes_.append(reinterpret_cast<const char*>(segments.data()), segments.size() * sizeof(Elf64_Phdr));
+    }
+
+    std::string bytes_;
+    Elf64_Ehdr header_{};
+    std::vector<Elf64_Shdr> sections_;
+};
+
+} // namespace
+
+Result<Fd> link_object(const std::string& path) {
+    std::string context = fmt::format("cannot open `{}`", path);
+    Result<std::string> bytes = read_file(path);
+    if (!bytes)
+        return std::move(bytes).error();
+    Result<std::string> linked = Linker(*std::move(bytes)).link();
+    if (!linked)
+        return std::move(linked).error().in(context);
+    Fd out(memfd_create("linked", MFD_CLOEXEC));
+    if (!out)
+        return errno_error(context, errno);
+    if (Result<void> written = write_all(out.get(), *linked, path); !written)
+        return std::move(written).error();
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,125 @@
+// Texts that need no memory of their own.
+//
+// What an alias says of its probe, as `name`, is mostly text that lies somewhere already: a literal, a row of a table,
+// the probe point. A local that is set to such a text once, before anything reads it, stands for it; nothing is copied,
+// and a handler whose texts are all of this kind claims no memory.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+namespace {
+
+// The same each time that a run of the handler looks at it.
+bool is_fixed_number(const hir::Expr& expr) {
+    using hir::ExprKind;
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+        return true;
+    case ExprKind::Argument:
+        return hir::as<hir::Argument>(expr).number >= 0;
+    case ExprKind::Retype:
+        return is_fixed_number(*hir::as<hir::Retype>(expr).operand);
+    default:
+        return false;
+    }
+}
+
+bool is_fixed_text(const hir::Expr& expr) {
+    if (expr.kind == hir::ExprKind::ConstString)
+        return true;
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
+    for (const char* name : {"pp", "pn", "ppfunc", "probefunc"})
+        if (intrinsic.name == name)
+            return true;
+    return intrinsic.name == "__name" && is_fixed_number(*intrinsic.args[1]);
+}
+
+class Forwarding {
+  public:
+    explicit Forwarding(hir::Handler& handler) : handler_(handler) {}
+
+    void run() {
+        count_writes(*handler_.body);
+        begin(*handler_.body);
+        std::erase_if(handler_.locals, [](const hir::Local* local) { return local->stands_for != nullptr; });
+        for (uint32_t i = 0; i < handler_.locals.size(); i++)
+            handler_.locals[i]->index = i;
+    }
+
+  private:
+    static hir::Local* written(const hir::Expr& expr) {
+        if (expr.kind != hir::ExprKind::Assign)
+            return nullptr;
+        const hir::Expr& target = *hir::as<hir::Assign>(expr).target;
+        return target.kind == hir::ExprKind::LocalRef ? hir::as<hir::LocalRef>(target).local : nullptr;
+    }
+
+    void count_writes(const hir::Stmt& stmt) {
+        for_each_expr(stmt, [&](const hir::Expr& expr) {
+            if (hir::Local* local = written(expr))
+                writes_[local]++;
+        });
+        for_each_stmt(stmt, [&](const hir::Stmt& inner) {
+            constexpr int many = 2;
+            if (inner.kind == hir::StmtKind::Try && hir::as<hir::Try>(inner).message)
+                writes_[hir::as<hir::Try>(inner).message] += many;
+            if (inner.kind == hir::StmtKind::Foreach) {
+                for (const hir::Local* key : hir::as<hir::Foreach>(inner).keys)
+                    writes_[key] += many;
+                writes_[hir::as<hir::Foreach>(inner).value] += many;
+            }
+        });
+    }
+
+    // The expressions that the body begins with, one after the other; false behind the first other statement.
+    bool begin(hir::Block& block) {
+        std::unordered_set<const hir::Stmt*> gone;
+        bool more = true;
+        for (hir::Stmt* stmt : block.body) {
+            if (stmt->kind == hir::StmtKind::Block)
+                more = begin(static_cast<hir::Block&>(*stmt));
+            else if (stmt->kind != hir::StmtKind::Expression)
+                more = false;
+            else if (forward(*hir::as<hir::ExprStmt>(*stmt).expr))
+                gone.insert(stmt);
+            if (!more)
+                break;
+        }
+        std::erase_if(block.body, [&](const hir::Stmt* stmt) { return gone.contains(stmt); });
+        return more;
+    }
+
+    bool forward(const hir::Expr& expr) {
+        hir::Local* local = written(expr);
+        if (local && local->type == hir::ValueType::String && writes_[local] == 1 && !seen_.contains(local)) {
+            const auto& assign = hir::as<hir::Assign>(expr);
+            if (!assign.concat && is_fixed_text(*assign.value)) {
+                local->stands_for = assign.value;
+                return true;
+            }
+        }
+        for_each_expr(expr, [&](const hir::Expr& one) {
+            if (one.kind == hir::ExprKind::LocalRef)
+                seen_.insert(hir::as<hir::LocalRef>(one).local);
+        });
+        return false;
+    }
+
+    hir::Handler& handler_;
+    std::unordered_map<const hir::Local*, int> writes_;
+    std::unordered_set<const hir::Local*> seen_; // read or written before
+};
+
+} // namespace
+
+void forward_texts(hir::Program& program) {
+    for (hir::Handler* handler : program.handlers)
+        Forwarding(*handler).run();
+}
+
+} // namespace sonde

@@ -1,0 +1,84 @@
+/* Runs a program with empty BPF programs in the kernel: what any tracer pays there at least.
+ *
+ *   kernel_floor raw|fentry|kprobe|multi NAME PROGRAM ARGUMENT...
+ *
+ * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int must(long result, const char* what) {
+    if (result < 0) {
+        perror(what);
+        exit(1);
+    }
+    return (int)result;
+}
+
+static void attach_perf(int program, const char* name) {
+    int type = 0;
+    FILE* file = fopen("/sys/bus/event_source/devices/kprobe/type", "r");
+    if (!file || fscanf(file, "%d", &type) != 1)
+        must(-1, "the type of kprobe events");
+    struct perf_event_attr event;
+    memset(&event, 0, sizeof event);
+    event.size = sizeof event;
+    event.type = (uint32_t)type;
+    event.config1 = (uintptr_t)name;
+    int fd = must(syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC), "perf_event_open");
+    must(ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), "PERF_EVENT_IOC_SET_BPF");
+    must(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE");
+}
+
+static void attach_multi(int program, const char* name) {
+    /* union bpf_attr's link_create.kprobe_multi, which older headers do not have. */
+    struct {
+        uint32_t program, target, type, flags, multi_flags, count;
+        uint64_t symbols, addresses, cookies;
+    } link = {.program = (uint32_t)program, .type = 42, .count = 1, .symbols = (uintptr_t)&name};
+    must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
+}
+
+int main(int argc, char** argv) {
+    if (argc < 4)
+        return 2;
+    const char *how = argv[1], *name = argv[2];
+    struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+    LIBBPF_OPTS(bpf_prog_load_opts, options);
+    enum bpf_prog_type type = BPF_PROG_TYPE_KPROBE;
+    if (strcmp(how, "raw") == 0)
+        type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+    if (strcmp(how, "multi") == 0)
+        options.expected_attach_type = 42; /* BPF_TRACE_KPROBE_MULTI */
+    if (strcmp(how, "fentry") == 0) {
+        type = BPF_PROG_TYPE_TRACING;
+        options.expected_attach_type = BPF_TRACE_FENTRY;
+        options.attach_btf_id = (uint32_t)must(libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FENTRY), name);
+    }
+    int program = must(bpf_prog_load(type, "empty", "GPL", empty, 2, &options), "BPF_PROG_LOAD");
+    if (type == BPF_PROG_TYPE_RAW_TRACEPOINT)
+        must(bpf_raw_tracepoint_open(name, program), name);
+    else if (type == BPF_PROG_TYPE_TRACING)
+        must(bpf_raw_tracepoint_open(NULL, program), name);
+    else if (options.expected_attach_type == 42)
+        attach_multi(program, name);
+    else
+        attach_perf(program, name);
+
+    pid_t child = must(fork(), "fork");
+    if (child == 0) {
+        execvp(argv[3], argv + 3);
+        _exit(127);
+    }
+    int status = 0;
+    must(waitpid(child, &status, 0), "waitpid");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
