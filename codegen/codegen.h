@@ -23,8 +23,8 @@ struct CodegenOptions {
     // The kernel has session links; the target's own program, which is no gain to have one in.
     bool uprobe_session = false;
     std::string target_program;
-    std::string script;   // name for messages
-    std::string module;   // module_name()
+    std::string script; // name for messages
+    std::string module; // module_name()
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.
