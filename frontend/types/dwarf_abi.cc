@@ -112,15 +112,16 @@ const char* float_result = "is returned in a floating point register, which a pr
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
 
 // Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
-// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back.
-Location rust_result(const Type* type, bool optimised) {
+// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. Behind the
+// prologue it is still where it was.
+Location rust_result(const Type* type) {
     constexpr int registers[] = {0, 1}; // rax, rdx
     constexpr int first_argument = 5;   // rdi
     Location location;
     if (type->size > 16) {
         location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, optimised ? first_argument : registers[0]});
-        location.of_entry = optimised;
+        location.ops.push_back({LocationOp::Register, first_argument});
+        location.of_entry = true;
         return location;
     }
     Leaves leaves;
@@ -197,7 +198,7 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
     if (is_scalar(type) && type->size <= 8)
         return in_register(rax);
     if (is_rust)
-        return rust_result(type, function.body == function.entry);
+        return rust_result(type);
     Classes classes = classes_of(type, by_reference(type));
     if (classes.memory) {
         // The caller passed the address of room for it; the function returns that address.
