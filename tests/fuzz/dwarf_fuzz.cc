@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             module.result_location(function, result);
         module.cheap_entry(function);
         module.statement_at(function.low);
-        module.return_sites(function);
+        static_cast<void>(module.return_sites(function));
         module.return_address(function.body);
         module.labels(function);
         module.calls(function);

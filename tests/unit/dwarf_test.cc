@@ -417,7 +417,12 @@ TEST_P(EveryBuild, FindsScopes) {
     ASSERT_TRUE(global);
     EXPECT_TRUE(global->is_global);
     EXPECT_TRUE(module->global_address(*global));
-    EXPECT_EQ(module->locate(*global, walk.entry).kind, Location::Unavailable);
+    // Position-independent: as far from the program counter as it was linked.
+    Location place = module->locate(*global, walk.entry);
+    ASSERT_EQ(place.kind, Location::Memory);
+    ASSERT_EQ(place.ops.size(), 3u);
+    EXPECT_EQ(place.ops[0].operand, 16); // rip
+    EXPECT_EQ(place.ops[1].operand, static_cast<int64_t>(*module->global_address(*global) - walk.entry));
     if (!clang()) { // clang leaves out variables that are only declared
         std::optional<Variable> other = variable(all, "other_global");
         ASSERT_TRUE(other);
