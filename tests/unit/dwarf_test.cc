@@ -752,6 +752,25 @@ void ask_everything(const std::string& path) {
             module.statement_at(each.address + 1);
 }
 
+// The file says of a function that it has more bytes than there is memory.
+TEST(Dwarf, ReadsNoMoreCodeThanThereIs) {
+    std::ifstream file(triggers() + "dwarf_basic-gcc-O0-4", std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    FunctionInstance walk = function(*open_module("dwarf_basic-gcc-O0-4"), "walk");
+    auto as_bytes = [](uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+    size_t at = bytes.find(as_bytes(walk.low) + as_bytes(walk.high - walk.low)); // DW_AT_low_pc, DW_AT_high_pc
+    ASSERT_NE(at, std::string::npos);
+    bytes.replace(at + 8, 8, as_bytes(UINT64_MAX / 4));
+    std::string path = (std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()))).string();
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
+    ASSERT_TRUE(module.ok());
+    FunctionInstance large = function(**module, "walk");
+    EXPECT_GT(large.high, UINT64_MAX / 4);
+    EXPECT_TRUE((*module)->calls(large).empty());
+    std::filesystem::remove(path);
+}
+
 class Corrupt : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Dwarf, Corrupt,
                          testing::Values("dwarf_basic-gcc-O2-5", "dwarf_basic-clang-O2-4", "dwarf_cxx-clang-O0-5",
