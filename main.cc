@@ -34,6 +34,7 @@
 #include "base/kernel_files.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
+#include "codegen/session_legs.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
 #include "frontend/parse/preprocess.h"
@@ -507,6 +508,15 @@ int run(const Options& options) {
     codegen.may_goto =
         any_in_kernel && options.loops.empty() &&
         (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    bool any_session = std::any_of(program->handlers.begin(), program->handlers.end(),
+                                   [](const hir::Handler* handler) { return fits_session(*handler); });
+    codegen.uprobe_session =
+        any_session && options.attach != "perf_event" && options.attach != "uretprobe" &&
+        (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
+    codegen.target_program = t.env.command_path;
+    if (std::error_code failed; options.target_pid != 0 && options.command.empty())
+        codegen.target_program =
+            std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.target_pid), failed).string();
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
                      : options.last_pass == 4 ? "sonde"

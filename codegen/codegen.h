@@ -20,8 +20,11 @@ struct CodegenOptions {
     bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
     bool timing = false;        // -t
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
-    std::string script;   // name for messages
-    std::string module;   // module_name()
+    // The kernel has session links; the target's own program, which is no gain to have one in.
+    bool uprobe_session = false;
+    std::string target_program;
+    std::string script; // name for messages
+    std::string module; // module_name()
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.

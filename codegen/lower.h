@@ -54,10 +54,11 @@ class Lowering : private BodyState {
 
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
-    void lower_entry_program(const hir::Handler& handler, uint32_t probe);
+    void lower_entry_program(const hir::Handler& handler, const SessionLegs& legs, uint32_t probe);
     // A program of a handler, up to its body, which leaves by `leave_` or `catch_`, and what comes behind.
     void begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe, const Needs& need);
     void end_program();
+    void require(const std::vector<Requirement>& requirements); // else the handler ends
     void begin_environment(const Needs& need);
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);

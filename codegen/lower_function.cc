@@ -254,27 +254,38 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     env_ = {};
     locals_.clear();
     Needs need = needs(handler);
-    if (!handler.entry_values.empty()) {
-        t_.state().plan.probes[probe].entry_program = handler.name + "_entry";
-        t_.state().plan.probes[probe].entry_map = handler.name + "_saved";
-    }
+    plan::Probe& out = t_.state().plan.probes[probe];
+    SessionLegs legs = split_legs(handler, out, t_.state().options, need.counter);
+    out.is_session = legs.wanted;
+    if (!handler.entry_values.empty() && !legs.wanted)
+        out.entry_program = handler.name + "_entry";
+    if (legs.wanted ? legs.in_map : !handler.entry_values.empty())
+        out.entry_map = handler.name + "_saved";
+    t_.use_session(legs);
     frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
     begin_program(handler, handler.name, probe, need);
     begin_locals(handler.locals);
-    if (handler.condition) {
-        llvm::BasicBlock* run = block("run");
-        b_.CreateCondBr(truth(*handler.condition), run, leave_);
-        b_.SetInsertPoint(run);
-    }
-    lower(*handler.body);
+    require(legs.at_return);
+    for (const hir::Stmt* stmt : legs.body)
+        lower(*stmt);
     end_program();
-    plan::Probe& out = t_.state().plan.probes[probe];
     out.frame_size = static_cast<uint32_t>(frame_max_);
-    if (!handler.entry_values.empty())
-        lower_entry_program(handler, probe);
+    if (!handler.entry_values.empty() || legs.wanted)
+        lower_entry_program(handler, legs, probe);
+    if (legs.wanted)
+        t_.join_legs(handler);
     if (!problem_.empty())
         return Error(problem_);
     return {};
+}
+
+void Lowering::require(const std::vector<Requirement>& requirements) {
+    for (const auto& [condition, negated] : requirements) {
+        llvm::BasicBlock* run = block("run");
+        llvm::Value* holds = truth(*condition);
+        b_.CreateCondBr(holds, negated ? leave_ : run, negated ? run : leave_);
+        b_.SetInsertPoint(run);
+    }
 }
 
 void Lowering::begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
@@ -449,14 +460,16 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
     return callee.result == ValueType::String ? result : b_.CreateLoad(t_.i64(), result);
 }
 
-// Stores what the .return handler wants to know under (thread, address of the return address).
-void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) {
-    plan::Probe& out = t_.state().plan.probes[probe];
+// Saves what the .return handler wants to know.
+void Lowering::lower_entry_program(const hir::Handler& handler, const SessionLegs& legs, uint32_t probe) {
     env_ = {};
     locals_.clear();
     frame_next_ = frame_max_ = 0;
     Needs need;
-    for (const hir::Expr* value : handler.entry_values)
+    std::vector<const hir::Expr*> all(handler.entry_values.begin(), handler.entry_values.end());
+    for (const Requirement& requirement : legs.at_entry)
+        all.push_back(requirement.condition);
+    for (const hir::Expr* value : all)
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
             need.counter = need.counter || uses_counter(expr);
@@ -464,7 +477,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
             need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });
-    begin_program(handler, out.entry_program, probe, need);
+    begin_program(handler, handler.name + "_entry", probe, need);
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());
@@ -479,7 +492,11 @@ void Lowering::lower_entry_program(const hir::Handler& handler, uint32_t probe) 
         else
             b_.CreateStore(lower(value), at);
     }
-    t_.save_entry_values(env_, handler, buffer, handler.return_address ? lower(*handler.return_address) : nullptr);
+    t_.entry_values_are_at(buffer);
+    require(legs.at_entry);
+    bool in_map = !t_.state().plan.probes[probe].entry_map.empty();
+    llvm::Value* place = in_map && handler.return_address ? lower(*handler.return_address) : nullptr;
+    t_.save_entry_values(env_, handler, buffer, place);
     end_program();
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/source.h"
 #include "codegen/codegen.h"
+#include "codegen/session_legs.h"
 #include "frontend/sema/hir.h"
 #include "runtime/plan.h"
 
@@ -178,9 +179,14 @@ class Target {
     virtual llvm::Value* kernel_function(Environment&) { return number(0); }
     // plan::FileTables that handlers look things up in.
     void need_tables(uint8_t tables) { state_.plan.tables |= tables; }
+    // Goes for the next handler, whose legs are then put together to one program.
+    virtual void use_session(const SessionLegs&) {}
+    virtual void join_legs(const hir::Handler&) {}
     // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
     virtual llvm::Value* entry_value(Environment& env, const hir::Handler& handler, uint32_t index,
                                      llvm::Value* slot) = 0;
+    // While the entry's own program runs, they lie there.
+    virtual void entry_values_are_at(llvm::Value*) {}
     // `values` has each one at its entry_offset().
     virtual void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
                                    llvm::Value* return_address) = 0;

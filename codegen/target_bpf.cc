@@ -35,20 +35,26 @@ BpfTarget::BpfTarget(PlanState& state) : Target(state, "bpf") {
 llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
                                          Needs needs, Environment& env) {
     auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
-    auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
     kind_ = handler.kind;
     saves_entry_ = symbol != state_.plan.probes[probe].symbol;
     bool event = plan::is_task_event(kind_);
-    function->setSection(section(saves_entry_));
+    auto* function = legs_.wanted ? begin_leg(symbol)
+                                  : llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module_);
+    if (!legs_.wanted)
+        function->setSection(section(saves_entry_));
     ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
     describe(function, handler.range);
+    if (legs_.wanted && saves_entry_) {
+        refused_ = stack(8);
+        ir_.CreateStore(number(1), refused_);
+    }
     context_argument_ = function->getArg(0);
     env.context = context_argument_;
     env.data = data_;
     out_ = llvm::BasicBlock::Create(*context_, "out", function);
     claimed_.clear();
     probe_ = probe;
-    timed_ = plan::is_event(kind_) && state_.options.timing;
+    timed_ = plan::is_event(kind_) && state_.options.timing && !saves_entry_;
     registers_are_behind_ = event;
     env.task = number(0);
     // Programs that wait may not look at counters.
@@ -61,7 +67,8 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
         if (std::optional<int> task = task_argument(handler))
             env.task = argument(env, *task);
         // A packet is about no process.
-        if (state_.options.filter_target && kind_ != plan::ProbeKind::Netfilter)
+        bool let_in = legs_.wanted && !saves_entry_; // by its entry
+        if (state_.options.filter_target && kind_ != plan::ProbeKind::Netfilter && !let_in)
             filter_target(env);
         find_row(handler, probe, program, env);
     } else {
@@ -75,7 +82,9 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
         llvm::Value* flags = context_word(env, flags_offset);
         go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
     }
-    if (!handler.entry_values.empty() && !saves_entry_) {
+    if (legs_.in_record && !saves_entry_) {
+        entry_element_ = helper_pointer(plan::call_session_cookie, {context_argument_});
+    } else if (!state_.plan.probes[probe].entry_map.empty() && !saves_entry_) {
         // A call that began before the session has nothing saved, and is none of its business.
         entry_element_ = helper_pointer(
             map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), key_at_return(env, handler)});
@@ -103,7 +112,10 @@ void BpfTarget::end_handler(Environment& env) {
     else
         ir_.CreateBr(out_);
     ir_.SetInsertPoint(out_);
-    ir_.CreateRet(ir_.getInt32(kind_ == plan::ProbeKind::Netfilter));
+    if (legs_.wanted && saves_entry_)
+        ir_.CreateRet(ir_.CreateTrunc(ir_.CreateLoad(i64(), refused_), ir_.getInt32Ty()));
+    else
+        ir_.CreateRet(ir_.getInt32(kind_ == plan::ProbeKind::Netfilter));
     // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
     llvm::Function* function = out_->getParent();
     if (sleeps_ && !counts_ && function->getSection() == "uprobe")

@@ -121,6 +121,9 @@ class BpfTarget final : public Target {
     llvm::Value* goroutine_key(Environment& env, llvm::Value* place);
     void save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
                            llvm::Value* return_address) override;
+    void use_session(const SessionLegs& legs) override { legs_ = legs; }
+    void entry_values_are_at(llvm::Value* values) override { entry_element_ = values; }
+    void join_legs(const hir::Handler& handler) override;
     llvm::Value* entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
     std::string finish() override;
 
@@ -200,6 +203,11 @@ class BpfTarget final : public Target {
     // `owner`: by default the thread.
     llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
     void record_time();
+    // A half of a session's program; the optimiser makes one function of them, whose halves share the stack.
+    llvm::Function* begin_leg(const std::string& symbol);
+    SessionLegs legs_;
+    llvm::Function *entry_leg_ = nullptr, *return_leg_ = nullptr;
+    llvm::Value* refused_ = nullptr; // entry: 1 until it is known that the return is wanted
     llvm::GlobalVariable* data_ = nullptr;
     llvm::Value* context_argument_ = nullptr;
     llvm::Value* entry_element_ = nullptr; // what the function's entry has saved

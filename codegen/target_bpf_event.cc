@@ -221,6 +221,13 @@ llvm::Value* BpfTarget::goroutine_key(Environment& env, llvm::Value* place) {
 // call's.
 void BpfTarget::save_entry_values(Environment& env, const hir::Handler& handler, llvm::Value* values,
                                   llvm::Value* return_address) {
+    if (legs_.wanted)
+        ir_.CreateStore(number(0), refused_);
+    if (legs_.in_record)
+        ir_.CreateStore(ir_.CreateLoad(i64(), offset(values, entry_offset(handler, *legs_.in_record))),
+                        helper_pointer(plan::call_session_cookie, {context_argument_}));
+    if (state_.plan.probes[probe_].entry_map.empty())
+        return;
     constexpr uint64_t most_bytes = 64; // beyond that the kernel copies faster
     llvm::Value* saved = map_reference(state_.plan.probes[probe_].entry_map);
     llvm::Value* key = return_address ? saved_key(return_address) : key_at_entry(env, handler);
@@ -244,7 +251,8 @@ void BpfTarget::save_entry_values(Environment& env, const hir::Handler& handler,
 }
 
 llvm::Value* BpfTarget::entry_value(Environment&, const hir::Handler& handler, uint32_t index, llvm::Value* slot) {
-    llvm::Value* at = offset(entry_element_, entry_offset(handler, index));
+    llvm::Value* at =
+        legs_.in_record && !saves_entry_ ? entry_element_ : offset(entry_element_, entry_offset(handler, index));
     if (!slot)
         return ir_.CreateLoad(i64(), at);
     routine("sonde_rt_copy", i64(), {slot, at});

@@ -180,6 +180,12 @@ Result<void> check_probing(const plan::Plan& plan) {
         if (probe.kind == ProbeKind::Netfilter || probe.kind == ProbeKind::Lsm)
             if (std::string why = probe.kind == ProbeKind::Lsm ? why_no_lsm() : why_no_netfilter(); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
+        if (probe.is_session && !has_uprobe_session())
+            return Error(
+                fmt::format("cannot attach to {} ({}): it is translated for a link that serves a function's "
+                            "entry and its return, which came with Linux 6.13; `--attach=uretprobe` translates "
+                            "it for older kernels",
+                            probe.points[0].pp, probe.place));
         const bool trampoline = probe.kind == ProbeKind::Fentry || probe.kind == ProbeKind::Fexit;
         if (!plan::is_kernel_function(probe.kind))
             continue;

@@ -23,6 +23,17 @@ bool has_member(const BtfFile& types, const char* record, std::string_view membe
     return false;
 }
 
+bool has_enumerator(const BtfFile& types, const char* enumeration, std::string_view name) {
+    const btf_type* found = types.at(types.find(enumeration, BTF_KIND_ENUM));
+    if (!found)
+        return false;
+    const auto* members = BtfFile::entries<btf_enum>(*found);
+    for (uint32_t i = 0; i < BtfFile::entry_count(*found); i++)
+        if (types.name(members[i].name_off) == name)
+            return true;
+    return false;
+}
+
 } // namespace
 
 FeaturesByTypes read_features(std::string_view bytes) {
@@ -32,6 +43,8 @@ FeaturesByTypes read_features(std::string_view bytes) {
     out.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
     // 6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs"
     out.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
+    // 6.13, "bpf: Add support for uprobe multi session attach"
+    out.uprobe_session = has_enumerator(types, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
     // CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; CONFIG_KPROBE_EVENTS; CONFIG_NETFILTER_BPF_LINK; CONFIG_BPF_LSM
     out.fentry = has_function(types, "register_ftrace_direct");
     out.kprobe = has_function(types, "create_local_trace_kprobe");

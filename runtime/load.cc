@@ -21,6 +21,7 @@
 #include "runtime/kernel_btf.h"
 #include "runtime/session.h"
 #include "runtime/symbols/file_table.h"
+#include "runtime/uprobe_session.h"
 #include "runtime/verifier_log.h"
 
 namespace sonde {
@@ -176,6 +177,16 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
             bpf_program__set_expected_attach_type(program, uprobe_multi_type);
         if (log_file)
             bpf_program__set_log_level(program, 2 | 4 /* what it saw, and how many steps the check took */);
+    }
+    for (const plan::Probe& probe : plan.probes) {
+        if (!probe.is_session)
+            continue;
+        bpf_program* both = bpf_object__find_program_by_name(out->object_, probe.symbol.c_str());
+        if (!both)
+            return Error(fmt::format("internal: the object has no program {}", probe.symbol));
+        bpf_program__set_expected_attach_type(both, static_cast<enum bpf_attach_type>(trace_uprobe_session));
+        if (Result<void> aimed = aim_session_calls(both); !aimed)
+            return std::move(aimed).error();
     }
     if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
         return std::move(aimed).error();

@@ -59,8 +59,9 @@ std::string dump(const Plan& plan) {
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }
     for (const Probe& probe : plan.probes) {
-        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}\n", probe.name, name_of(probe.kind),
-                           probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size);
+        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}{}\n", probe.name, name_of(probe.kind),
+                           probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size,
+                           probe.is_session ? ", session" : "");
         if (probe.lock)
             out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)

@@ -277,6 +277,7 @@ struct Probe {
     std::string entry_map;       // its map
     bool at_instruction = false; // Uretprobe: the points are the return instructions themselves
     bool reads_registers = false; // Kprobe, Kretprobe: all that there are, which probes of many functions do not keep
+    bool is_session = false;      // Uretprobe: one program for the entry and the return, of a session link
     bool sleepable = false;
     int64_t order = 0;
     TimerSpec timer;
@@ -333,6 +334,10 @@ struct Plan {
 // KernelNames: the kernel's symbols, as the table of SONDE_KERNEL_FILE; KernelStacks: only the runtime needs them.
 enum FileTables : uint8_t { UnwindTable = 1, SymbolTable = 2, LineTable = 4, KernelNames = 8, KernelStacks = 16 };
 constexpr uint8_t looked_up = UnwindTable | SymbolTable | LineTable | KernelNames; // in `sonde_files`
+
+// Session programs call two functions of the kernel, which have a number in each kernel's types. The runtime puts these
+// in the place of the calls of helpers with these numbers.
+constexpr uint32_t call_session_is_return = 0x7fff0001, call_session_cookie = 0x7fff0002;
 
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records

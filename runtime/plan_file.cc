@@ -128,7 +128,7 @@ template <typename A> void members(A& a, Point& v) {
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {
     all(a, v.name, v.place, v.kind, v.in_kernel, v.symbol, v.entry_program, v.entry_map, v.at_instruction,
-        v.reads_registers, v.sleepable, v.order, v.timer, v.lock, v.locked_for, v.frame_size, v.points);
+        v.reads_registers, v.is_session, v.sleepable, v.order, v.timer, v.lock, v.locked_for, v.frame_size, v.points);
 }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,

@@ -25,7 +25,8 @@ struct SessionOptions {
     bool timing = false; // -t
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
-    std::string attach = ""; // "perf_event" forces the older mechanism; empty: newest that works
+    std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
+                             // newest that works
     // Gives a verifier refusal its script line: "file:line" and the line's text are in the log through BTF line info.
 };
 
@@ -56,9 +57,12 @@ KernelFeatures probe_kernel_features();
 
 // What a kernel that does not run here has, as far as its types (BTF) tell.
 struct FeaturesByTypes {
-    bool may_goto = false, tracepoint_cookie = false, fentry = false, kprobe = false, netfilter = false, lsm = false;
+    bool may_goto = false, tracepoint_cookie = false, uprobe_session = false, fentry = false, kprobe = false,
+         netfilter = false, lsm = false;
 };
 FeaturesByTypes read_features(std::string_view types);
+// Whether one program can be at a function's entry and return (runtime/uprobe_session.h).
+bool has_uprobe_session();
 // Whether one link can be for breakpoints at many functions of the kernel.
 bool has_kprobe_multi();
 

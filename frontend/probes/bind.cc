@@ -271,15 +271,19 @@ std::optional<Place> TargetBinder::result(size_t index) {
     if (results.empty())
         return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", point_.function.name));
     if (index >= results.size())
-        return refuse(DiagId::UnknownVariable, fmt::format("`{}` has {} results, so the last one is `$return{}`",
-                                                           point_.function.name, results.size(), results.size() - 1));
+        return refuse(DiagId::UnknownVariable,
+                      results.size() == 1 ? fmt::format("`{}` has one result, `$return`", point_.function.name)
+                                          : fmt::format("`{}` has {} results, so the last one is `$return{}`",
+                                                        point_.function.name, results.size(), results.size() - 1));
     return place_of_result(results[index]);
 }
 
 std::optional<Place> TargetBinder::place_of_result(const Variable& variable) {
     std::string why;
-    std::optional<Place> place =
-        place_at(point_.module->result_location(point_.function, variable), variable.type, why);
+    Location location = point_.module->result_location(point_.function, variable);
+    std::optional<Place> place = place_at(location, variable.type, why);
+    if (place && location.of_entry)
+        place->address = saved(place->address, true);
     if (!place)
         fail(DiagId::VariableUnavailable, base_range(),
              why.starts_with("is ") ? fmt::format("`{}` {}", expr_.name, why)

@@ -111,45 +111,55 @@ bool TargetBinder::add_cxx_deque(Text& text, const Place& place, bool deep, int 
     return add_walk(text, walk, deep, depth);
 }
 
-// Nodes in a chain, each beginning with the pointer to the next one.
-bool TargetBinder::add_cxx_chain(Text& text, const Place& first, std::string_view next_member, hir::Expr* count,
-                                 const Type* element, bool is_map, bool deep, int depth) {
-    const Type* base = target_of(first);
-    std::optional<TypeMember> link = find_member(base, next_member);
-    bool is_list = next_member == "_M_next";
-    if (!count || !link || size_of(element) == 0)
-        return false;
+bool TargetBinder::add_cxx_chain(Text& text, const Nodes& nodes, bool is_list, bool is_map, bool deep, int depth) {
     Walk walk;
     walk.open = is_list ? "[" : "{";
     walk.close = is_list ? "]" : "}";
-    walk.first = load(first, expr_.range);
-    walk.count = count;
+    walk.first = nodes.first;
+    walk.count = nodes.count;
     walk.element = [&](const Cursor& cursor) {
-        return element_text(object_at(plus(get(cursor.at), value_offset(base, element)), element), is_map, deep,
-                            depth + 1);
+        return element_text(object_at(plus(get(cursor.at), nodes.value), nodes.element), is_map, deep, depth + 1);
     };
     walk.step = [&](const Cursor& cursor) {
-        hir::Expr* next = plus(get(cursor.at), static_cast<int64_t>(link->byte_offset));
+        hir::Expr* next = plus(get(cursor.at), nodes.next);
         cursor.body.body.push_back(set(cursor.at, make<hir::Load>(expr_.range, next, 8u, false)));
     };
     return add_walk(text, walk, deep, depth);
 }
 
+// The nodes of libstdc++'s chains.
+std::optional<TargetBinder::Nodes> TargetBinder::cxx_chain(const Place& first, std::string_view next_member,
+                                                           hir::Expr* count, const Type* element) {
+    const Type* base = target_of(first);
+    std::optional<TypeMember> link = find_member(base, next_member);
+    if (!count || !link || size_of(element) == 0)
+        return std::nullopt;
+    Nodes nodes;
+    nodes.first = load(first, expr_.range);
+    nodes.count = count;
+    nodes.element = element;
+    nodes.value = value_offset(base, element);
+    nodes.next = static_cast<int64_t>(link->byte_offset);
+    return nodes;
+}
+
 bool TargetBinder::add_cxx_list(Text& text, const Place& place, bool deep, int depth) {
     std::optional<Place> first = field(place, "_M_impl._M_node._M_next");
-    return first && add_cxx_chain(text, *first, "_M_next", field_value(place, "_M_impl._M_node._M_size"),
-                                  argument(place.type, 0), false, deep, depth);
+    std::optional<Nodes> nodes;
+    if (first)
+        nodes = cxx_chain(*first, "_M_next", field_value(place, "_M_impl._M_node._M_size"), argument(place.type, 0));
+    return nodes && add_cxx_chain(text, *nodes, true, false, deep, depth);
 }
 
 bool TargetBinder::add_cxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth) {
     std::optional<Place> table = field(place, "_M_h");
     std::optional<Place> first = field(place, "_M_h._M_before_begin._M_nxt");
-    return first && add_cxx_chain(text, *first, "_M_nxt", field_value(place, "_M_h._M_element_count"),
-                                  argument(table->type, 1), is_map, deep, depth);
+    std::optional<Nodes> nodes;
+    if (first)
+        nodes = cxx_chain(*first, "_M_nxt", field_value(place, "_M_h._M_element_count"), argument(table->type, 1));
+    return nodes && add_cxx_chain(text, *nodes, false, is_map, deep, depth);
 }
 
-// A balanced tree. The next node in order is the leftmost below the right child or, without one, the first ancestor
-// that the way up reaches from its left.
 bool TargetBinder::add_cxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth) {
     std::optional<Place> tree = field(place, "_M_t");
     std::optional<Place> first = field(place, "_M_t._M_impl._M_header._M_left");
@@ -160,21 +170,34 @@ bool TargetBinder::add_cxx_tree(Text& text, const Place& place, bool is_map, boo
     hir::Expr* count = field_value(place, "_M_t._M_impl._M_node_count");
     if (!parent || !left || !right || !count || size_of(element) == 0)
         return false;
+    Nodes nodes;
+    nodes.first = load(*first, expr_.range);
+    nodes.count = count;
+    nodes.element = element;
+    nodes.value = value_offset(base, element);
+    nodes.left = static_cast<int64_t>(left->byte_offset);
+    nodes.right = static_cast<int64_t>(right->byte_offset);
+    nodes.parent = static_cast<int64_t>(parent->byte_offset);
+    return add_cxx_nodes(text, nodes, is_map, deep, depth);
+}
+
+// A balanced tree. The next node in order is the leftmost below the right child or, without one, the first ancestor
+// that the way up reaches from its left.
+bool TargetBinder::add_cxx_nodes(Text& text, const Nodes& nodes, bool is_map, bool deep, int depth) {
     Walk walk;
     walk.open = "{";
     walk.close = "}";
-    walk.first = load(*first, expr_.range);
-    walk.count = count;
+    walk.first = nodes.first;
+    walk.count = nodes.count;
     walk.element = [&](const Cursor& cursor) {
-        return element_text(object_at(plus(get(cursor.at), value_offset(base, element)), element), is_map, deep,
-                            depth + 1);
+        return element_text(object_at(plus(get(cursor.at), nodes.value), nodes.element), is_map, deep, depth + 1);
     };
     walk.step = [&](const Cursor& cursor) {
         constexpr int64_t max_height = 128;
         Range range = expr_.range;
         hir::Local *at = cursor.at, *next = cursor.other;
-        auto read = [&](hir::Local* node, const TypeMember& member) {
-            return make<hir::Load>(range, plus(get(node), static_cast<int64_t>(member.byte_offset)), 8u, false);
+        auto read = [&](hir::Local* node, int64_t link) {
+            return make<hir::Load>(range, plus(get(node), link), 8u, false);
         };
         // `steps` bounds what a broken tree can cost.
         auto repeat = [&](hir::Expr* condition, std::vector<hir::Stmt*> body) {
@@ -188,15 +211,15 @@ bool TargetBinder::add_cxx_tree(Text& text, const Place& place, bool is_map, boo
             return loop;
         };
         auto* down = make<hir::Block>(range);
-        down->body = {set(at, get(next)), set(next, read(at, *left)),
-                      repeat(get(next), {set(at, get(next)), set(next, read(at, *left))})};
+        down->body = {set(at, get(next)), set(next, read(at, nodes.left)),
+                      repeat(get(next), {set(at, get(next)), set(next, read(at, nodes.left))})};
         auto* up = make<hir::Block>(range);
-        up->body = {set(next, read(at, *parent)),
-                    repeat(binary(BinaryOp::Eq, get(at), read(next, *right)),
-                           {set(at, get(next)), set(next, read(at, *parent))}),
+        up->body = {set(next, read(at, nodes.parent)),
+                    repeat(binary(BinaryOp::Eq, get(at), read(next, nodes.right)),
+                           {set(at, get(next)), set(next, read(at, nodes.parent))}),
                     set(at, get(next))};
         cursor.body.body.push_back(set(cursor.steps, number(0)));
-        cursor.body.body.push_back(set(next, read(at, *right)));
+        cursor.body.body.push_back(set(next, read(at, nodes.right)));
         cursor.body.body.push_back(make<hir::If>(range, get(next), down, up));
     };
     return add_walk(text, walk, deep, depth);
@@ -306,6 +329,8 @@ bool TargetBinder::add_cxx(Text& text, const Place& place, const std::string& na
         std::string_view name;
         bool (TargetBinder::*add)(Text&, const Place&, bool, int);
     };
+    if (strip(place.type)->scope.starts_with("std::__1::") && name != "pair")
+        return add_libcxx(text, place, name, deep, depth);
     static const Reader readers[] = {
         {"basic_string", &TargetBinder::add_cxx_string}, {"basic_string_view", &TargetBinder::add_cxx_string},
         {"vector", &TargetBinder::add_cxx_vector},       {"array", &TargetBinder::add_cxx_array},

@@ -239,8 +239,22 @@ class TargetBinder {
     bool add_cxx_list(Text& text, const Place& place, bool deep, int depth);
     bool add_cxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth);
     bool add_cxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth);
-    bool add_cxx_chain(Text& text, const Place& first, std::string_view next_member, hir::Expr* count,
-                       const Type* element, bool is_map, bool deep, int depth);
+    // A container's nodes: the first one, how many there are, and where in a node its value and its links are.
+    struct Nodes {
+        hir::Expr *first = nullptr, *count = nullptr;
+        const Type* element = nullptr;
+        int64_t value = 0, next = -1, left = -1, right = -1, parent = -1;
+    };
+    std::optional<Nodes> cxx_chain(const Place& first, std::string_view next_member, hir::Expr* count,
+                                   const Type* element);
+    bool add_cxx_chain(Text& text, const Nodes& nodes, bool is_list, bool is_map, bool deep, int depth);
+    bool add_cxx_nodes(Text& text, const Nodes& nodes, bool is_map, bool deep, int depth);
+    bool add_libcxx(Text& text, const Place& place, const std::string& name, bool deep, int depth);
+    bool add_libcxx_string(Text& text, const Place& place);
+    bool add_libcxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth);
+    bool add_libcxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth);
+    bool add_libcxx_pointer(Text& text, const Place& place, bool deep, int depth);
+    static std::optional<Nodes> libcxx_nodes(const Type* node, bool is_map);
     bool add_cxx_pair(Text& text, const Place& place, bool deep, int depth);
     bool add_cxx_tuple(Text& text, const Place& place, bool deep, int depth);
     bool add_cxx_optional(Text& text, const Place& place, bool deep, int depth);

@@ -23,8 +23,20 @@ DiagBuilder report(Resolving& resolving, const ProcessPattern& pattern, DiagId i
     return resolving.diags.report(id, pattern.component->arg_range, message);
 }
 
+// What a name ends in, without the classes, packages and namespaces around it.
+std::string_view last_part(std::string_view name) {
+    name = name.substr(0, name.find('<'));
+    return name.substr(name.find_last_of(".:") + 1);
+}
+
+// Also names that differ in what is around them only: `main.Price` is `main.(*Shop).Price`.
 void add_names(DiagBuilder builder, const std::string& wanted, const std::vector<std::string>& candidates) {
     std::vector<std::string> near = nearest_names(wanted, candidates, max_suggestions);
+    if (near.empty() && wanted.find_first_of("*?[:.") != std::string::npos)
+        for (const std::string& name : candidates)
+            if (near.size() < max_suggestions && !last_part(wanted).empty() && last_part(name) == last_part(wanted) &&
+                std::find(near.begin(), near.end(), name) == near.end())
+                near.push_back(name);
     if (near.empty())
         return;
     std::string text = "did you mean ";
@@ -98,6 +110,12 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
                                  fmt::format("no function `{}` {}", pattern.parsed.function, place_of(module)));
     add_names(builder, pattern.parsed.function, module.function_names());
+    const std::string& name = pattern.parsed.function;
+    size_t line = name.find_last_not_of("0123456789");
+    bool is_line =
+        line != std::string::npos && line + 1 < name.size() && name[line] == ':' && pattern.parsed.file.empty();
+    if (is_line && line > 0 && name[line - 1] != ':')
+        builder.help(fmt::format("a line of a source file is `.statement({})`", quoted("*@" + name)));
     if (!module.has_debug_info()) {
         builder.note({}, "the program has no debug information, so only its symbols are known").help(debug_info_advice);
         add_debug_problems(builder, module);

@@ -64,6 +64,8 @@ Result<std::string> program_of(int64_t pid) {
     std::string link = fmt::format("/proc/{}/exe", pid);
     std::error_code error;
     std::string path = std::filesystem::read_symlink(link, error);
+    if (error && !std::filesystem::exists(fmt::format("/proc/{}", pid)))
+        return Error(fmt::format("there is no process {}", pid));
     if (error)
         return Error(fmt::format("no program of process {}: {}", pid, error.message()));
     for (const std::string& candidate : {path, path_in_process(pid, path)})

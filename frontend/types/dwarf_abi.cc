@@ -112,13 +112,16 @@ const char* float_result = "is returned in a floating point register, which a pr
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
 
 // Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
-// each; what is longer than two registers, by a hidden pointer.
+// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. Behind the
+// prologue it is still where it was.
 Location rust_result(const Type* type) {
     constexpr int registers[] = {0, 1}; // rax, rdx
+    constexpr int first_argument = 5;   // rdi
     Location location;
     if (type->size > 16) {
         location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, registers[0]});
+        location.ops.push_back({LocationOp::Register, first_argument});
+        location.of_entry = true;
         return location;
     }
     Leaves leaves;

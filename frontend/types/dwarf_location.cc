@@ -235,10 +235,12 @@ class LocationTranslator {
 
     // Address of something at a fixed place of the module.
     bool push_address(Address address) {
-        if (reader_.position_independent())
-            return fail(fmt::format("is a global variable; where it is depends on where `{}` is loaded",
-                                    reader_.path().substr(reader_.path().rfind('/') + 1)));
-        return push(LocationOp::Constant, static_cast<int64_t>(address));
+        constexpr int64_t rip = 16;
+        if (!reader_.position_independent())
+            return push(LocationOp::Constant, static_cast<int64_t>(address));
+        // The program counter says where the module is.
+        return push(LocationOp::Register, rip) &&
+               push(LocationOp::Constant, static_cast<int64_t>(address - address_)) && push(LocationOp::Add);
     }
 
     // On the stack is the variable's place in the module's block.

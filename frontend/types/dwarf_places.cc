@@ -3,8 +3,6 @@
 // Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: a
 // `call` with a distance is e8 and four bytes. Bytes that only look so lead to the very beginning of a function hardly
 // ever, and whoever asks looks at the return address when the function runs.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -52,18 +50,15 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
                     entry->second = one;
     }
     std::vector<CallSite> calls;
-    std::vector<std::pair<Address, Address>> code = {{function.low, function.high}};
+    std::vector<std::pair<Address, Address>> parts = {{function.low, function.high}};
     Dwarf_Die die;
     if (function.has_debug_info && unpack(function.die, &die))
-        code = ranges(die).ranges;
+        parts = ranges(die).ranges;
     FunctionRef caller = function.has_debug_info ? find_function(function.die) : FunctionRef();
-    constexpr uint8_t call = 0xe8;
+    constexpr char call = '\xe8';
     constexpr size_t call_size = 5;
-    for (auto [low, high] : code) {
-        std::optional<uint64_t> offset = file_offset(low);
-        std::vector<uint8_t> bytes(high - low);
-        if (!offset || pread(main_->fd(), bytes.data(), bytes.size(), static_cast<off_t>(*offset)) != std::ssize(bytes))
-            continue;
+    for (auto [low, high] : parts) {
+        const std::string bytes = code(low, high);
         for (size_t at = 0; at + call_size <= bytes.size(); at++) {
             if (bytes[at] != call)
                 continue;

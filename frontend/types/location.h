@@ -67,7 +67,8 @@ struct Location {
     std::vector<uint8_t> bytes;
     struct Piece;
     std::vector<Piece> pieces;
-    std::string why; // "optimized out at this address"
+    bool of_entry = false; // the operations are about registers as they were when the function was entered
+    std::string why;       // "optimized out at this address"
 };
 
 struct Location::Piece {

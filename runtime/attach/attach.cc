@@ -38,7 +38,9 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
     std::vector<UprobeTargets> out;
     for (auto& [path, targets] : files) {
         targets.program = program;
-        targets.at_return = !entry && probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction;
+        targets.is_session = probe.is_session;
+        targets.at_return =
+            !entry && probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction && !probe.is_session;
         out.push_back(std::move(targets));
     }
     return out;
@@ -271,8 +273,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         return std::move(judged).error();
     for (const UprobeTargets& targets : all) {
         Attach attach = [&](const UprobeTargets& some) {
-            return multi ? attach_uprobe_multi(kernel.program_fd(some.program), some)
-                         : attach_perf_event(kernel.object(), some);
+            return multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
+                                            : attach_perf_event(kernel.object(), some);
         };
         size_t before = out.size();
         Result<void> attached = attach_most(attach, targets, out, refused);

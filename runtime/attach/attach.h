@@ -37,7 +37,7 @@ using Attachments = std::vector<std::unique_ptr<Attachment>>;
 // Where one program goes in one file, or in the kernel: `path` is empty then, and `offsets` are addresses.
 struct UprobeTargets {
     std::string program, path;
-    bool at_return = false;
+    bool at_return = false, is_session = false;
     std::vector<uint64_t> offsets, ref_ctr_offsets, cookies;
     std::vector<std::string> names; // of the points, for messages
 };

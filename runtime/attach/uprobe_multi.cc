@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"
+#include "runtime/uprobe_session.h"
 
 namespace sonde {
 namespace {
@@ -39,7 +40,7 @@ struct LinkCreate {
 Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const UprobeTargets& targets) {
     LinkCreate attr{};
     attr.prog_fd = static_cast<uint32_t>(program_fd);
-    attr.attach_type = trace_uprobe_multi;
+    attr.attach_type = targets.is_session ? trace_uprobe_session : trace_uprobe_multi;
     attr.path = reinterpret_cast<uint64_t>(targets.path.c_str());
     attr.offsets = reinterpret_cast<uint64_t>(targets.offsets.data());
     attr.cookies = reinterpret_cast<uint64_t>(targets.cookies.data());

@@ -1,8 +1,9 @@
 /* Runs a program with an empty BPF program at a place in it: what any tracer pays there at least.
  *
- *   floor multi|perf_event PROGRAM OFFSET ARGUMENT
+ *   floor multi|perf_event|return|session|refused PROGRAM OFFSET ARGUMENT
  *
- * multi is a uprobe_multi link (Linux 6.6), perf_event the older mechanism. */
+ * multi is a uprobe_multi link (Linux 6.6), perf_event the older mechanism; return is a multi link at the function's
+ * return, session one at both (6.13), refused one that wants no return. */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -25,18 +26,22 @@ static int must(long result, const char* what) {
 int main(int argc, char** argv) {
     if (argc != 5)
         return 2;
-    int multi = strcmp(argv[1], "multi") == 0;
+    const char* how = argv[1];
+    int session = strcmp(how, "session") == 0 || strcmp(how, "refused") == 0;
+    int multi = strcmp(how, "perf_event") != 0;
+    uint32_t attach = session ? 57 /* BPF_TRACE_UPROBE_SESSION */ : 48 /* BPF_TRACE_UPROBE_MULTI */;
     const char* program = argv[2];
     uint64_t offset = strtoull(argv[3], NULL, 0);
 
-    struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+    struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = strcmp(how, "refused") == 0},
+                               {.code = BPF_JMP | BPF_EXIT}};
     union bpf_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.prog_type = BPF_PROG_TYPE_KPROBE;
     attr.insns = (uintptr_t)empty;
     attr.insn_cnt = 2;
     attr.license = (uintptr_t)"GPL";
-    attr.expected_attach_type = multi ? 48 /* BPF_TRACE_UPROBE_MULTI */ : 0;
+    attr.expected_attach_type = multi ? attach : 0;
     int loaded = must(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr), "BPF_PROG_LOAD");
 
     if (multi) {
@@ -46,10 +51,11 @@ int main(int argc, char** argv) {
             uint64_t path, offsets, counters, cookies;
             uint32_t count, multi_flags, pid, padding;
         } link = {.program = (uint32_t)loaded,
-                  .type = 48,
+                  .type = attach,
                   .path = (uintptr_t)program,
                   .offsets = (uintptr_t)&offset,
-                  .count = 1};
+                  .count = 1,
+                  .multi_flags = strcmp(how, "return") == 0};
         must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
     } else {
         int type = 0;

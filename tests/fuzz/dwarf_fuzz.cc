@@ -24,9 +24,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (const Variable& parameter : module.parameters(function))
             module.argument_location(function, parameter);
         module.result_type(function);
-        module.result_location(function);
+        for (const Variable& result : module.results(function))
+            module.result_location(function, result);
         module.cheap_entry(function);
         module.statement_at(function.low);
+        static_cast<void>(module.return_sites(function));
+        module.return_address(function.body);
+        module.labels(function);
+        module.calls(function);
+        module.frame_rule(function.body);
+        module.keeps_to_abi(function);
+        module.signature(function);
+        for (const Variable& variable : module.variables_to_list(function, function.body))
+            module.location_ranges(variable, function);
+        module.symbol_at(function.low);
     }
     module.statements(all);
     for (const std::string& file : module.source_files())
@@ -38,6 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<std::string> types = module.type_names();
     for (size_t i = 0; i < types.size() && i < most; i++)
         module.find_type(types[i]);
+    module.visit_functions(all, [](const FunctionInstance&) {});
     module.marks();
+    module.plt();
     return 0;
 }

@@ -58,6 +58,8 @@ endforeach()
 add_run_trigger(inlined inlined.cc -O2)
 add_run_trigger(unwinds unwinds.cc -O1 -fno-optimize-sibling-calls)
 target_link_libraries(trigger_unwinds PRIVATE pthread)
+add_run_trigger(long_call long_call.c -O2)
+target_link_libraries(trigger_long_call PRIVATE pthread)
 add_run_trigger(maps-O2 maps.c -O2 -fomit-frame-pointer)
 target_link_libraries(trigger_maps-O2 PRIVATE pthread)
 add_library(trigger_stacks_library SHARED ${CMAKE_CURRENT_LIST_DIR}/stacks_library.c)
@@ -71,3 +73,11 @@ foreach(model general initial)
   add_run_trigger(tls-${model} tls.c -O0)
   target_link_libraries(trigger_tls-${model} PRIVATE trigger_tls_${model} pthread)
 endforeach()
+
+# The other standard library of C++ that Debian has.
+find_program(TRIGGER_LIBCXX_COMPILER NAMES clang++-19 clang++ REQUIRED)
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
+  COMMAND ${TRIGGER_LIBCXX_COMPILER} -g -O1 -std=c++20 -stdlib=libc++ -o ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
+          ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc VERBATIM)
+add_custom_target(trigger_libcxx_values ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values)

@@ -92,6 +92,11 @@ fn named(x: u32) -> String {
     format!("number {}", x)
 }
 
+#[inline(never)]
+fn checked(x: u32) -> Result<u32, String> {
+    if black_box(x) > 1 { Ok(x * 2) } else { Err(format!("only {}", x)) }
+}
+
 fn main() {
     let item = shop::Item { id: 7, name: "lamp".to_string(), tags: vec!["new".to_string(), "red".to_string()] };
     black_box(item.total(6));
@@ -120,4 +125,6 @@ fn main() {
     black_box(maybe(2));
     black_box(maybe(1));
     black_box(named(5));
+    let _ = black_box(checked(4));
+    let _ = black_box(checked(1));
 }

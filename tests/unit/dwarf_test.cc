@@ -417,7 +417,12 @@ TEST_P(EveryBuild, FindsScopes) {
     ASSERT_TRUE(global);
     EXPECT_TRUE(global->is_global);
     EXPECT_TRUE(module->global_address(*global));
-    EXPECT_EQ(module->locate(*global, walk.entry).kind, Location::Unavailable);
+    // Position-independent: as far from the program counter as it was linked.
+    Location place = module->locate(*global, walk.entry);
+    ASSERT_EQ(place.kind, Location::Memory);
+    ASSERT_EQ(place.ops.size(), 3u);
+    EXPECT_EQ(place.ops[0].operand, 16); // rip
+    EXPECT_EQ(place.ops[1].operand, static_cast<int64_t>(*module->global_address(*global) - walk.entry));
     if (!clang()) { // clang leaves out variables that are only declared
         std::optional<Variable> other = variable(all, "other_global");
         ASSERT_TRUE(other);
@@ -777,6 +782,25 @@ TEST(Dwarf, ObjectIsReadLikeAProgram) {
     }
     EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic-fixed", true).ok());
     EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic.c", true).ok());
+}
+
+// The file says of a function that it has more bytes than there is memory.
+TEST(Dwarf, ReadsNoMoreCodeThanThereIs) {
+    std::ifstream file(triggers() + "dwarf_basic-gcc-O0-4", std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    FunctionInstance walk = function(*open_module("dwarf_basic-gcc-O0-4"), "walk");
+    auto as_bytes = [](uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+    size_t at = bytes.find(as_bytes(walk.low) + as_bytes(walk.high - walk.low)); // DW_AT_low_pc, DW_AT_high_pc
+    ASSERT_NE(at, std::string::npos);
+    bytes.replace(at + 8, 8, as_bytes(UINT64_MAX / 4));
+    std::string path = (std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()))).string();
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
+    ASSERT_TRUE(module.ok());
+    FunctionInstance large = function(**module, "walk");
+    EXPECT_GT(large.high, UINT64_MAX / 4);
+    EXPECT_TRUE((*module)->calls(large).empty());
+    std::filesystem::remove(path);
 }
 
 class Corrupt : public testing::TestWithParam<const char*> {};

@@ -1,0 +1,141 @@
+#include "codegen/session_legs.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sonde {
+namespace {
+
+// Whether it is made of values from the entry alone and cannot fail. Anything else is asked when the function returns:
+// globals change, and after a fork() even the process is another one.
+bool known_at_entry(const hir::Expr& expr) {
+    bool known = true, reads = false;
+    for_each_expr(expr, [&](const hir::Expr& part) {
+        switch (part.kind) {
+        case hir::ExprKind::ConstLong:
+        case hir::ExprKind::ConstString:
+        case hir::ExprKind::Unary:
+        case hir::ExprKind::Logical:
+        case hir::ExprKind::Retype:
+            break;
+        case hir::ExprKind::EntryRead:
+            reads = true;
+            break;
+        case hir::ExprKind::Binary: {
+            hir::BinaryOp op = hir::as<hir::Binary>(part).op;
+            known = known && op != hir::BinaryOp::Div && op != hir::BinaryOp::Mod;
+            break;
+        }
+        default:
+            known = false;
+        }
+    });
+    return known && reads;
+}
+
+void split_conjunction(const hir::Expr& expr, std::vector<Requirement>& out) {
+    if (expr.kind != hir::ExprKind::Logical || !hir::as<hir::Logical>(expr).is_and) {
+        out.push_back({&expr});
+        return;
+    }
+    split_conjunction(*hir::as<hir::Logical>(expr).left, out);
+    split_conjunction(*hir::as<hir::Logical>(expr).right, out);
+}
+
+bool is_next(const hir::Stmt& stmt) {
+    if (stmt.kind != hir::StmtKind::Block)
+        return stmt.kind == hir::StmtKind::Next;
+    const auto& body = hir::as<hir::Block>(stmt).body;
+    return body.size() == 1 && is_next(*body[0]);
+}
+
+std::vector<const hir::Stmt*> statements_of(const hir::Stmt& stmt) {
+    if (stmt.kind != hir::StmtKind::Block)
+        return {&stmt};
+    const auto& body = hir::as<hir::Block>(stmt).body;
+    return {body.begin(), body.end()};
+}
+
+// Takes a condition off the body: `if (c) next` in front of the rest, or `if (c) { rest }`. False if there is none that
+// the entry knows.
+bool peel_condition(SessionLegs& legs) {
+    while (legs.body.size() == 1 && legs.body[0]->kind == hir::StmtKind::Block)
+        legs.body = statements_of(*legs.body[0]);
+    if (legs.body.empty() || legs.body[0]->kind != hir::StmtKind::If)
+        return false;
+    const auto& first = hir::as<hir::If>(*legs.body[0]);
+    if (first.else_body)
+        return false;
+    if (is_next(*first.then_body)) {
+        if (!known_at_entry(*first.condition))
+            return false;
+        legs.at_entry.push_back({first.condition, true});
+        legs.body.erase(legs.body.begin());
+        return true;
+    }
+    std::vector<Requirement> parts;
+    split_conjunction(*first.condition, parts);
+    if (legs.body.size() > 1 || std::none_of(parts.begin(), parts.end(),
+                                             [](const Requirement& part) { return known_at_entry(*part.condition); }))
+        return false;
+    for (const Requirement& part : parts)
+        (known_at_entry(*part.condition) ? legs.at_entry : legs.at_return).push_back(part);
+    legs.body = statements_of(*first.then_body);
+    return true;
+}
+
+} // namespace
+
+bool fits_session(const hir::Handler& handler) {
+    // One link has one place in the function.
+    return handler.kind == plan::ProbeKind::Uretprobe && !handler.at_return && !handler.is_go &&
+           (handler.entry_values.empty() ||
+            std::all_of(handler.points.begin(), handler.points.end(),
+                        [](const plan::Point& point) { return point.entry_offset == point.offset; }));
+}
+
+SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const CodegenOptions& options,
+                       bool counts) {
+    SessionLegs plain;
+    plain.body = statements_of(*handler.body);
+    std::vector<Requirement> conditions;
+    if (handler.condition)
+        split_conjunction(*handler.condition, conditions);
+    plain.at_return = conditions;
+    // A program that looks at counters may not wait for memory, which its other half may want to.
+    if (!options.uprobe_session || counts || !fits_session(handler))
+        return plain;
+    SessionLegs legs;
+    legs.body = plain.body;
+    for (const Requirement& part : conditions)
+        (known_at_entry(*part.condition) ? legs.at_entry : legs.at_return).push_back(part);
+    while (peel_condition(legs)) {
+    }
+    // To begin with the entry costs a tenth of what the return does. It pays where entry values are saved anyway, and
+    // where others run the function too: they are refused there.
+    bool shared = options.filter_target && std::any_of(probe.points.begin(), probe.points.end(), [&](const auto& one) {
+                      return one.path != options.target_program;
+                  });
+    legs.wanted = !handler.entry_values.empty() || probe.has_subjects() || shared;
+    if (!legs.wanted)
+        return plain;
+    std::set<uint32_t> read;
+    bool text = false;
+    auto visit = [&](const hir::Expr& expr) {
+        if (expr.kind != hir::ExprKind::EntryRead)
+            return;
+        read.insert(hir::as<hir::EntryRead>(expr).index);
+        text = text || expr.type == hir::ValueType::String;
+    };
+    for (const Requirement& part : legs.at_return)
+        for_each_expr(*part.condition, visit);
+    for (const hir::Stmt* stmt : legs.body)
+        for_each_expr(*stmt, visit);
+    if (read.size() == 1 && !text)
+        legs.in_record = *read.begin();
+    else
+        legs.in_map = !read.empty();
+    return legs;
+}
+
+} // namespace sonde
