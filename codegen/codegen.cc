@@ -14,6 +14,8 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -264,6 +266,39 @@ class FailureHandler final : public llvm::DiagnosticHandler {
     std::string& out_;
 };
 
+// Runs what LLVM would end the process in, and gives what it said then; "" if all went well.
+std::string without_dying(llvm::function_ref<void()> run) {
+    std::string fatal;
+    llvm::install_fatal_error_handler(
+        [](void* out, const char* reason, bool) {
+            *static_cast<std::string*>(out) = reason;
+            llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
+        },
+        &fatal);
+    llvm::CrashRecoveryContext::Enable();
+    llvm::CrashRecoveryContext context;
+    bool done = context.RunSafely(run);
+    llvm::CrashRecoveryContext::Disable();
+    llvm::remove_fatal_error_handler();
+    return done ? "" : fatal.empty() ? "it crashed" : fatal;
+}
+
+Error explain_fatal(const std::string& fatal, const llvm::Module& module, const plan::Plan& plan) {
+    if (fatal.find("Branch target out of insn range") == std::string::npos)
+        return Error("internal: LLVM: " + fatal);
+    const plan::Probe* largest = nullptr;
+    unsigned most = 0;
+    for (const plan::Probe& probe : plan.probes)
+        if (const llvm::Function* function = module.getFunction(probe.symbol);
+            function && function->getInstructionCount() > most) {
+            largest = &probe;
+            most = function->getInstructionCount();
+        }
+    return Error(fmt::format("the handler at {} is too large: BPF cannot jump over more than 32,767 instructions, and "
+                             "functions become part of the handlers that call them. Make several probes of it",
+                             largest ? largest->place : plan.script));
+}
+
 // Lowers what runs in one place; gives the object's bytes.
 Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state, CodegenDumps* dumps) {
     std::string failure;
@@ -334,7 +369,9 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         dumps->bpf.assign(text.begin(), text.end());
         return std::vector<uint8_t>();
     }
-    std::vector<uint8_t> object = emit(llvm::CodeGenFileType::ObjectFile);
+    std::vector<uint8_t> object;
+    if (std::string fatal = without_dying([&] { object = emit(llvm::CodeGenFileType::ObjectFile); }); !fatal.empty())
+        return explain_fatal(fatal, module, state.plan);
     if (!failure.empty())
         return Error(failure);
     return object;

@@ -153,6 +153,7 @@ llvm::Value* Lowering::hist_bucket(const hir::HistBucket& expr) {
                                     : hir::as<hir::Element>(*expr.source).array;
     llvm::Value* index = lower(*expr.index);
     llvm::Value* stats = stats_pointer(*expr.source);
+    index = t_.opaque(index); // the verifier has to see the very number that is compared
     raise_if(b_.CreateICmpUGE(index, t_.number(global->stats.buckets())), "histogram index out of range", expr.range);
     return b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), index));
 }

@@ -4,6 +4,7 @@
 #include "codegen/loop_callbacks.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 
 #include <fmt/format.h>
 
@@ -91,6 +92,11 @@ void Target::stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::V
     ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at, number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     ir_.CreateBr(end);
     ir_.SetInsertPoint(end);
+}
+
+llvm::Value* Target::opaque(llvm::Value* value) {
+    auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
+    return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
 llvm::Value* Target::offset(llvm::Value* pointer, uint64_t bytes) {

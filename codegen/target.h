@@ -219,6 +219,8 @@ class Target {
     // A routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
+    // The number, of whose origin the optimiser knows nothing: what is compared is what is computed with.
+    llvm::Value* opaque(llvm::Value* value);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::AllocaInst* stack(uint64_t bytes);
     // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it, whatever

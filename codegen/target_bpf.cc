@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
+constexpr uint64_t largest_walk = 16 << 20;   // what there is of it is memory that is always taken
 
 } // namespace
 
@@ -129,7 +130,7 @@ void BpfTarget::finish_maps() {
         map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frames_of_all);
     if (scans_) {
         map("sonde_scans", Array, 4, 8 + scan_bytes_, scans_of_all);
-        if (scan_bytes_ > largest_element)
+        if (scan_bytes_ > (state_.options.may_goto ? largest_walk : largest_element)) // may_goto: 6.9
             unsupported_ = "a foreach in the kernel takes down all elements, and these arrays are too large for "
                            "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN";
     }
@@ -219,11 +220,6 @@ std::string BpfTarget::finish() {
 
 llvm::GlobalVariable* BpfTarget::global(const char* name, llvm::Constant* value) {
     return new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, name);
-}
-
-llvm::Value* BpfTarget::opaque(llvm::Value* value) {
-    auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
-    return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
 void BpfTarget::go_if(llvm::Value* condition) {

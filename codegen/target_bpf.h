@@ -133,7 +133,6 @@ class BpfTarget final : public Target {
         return llvm::BasicBlock::Create(*context_, name, ir_.GetInsertBlock()->getParent());
     }
     // The same number, of which the optimiser knows nothing.
-    llvm::Value* opaque(llvm::Value* value);
     // Goes on only if the condition holds; otherwise the handler ends.
     void go_if(llvm::Value* condition);
     llvm::Value* helper(uint64_t which, std::initializer_list<llvm::Value*> args) {
