@@ -12,7 +12,7 @@
 namespace sonde {
 
 // A local that stands for a text is that text.
-const hir::Expr& see_through(const hir::Expr& expr);
+const hir::Expr* see_through(const hir::Expr* expr);
 // Keys that are put together on the stack (lower_array.cc): what they are made of needs no frame.
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);
 // A string that becomes part of a small key without memory of its own.

@@ -24,16 +24,16 @@ void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm:
     t_.routine("sonde_rt_copy_short", t_.i64(), {field, t_.number(part.size), text});
 }
 
-const hir::Expr& see_through(const hir::Expr& expr) {
-    if (expr.kind == hir::ExprKind::LocalRef)
-        if (const hir::Expr* text = hir::as<hir::LocalRef>(expr).local->stands_for)
-            return *text;
+const hir::Expr* see_through(const hir::Expr* expr) {
+    if (expr->kind == hir::ExprKind::LocalRef)
+        if (const hir::Expr* text = hir::as<hir::LocalRef>(*expr).local->stands_for)
+            return text;
     return expr;
 }
 
 // The value of an expression that can be written where it goes, without a slot of its own.
 bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
-    const hir::Expr& expr = see_through(reference);
+    const hir::Expr& expr = *see_through(&reference);
     if (expr.kind != hir::ExprKind::Intrinsic || part.size >= max)
         return false;
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
@@ -41,7 +41,7 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
 }
 
 void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
-    const hir::Expr& expr = see_through(reference);
+    const hir::Expr& expr = *see_through(&reference);
     if (hir::as<hir::Intrinsic>(expr).name == "__name") { // padded with NULs, as keys are
         llvm::Value* text = lower(expr);
         for (uint32_t word = 0; word < part.size; word += 8)
@@ -54,7 +54,7 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
 }
 
 bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
-    const hir::Expr& expr = see_through(reference);
+    const hir::Expr& expr = *see_through(&reference);
     if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part, max))
         return true;
     if (expr.kind != hir::ExprKind::Intrinsic)

@@ -35,7 +35,7 @@ llvm::Value* Lowering::truth(const hir::Expr& expr) {
 
 llvm::Value* Lowering::lower_slot(const hir::Expr& reference) {
     using hir::ExprKind;
-    const hir::Expr& expr = see_through(reference);
+    const hir::Expr& expr = *see_through(&reference);
     bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::EntryRead ||
                    expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
                    expr.kind == ExprKind::Call || expr.kind == ExprKind::Guarded || expr.kind == ExprKind::Intrinsic;
@@ -59,8 +59,8 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::ConstString:
         return t_.literal(as<ConstString>(expr).value);
     case ExprKind::LocalRef: {
-        if (const Expr& text = see_through(expr); &text != &expr)
-            return lower(text);
+        if (const Expr* text = see_through(&expr); text != &expr)
+            return lower(*text);
         llvm::Value* variable = locals_[as<LocalRef>(expr).local];
         CHECK(variable);
         if (expr.type != ValueType::String)

@@ -272,10 +272,10 @@ struct Probe {
     std::string place; // "file.stp:3:1"
     ProbeKind kind = ProbeKind::Begin;
     bool in_kernel = false;
-    std::string symbol;          // host: function in host_object; kernel: program's name in bpf_object
-    std::string entry_program;   // Uretprobe with entry values: the program for the function's entry; empty without
-    std::string entry_map;       // its map
-    bool at_instruction = false; // Uretprobe: the points are the return instructions themselves
+    std::string symbol;           // host: function in host_object; kernel: program's name in bpf_object
+    std::string entry_program;    // Uretprobe with entry values: the program for the function's entry; empty without
+    std::string entry_map;        // its map
+    bool at_instruction = false;  // Uretprobe: the points are the return instructions themselves
     bool reads_registers = false; // Kprobe, Kretprobe: all that there are, which probes of many functions do not keep
     bool is_session = false;      // Uretprobe: one program for the entry and the return, of a session link
     bool sleepable = false;

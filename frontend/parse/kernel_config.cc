@@ -24,8 +24,9 @@ KernelConfig parse_kernel_config(const std::string& text) {
 }
 
 Result<KernelConfig> read_kernel_config(const std::string& release, bool is_running, const std::string& root) {
-    for (const std::string& path : {std::string(is_running ? "/proc/config.gz" : ""), root + "/boot/config-" + release,
-                                    fmt::format("{}/lib/modules/{}/config", root, release)}) {
+    for (const std::string& path :
+         {std::string(is_running ? "/proc/config.gz" : ""), fmt::format("{}/boot/config-{}", root, release),
+          fmt::format("{}/lib/modules/{}/config", root, release)}) {
         if (path.empty())
             continue;
         // Reads what is not compressed as well.
