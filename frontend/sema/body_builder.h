@@ -109,7 +109,14 @@ class BodyBuilder {
     hir::Expr* build_perf(const ast::AtOperatorExpr& expr);
     const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
     // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
-    DwarfModule* enum_module(const ast::AtOperatorExpr& expr, size_t argument);
+    // Where enumerations are looked for: in a program or in the kernel; neither after a report.
+    struct EnumSource {
+        DwarfModule* module = nullptr;
+        KernelTypes* kernel = nullptr;
+        explicit operator bool() const { return module || kernel; }
+        std::string name() const { return module ? module->path() : "kernel"; }
+    };
+    EnumSource enum_source(const ast::AtOperatorExpr& expr, size_t argument);
     // A local under a name that no script can write.
     hir::Local* hidden(const char* what, Range range);
     hir::Expr* save_at_entry(hir::Expr* expr);

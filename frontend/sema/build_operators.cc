@@ -96,14 +96,22 @@ hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {
     return build(is_defined(*expr.args[0]) ? *expr.args[0] : *expr.args[1]);
 }
 
-DwarfModule* BodyBuilder::enum_module(const ast::AtOperatorExpr& expr, size_t argument) {
-    const std::string* name = expr.args.size() > argument ? literal(expr, argument, "a program's path") : nullptr;
+BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr, size_t argument) {
+    const std::string* name =
+        expr.args.size() > argument ? literal(expr, argument, "a program's path, or `kernel`,") : nullptr;
     if (expr.args.size() > argument && !name)
-        return nullptr;
+        return {};
     std::string why;
-    if (!name) {
+    if (name ? *name == "kernel" : point_ && point_->kernel && !point_->module) {
+        Result<KernelTypes*> kernel = a_.env_.kernel();
+        if (kernel) {
+            a_.env_.relies_on_kernel = true;
+            return {nullptr, *kernel};
+        }
+        why = kernel.error().message;
+    } else if (!name) {
         if (point_ && point_->module && point_->module->has_debug_info())
-            return point_->module;
+            return {point_->module, nullptr};
         why = point_ && point_->module ? "the probed program has no debug information"
                                        : "no program with debug information is probed here";
     } else if (Result<std::string> path = find_in_path(*name); !path) {
@@ -111,24 +119,34 @@ DwarfModule* BodyBuilder::enum_module(const ast::AtOperatorExpr& expr, size_t ar
     } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
         why = module.error().message;
     } else {
-        return *module;
+        return {*module, nullptr};
     }
     a_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
-    return nullptr;
+    return {};
 }
 
 hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
     const std::string* name = literal(expr, 0, "an enumerator's name");
-    DwarfModule* module = name ? enum_module(expr, 1) : nullptr;
-    if (!module)
+    EnumSource source = name ? enum_source(expr, 1) : EnumSource();
+    if (!source)
         return zero(expr.range);
-    DieOffset near = module == point_->module ? point_->function.die : 0;
-    if (std::optional<int64_t> value = module->enumerator(*name, near))
+    DieOffset near = source.module && point_ && source.module == point_->module ? point_->function.die : 0;
+    std::optional<int64_t> value =
+        source.module ? source.module->enumerator(*name, near) : source.kernel->enumerator(*name);
+    if (value)
         return make<hir::ConstLong>(expr.range, *value);
-    a_.report_once(DiagId::UnknownType, expr.args[0]->range,
-                   fmt::format("no enumerator `{}` in `{}`", *name, module->path()));
+    DiagBuilder report = a_.report_once(DiagId::UnknownType, expr.args[0]->range,
+                                        fmt::format("no enumerator `{}` in `{}`", *name, source.name()));
+    if (source.kernel)
+        report.suggest(nearest_name(*name, source.kernel->enumerator_names()));
     return zero(expr.range);
 }
+
+namespace {
+const Type* find_kernel_enum(KernelTypes& kernel, const std::string& name) {
+    return kernel.find_type(name.starts_with("enum ") ? name : "enum " + name);
+}
+} // namespace
 
 // The enumerator's name, or the number as text where none has that value.
 hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
@@ -137,13 +155,14 @@ hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
     const Type* type = nullptr;
     if (expr.args.size() > 1) {
         const std::string* name = literal(expr, 1, "an enumeration's name");
-        DwarfModule* module = name ? enum_module(expr, 2) : nullptr;
-        if (!module)
+        EnumSource source = name ? enum_source(expr, 2) : EnumSource();
+        if (!source)
             return nothing;
-        type = strip(module->find_type(*name, module == point_->module ? point_->function.die : 0));
+        DieOffset near = source.module && point_ && source.module == point_->module ? point_->function.die : 0;
+        type = strip(source.module ? source.module->find_type(*name, near) : find_kernel_enum(*source.kernel, *name));
         if (!type || type->kind != Type::Enum) {
             a_.report_once(DiagId::UnknownType, expr.args[1]->range,
-                           fmt::format("no enumeration `{}` in `{}`", *name, module->path()));
+                           fmt::format("no enumeration `{}` in `{}`", *name, source.name()));
             return nothing;
         }
     } else {

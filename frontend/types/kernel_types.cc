@@ -97,6 +97,46 @@ template <typename Visit> void KernelTypes::each(const File& file, uint32_t kind
     }
 }
 
+// ---- enumerators ----------------------------------------------------------------------------------------------------
+
+namespace {
+// `visit` gets each enumerator's name and value.
+template <typename Visit> void visit_enumerators(const BtfFile& types, const btf_type& type, Visit visit) {
+    const uint32_t count = BtfFile::entry_count(type);
+    if (BtfFile::kind(type) == BTF_KIND_ENUM64) {
+        const auto* entries = BtfFile::entries<struct btf_enum64>(type);
+        for (uint32_t i = 0; i < count; i++)
+            visit(types.name(entries[i].name_off),
+                  static_cast<int64_t>(uint64_t{entries[i].val_hi32} << 32 | entries[i].val_lo32));
+        return;
+    }
+    const auto* entries = BtfFile::entries<struct btf_enum>(type);
+    for (uint32_t i = 0; i < count; i++)
+        visit(types.name(entries[i].name_off), int64_t{entries[i].val});
+}
+} // namespace
+
+std::optional<int64_t> KernelTypes::enumerator(string_view name) {
+    std::optional<int64_t> found;
+    for (uint32_t kind : {BTF_KIND_ENUM, BTF_KIND_ENUM64})
+        each(files_[0], kind, [&](uint32_t, const btf_type& type, string_view) {
+            visit_enumerators(files_[0].types, type, [&](string_view title, int64_t value) {
+                if (!found && title == name)
+                    found = value;
+            });
+        });
+    return found;
+}
+
+std::vector<std::string> KernelTypes::enumerator_names() {
+    std::vector<std::string> names;
+    for (uint32_t kind : {BTF_KIND_ENUM, BTF_KIND_ENUM64})
+        each(files_[0], kind, [&](uint32_t, const btf_type& type, string_view) {
+            visit_enumerators(files_[0].types, type, [&](string_view title, int64_t) { names.emplace_back(title); });
+        });
+    return names;
+}
+
 // ---- functions and tracepoints --------------------------------------------------------------------------------------
 
 std::vector<KernelFunction> KernelTypes::functions(const std::string& pattern, const std::string* module) {
@@ -367,26 +407,16 @@ void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
         to.kind = BTF_INFO_KFLAG(from.info) ? Type::Union : Type::Struct;
         to.incomplete = true;
         break;
-    case BTF_KIND_ENUM: {
+    case BTF_KIND_ENUM:
+    case BTF_KIND_ENUM64:
         to.kind = Type::Enum;
         to.size = from.size;
-        const auto* entries = BtfFile::entries<struct btf_enum>(from);
-        for (uint32_t i = 0; i < BtfFile::entry_count(from); i++) {
-            to.enumerators.push_back({std::string(in.types.name(entries[i].name_off)), entries[i].val});
-            to.is_signed = to.is_signed || entries[i].val < 0;
-        }
+        to.is_signed = kind == BTF_KIND_ENUM64 && BTF_INFO_KFLAG(from.info);
+        visit_enumerators(in.types, from, [&](string_view name, int64_t value) {
+            to.enumerators.push_back({std::string(name), value});
+            to.is_signed = to.is_signed || (kind == BTF_KIND_ENUM && value < 0);
+        });
         break;
-    }
-    case BTF_KIND_ENUM64: {
-        to.kind = Type::Enum;
-        to.size = from.size;
-        to.is_signed = BTF_INFO_KFLAG(from.info);
-        const auto* entries = BtfFile::entries<struct btf_enum64>(from);
-        for (uint32_t i = 0; i < BtfFile::entry_count(from); i++)
-            to.enumerators.push_back({std::string(in.types.name(entries[i].name_off)),
-                                      static_cast<int64_t>(uint64_t{entries[i].val_hi32} << 32 | entries[i].val_lo32)});
-        break;
-    }
     case BTF_KIND_TYPEDEF:
         wraps(Type::Typedef);
         break;

@@ -67,6 +67,11 @@ class KernelTypes final : public TypeSource {
     // What find_type() finds, for "did you mean".
     std::vector<std::string> type_names();
 
+    // An enumerator of the kernel itself; nullopt if there is none of that name.
+    std::optional<int64_t> enumerator(std::string_view name);
+    // For "did you mean".
+    std::vector<std::string> enumerator_names();
+
     void complete(Type& record) override;
 
   private:
