@@ -135,6 +135,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     machine.size->replaceAllUsesWith(t_.number(static_cast<int64_t>(machine.frame)));
     machine.size->eraseFromParent();
     frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
+    scan_sizes_[&function] = scan_max_; // of what it calls
 }
 
 void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
