@@ -188,24 +188,24 @@ Result<KernelFiles> read_kernel(const std::string& path) {
 
 } // namespace
 
-Result<std::string> KernelFiles::module_types(const std::string& name) const {
-    auto found = modules.find(name);
-    if (found == modules.end())
-        return Error(fmt::format("`{}` has no module `{}`", path, name));
+namespace {
+Result<std::string> read_module(const KernelFiles& kernel, const std::string& name, std::string Contents::* part) {
+    auto found = kernel.modules.find(name);
+    if (found == kernel.modules.end())
+        return Error(fmt::format("`{}` has no module `{}`", kernel.path, name));
     Result<Contents> contents = read_contents(found->second);
     if (!contents)
         return std::move(contents).error();
-    return std::move(contents->types);
+    return std::move((*contents).*part);
+}
+} // namespace
+
+Result<std::string> KernelFiles::module_types(const std::string& name) const {
+    return read_module(*this, name, &Contents::types);
 }
 
 Result<std::string> KernelFiles::module_build_id(const std::string& name) const {
-    auto found = modules.find(name);
-    if (found == modules.end())
-        return Error(fmt::format("`{}` has no module `{}`", path, name));
-    Result<Contents> contents = read_contents(found->second);
-    if (!contents)
-        return std::move(contents).error();
-    return std::move(contents->build_id);
+    return read_module(*this, name, &Contents::build_id);
 }
 
 std::vector<std::string> KernelFiles::debug_paths() const {

@@ -334,14 +334,14 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         if (Result<void> linked = link_bitcode(module, counters_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     target.define_constants();
-    if (bpf)
+    if (bpf) {
         separate_walks(module);
-    if (bpf)
         describe_slots(module, target.slot_size());
-    else
+    } else {
         for (llvm::Function& function : module)
             if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_"))
                 function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     if (llvm::verifyModule(module, &broken_stream))

@@ -2,6 +2,8 @@
 //
 // A feature is known by a function that it needs, or by a member that came with it. What a machine's owner decides when
 // it starts (security modules, lockdown) is not in types; the session says that.
+#include <algorithm>
+
 #include <linux/btf.h>
 
 #include "base/btf_file.h"
@@ -12,26 +14,22 @@ namespace {
 
 bool has_function(const BtfFile& types, const char* name) { return types.find(name, BTF_KIND_FUNC) != 0; }
 
-bool has_member(const BtfFile& types, const char* record, std::string_view member) {
-    const btf_type* found = types.at(types.find(record, BTF_KIND_STRUCT));
+// Whether the type has an entry (btf_member, btf_enum) of that name.
+template <typename Entry> bool has_entry(const BtfFile& types, const char* type, uint32_t kind, std::string_view name) {
+    const btf_type* found = types.at(types.find(type, kind));
     if (!found)
         return false;
-    const auto* members = BtfFile::entries<btf_member>(*found);
-    for (uint32_t i = 0; i < BtfFile::entry_count(*found); i++)
-        if (types.name(members[i].name_off) == member)
-            return true;
-    return false;
+    const Entry* entries = BtfFile::entries<Entry>(*found);
+    return std::any_of(entries, entries + BtfFile::entry_count(*found),
+                       [&](const Entry& entry) { return types.name(entry.name_off) == name; });
+}
+
+bool has_member(const BtfFile& types, const char* record, std::string_view member) {
+    return has_entry<btf_member>(types, record, BTF_KIND_STRUCT, member);
 }
 
 bool has_enumerator(const BtfFile& types, const char* enumeration, std::string_view name) {
-    const btf_type* found = types.at(types.find(enumeration, BTF_KIND_ENUM));
-    if (!found)
-        return false;
-    const auto* members = BtfFile::entries<btf_enum>(*found);
-    for (uint32_t i = 0; i < BtfFile::entry_count(*found); i++)
-        if (types.name(members[i].name_off) == name)
-            return true;
-    return false;
+    return has_entry<btf_enum>(types, enumeration, BTF_KIND_ENUM, name);
 }
 
 } // namespace

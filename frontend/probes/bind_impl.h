@@ -254,7 +254,9 @@ class TargetBinder {
     bool add_libcxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth);
     bool add_libcxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth);
     bool add_libcxx_pointer(Text& text, const Place& place, bool deep, int depth);
-    static std::optional<Nodes> libcxx_nodes(const Type* node, bool is_map);
+    // `allocators`, `first`, `count`: names of the container's members.
+    std::optional<Nodes> libcxx_nodes(const Place& place, const char* allocators, const char* first, const char* count,
+                                      bool is_map);
     bool add_cxx_pair(Text& text, const Place& place, bool deep, int depth);
     bool add_cxx_tuple(Text& text, const Place& place, bool deep, int depth);
     bool add_cxx_optional(Text& text, const Place& place, bool deep, int depth);

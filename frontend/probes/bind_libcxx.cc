@@ -39,13 +39,21 @@ bool TargetBinder::add_libcxx_string(Text& text, const Place& place) {
     return false;
 }
 
-// A tree's or a hash table's nodes: `__value_` is the element, for maps with a pair in it.
-std::optional<TargetBinder::Nodes> TargetBinder::libcxx_nodes(const Type* node, bool is_map) {
+// A tree's or a hash table's nodes, whose type their allocator tells: `__value_` is the element, for maps with a pair
+// in it.
+std::optional<TargetBinder::Nodes> TargetBinder::libcxx_nodes(const Place& place, const char* allocators,
+                                                              const char* first, const char* count, bool is_map) {
+    std::optional<Place> allocator = field(place, allocators);
+    const Type* node = allocator ? argument(argument(allocator->type, 1), 0) : nullptr;
+    if (!node)
+        return std::nullopt;
     complete(strip(node));
     std::optional<TypeMember> value = find_member(node, "__value_");
     std::optional<TypeMember> pair = value && is_map ? find_member(value->type, "__cc_") : std::nullopt;
     Nodes nodes;
-    if (!value || (is_map && !pair))
+    nodes.first = field_value(place, first);
+    nodes.count = field_value(place, count);
+    if (!nodes.first || !nodes.count || !value || (is_map && !pair))
         return std::nullopt;
     nodes.element = pair ? pair->type : value->type;
     nodes.value = static_cast<int64_t>(value->byte_offset + (pair ? pair->byte_offset : 0));
@@ -59,29 +67,18 @@ std::optional<TargetBinder::Nodes> TargetBinder::libcxx_nodes(const Type* node, 
 }
 
 bool TargetBinder::add_libcxx_tree(Text& text, const Place& place, bool is_map, bool deep, int depth) {
-    // Which type the nodes have, their allocator tells.
-    std::optional<Place> allocators = field(place, "__tree_.__pair1_");
-    hir::Expr* first = field_value(place, "__tree_.__begin_node_");
-    hir::Expr* count = field_value(place, "__tree_.__pair3_.__value_");
-    const Type* node = allocators ? argument(argument(allocators->type, 1), 0) : nullptr;
-    std::optional<Nodes> nodes = node ? libcxx_nodes(node, is_map) : std::nullopt;
-    if (!first || !count || !nodes || nodes->left < 0 || nodes->right < 0 || nodes->parent < 0)
+    std::optional<Nodes> nodes =
+        libcxx_nodes(place, "__tree_.__pair1_", "__tree_.__begin_node_", "__tree_.__pair3_.__value_", is_map);
+    if (!nodes || nodes->left < 0 || nodes->right < 0 || nodes->parent < 0)
         return false;
-    nodes->first = first;
-    nodes->count = count;
     return add_cxx_nodes(text, *nodes, is_map, deep, depth);
 }
 
 bool TargetBinder::add_libcxx_hash(Text& text, const Place& place, bool is_map, bool deep, int depth) {
-    std::optional<Place> allocators = field(place, "__table_.__p1_");
-    hir::Expr* first = field_value(place, "__table_.__p1_.__value_.__next_");
-    hir::Expr* count = field_value(place, "__table_.__p2_.__value_");
-    const Type* node = allocators ? argument(argument(allocators->type, 1), 0) : nullptr;
-    std::optional<Nodes> nodes = node ? libcxx_nodes(node, is_map) : std::nullopt;
-    if (!first || !count || !nodes || nodes->next < 0)
+    std::optional<Nodes> nodes =
+        libcxx_nodes(place, "__table_.__p1_", "__table_.__p1_.__value_.__next_", "__table_.__p2_.__value_", is_map);
+    if (!nodes || nodes->next < 0)
         return false;
-    nodes->first = first;
-    nodes->count = count;
     return add_cxx_chain(text, *nodes, false, is_map, deep, depth);
 }
 
