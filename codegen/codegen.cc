@@ -9,6 +9,8 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Linker/Linker.h>
@@ -198,7 +200,8 @@ void describe_slots(llvm::Module& module, uint64_t bytes) {
     }
 }
 
-std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, std::string& error) {
+// cpu: BPF's version of its instructions, or the processor.
+std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std::string& error) {
     if (bpf) {
         LLVMInitializeBPFTargetInfo();
         LLVMInitializeBPFTarget();
@@ -217,10 +220,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, std::string& error) 
         return nullptr;
     llvm::TargetOptions options;
     // Large: the runtime may load the object anywhere; addresses of what it calls are 64 bits wide.
-    return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(triple, bpf ? "v3" : "x86-64", "", options, llvm::Reloc::Static,
-                                    bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
-                                    bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+        triple, cpu, "", options, llvm::Reloc::Static, bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
+        bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
@@ -283,8 +285,10 @@ std::string without_dying(llvm::function_ref<void()> run) {
     return done ? "" : fatal.empty() ? "it crashed" : fatal;
 }
 
+bool is_too_far(const std::string& fatal) { return fatal.find("Branch target out of insn range") != std::string::npos; }
+
 Error explain_fatal(const std::string& fatal, const llvm::Module& module, const plan::Plan& plan) {
-    if (fatal.find("Branch target out of insn range") == std::string::npos)
+    if (!is_too_far(fatal))
         return Error("internal: LLVM: " + fatal);
     const plan::Probe* largest = nullptr;
     unsigned most = 0;
@@ -299,10 +303,19 @@ Error explain_fatal(const std::string& fatal, const llvm::Module& module, const 
                              largest ? largest->place : plan.script));
 }
 
+// may_goto has no form with 32 bits, and LLVM leaves assembly alone: it jumps to a long jump behind it.
+void lengthen_may_goto(llvm::Module& module) {
+    for (llvm::Function& function : module)
+        for (llvm::BasicBlock& block : function)
+            if (auto* branch = llvm::dyn_cast<llvm::CallBrInst>(block.getTerminator()))
+                branch->setCalledOperand(llvm::InlineAsm::get(branch->getFunctionType(),
+                                                              "may_goto +1\n\tgoto +1\n\tgotol ${0:l}", "!i", true));
+}
+
 // Lowers what runs in one place; gives the object's bytes.
 Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state, CodegenDumps* dumps) {
     std::string failure;
-    std::unique_ptr<llvm::TargetMachine> machine = make_machine(bpf, failure);
+    std::unique_ptr<llvm::TargetMachine> machine = make_machine(bpf, bpf ? "v3" : "x86-64", failure);
     if (!machine)
         return Error("internal: " + failure);
     llvm::Module& module = target.module();
@@ -364,16 +377,23 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         passes.run(module);
         return std::vector<uint8_t>(bytes.begin(), bytes.end());
     };
-    if (dumps && dumps->want_bpf && bpf) {
-        std::vector<uint8_t> text = emit(llvm::CodeGenFileType::AssemblyFile);
-        dumps->bpf.assign(text.begin(), text.end());
-        return std::vector<uint8_t>();
-    }
     std::vector<uint8_t> object;
-    if (std::string fatal = without_dying([&] { object = emit(llvm::CodeGenFileType::ObjectFile); }); !fatal.empty())
+    auto emit_object = [&] { return without_dying([&] { object = emit(llvm::CodeGenFileType::ObjectFile); }); };
+    std::string fatal = emit_object();
+    // A kernel that has may_goto (6.9) has jumps of 32 bits too (6.6, "bpf: Support new 32bit offset jmp instruction").
+    if (bpf && is_too_far(fatal) && state.options.may_goto) {
+        machine = make_machine(bpf, "v4", failure);
+        lengthen_may_goto(module);
+        fatal = emit_object();
+    }
+    if (!fatal.empty())
         return explain_fatal(fatal, module, state.plan);
     if (!failure.empty())
         return Error(failure);
+    if (dumps && dumps->want_bpf && bpf) {
+        std::vector<uint8_t> text = emit(llvm::CodeGenFileType::AssemblyFile);
+        dumps->bpf.assign(text.begin(), text.end());
+    }
     return object;
 }
 
