@@ -357,10 +357,13 @@ void BpfTarget::skip(size_t field) {
 }
 
 void BpfTarget::take_lock(llvm::Value* word) {
-    llvm::BasicBlock *busy = block("busy"), *got = block("locked");
-    ir_.CreateCondBr(
-        ir_.CreateICmpNE(routine("sonde_rt_lock", i64(), {word, number(plan::is_uprobe(kind_))}), number(0)), got,
-        busy);
+    llvm::BasicBlock *busy = block("busy"), *own = block("own"), *got = block("locked");
+    auto* taken = ir_.CreateSwitch(routine("sonde_rt_lock", i64(), {word, number(plan::is_uprobe(kind_))}), busy, 2);
+    taken->addCase(ir_.getInt64(1), got);
+    taken->addCase(ir_.getInt64(2), own);
+    ir_.SetInsertPoint(own);
+    release();
+    ir_.CreateBr(out_);
     ir_.SetInsertPoint(busy);
     skip(offsetof(plan::ProbeCounts, waited));
     ir_.SetInsertPoint(got);

@@ -281,7 +281,7 @@ struct Probe {
     bool sleepable = false;
     int64_t order = 0;
     TimerSpec timer;
-    uint64_t lock = 0;       // offset in the data area of a word that is 1 while a handler of its group runs; 0: none
+    uint64_t lock = 0; // offset in the data area of a word that is not 0 while a handler of its group runs; 0: none
     std::string locked_for;  // the globals whose accesses it keeps together
     uint32_t frame_size = 0; // host handlers: bytes of frame
     std::vector<Point> points;

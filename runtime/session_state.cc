@@ -3,6 +3,8 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -92,7 +94,10 @@ void Session::run_host_handler(const plan::Probe& probe) {
     }
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
     // Handlers in the kernel hold it for microseconds, and give it back in any case.
-    auto holder = [] { return static_cast<uint64_t>(2 + std::max(0, sched_getcpu())); };
+    auto holder = [] {
+        return static_cast<uint64_t>(syscall(SYS_gettid)) << 32 |
+               static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
+    };
     for (uint64_t free = 0;
          lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
          free = 0)
