@@ -237,8 +237,8 @@ llvm::Value* Lowering::emit_stringat(const hir::Intrinsic& expr) {
     llvm::Value* at = lower(*expr.args[1]);
     llvm::Value* size = t_.number(static_cast<int64_t>(max()));
     raise_if(b_.CreateICmpUGE(at, size), "string position is out of bounds", expr.range);
-    llvm::Value* masked = b_.CreateAnd(at, t_.number(static_cast<int64_t>(max() - 1)));
-    llvm::Value* byte = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), slot, masked));
+    llvm::Value* inside = t_.masked(at, max() - 1);
+    llvm::Value* byte = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), slot, inside));
     return b_.CreateSelect(b_.CreateICmpULT(at, length), b_.CreateZExt(byte, t_.i64()), t_.number(0));
 }
 
@@ -303,7 +303,7 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
     llvm::Value* index = lower(*expr.args[1]);
     llvm::Value* inside = b_.CreateICmpULT(index, t_.number(static_cast<int64_t>(count)));
     index = b_.CreateSelect(inside, index, t_.number(static_cast<int64_t>(count)));
-    index = b_.CreateAnd(index, t_.number(static_cast<int64_t>(std::bit_ceil(count + 1) - 1)));
+    index = t_.masked(index, std::bit_ceil(count + 1) - 1);
     return b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(name_cell)));
 }
 

@@ -30,9 +30,8 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
             used = b_.CreateAdd(used, t_.number(static_cast<int64_t>(size)));
         } else if (bytes) {
             b_.CreateAlignedStore(b_.CreateTrunc(bytes, b_.getInt32Ty()), at, llvm::Align(1));
-            llvm::Value* constant = t_.number(static_cast<int64_t>(max() - 1));
             t_.read_memory(env_, t_.offset(at, 4), static_cast<uint32_t>(max()), value, false);
-            used = b_.CreateAdd(used, b_.CreateAdd(b_.CreateAnd(bytes, constant), t_.number(4)));
+            used = b_.CreateAdd(used, b_.CreateAdd(t_.masked(bytes, max() - 1), t_.number(4)));
         } else {
             llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {at, value});
             length = b_.CreateAnd(length, t_.number(static_cast<int64_t>(max() - 1)));

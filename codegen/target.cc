@@ -99,6 +99,10 @@ llvm::Value* Target::opaque(llvm::Value* value) {
     return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
+llvm::Value* Target::masked(llvm::Value* value, uint64_t mask) {
+    return ir_.CreateAnd(opaque(value), ir_.getInt64(mask));
+}
+
 llvm::Value* Target::offset(llvm::Value* pointer, uint64_t bytes) {
     return bytes ? ir_.CreateConstGEP1_64(ir_.getInt8Ty(), pointer, bytes) : pointer;
 }
@@ -195,13 +199,13 @@ llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, cons
 
 llvm::Value* Target::site_message(llvm::Value* site) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_site_texts");
-    llvm::Value* safe = ir_.CreateAnd(site, number(0xffff));
+    llvm::Value* safe = masked(site, 0xffff);
     return ir_.CreateGEP(ir_.getInt8Ty(), table, ir_.CreateMul(safe, number(site_text_bytes)));
 }
 
 llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_row_texts");
-    llvm::Value* safe = ir_.CreateAnd(ir_.CreateZExt(row, i64()), number(0xfffff));
+    llvm::Value* safe = masked(ir_.CreateZExt(row, i64()), 0xfffff);
     llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(4 * row_text_bytes)), number(which * row_text_bytes));
     return ir_.CreateGEP(ir_.getInt8Ty(), table, at);
 }

@@ -221,6 +221,8 @@ class Target {
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // The number, of whose origin the optimiser knows nothing: what is compared is what is computed with.
     llvm::Value* opaque(llvm::Value* value);
+    // value & mask, also where the optimiser knows that this changes nothing: the verifier may not know it.
+    llvm::Value* masked(llvm::Value* value, uint64_t mask);
     // An alloca at the function's entry: for variables that live in registers after optimisation.
     llvm::AllocaInst* stack(uint64_t bytes);
     // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it, whatever

@@ -379,7 +379,7 @@ void BpfTarget::release() {
 llvm::Value* BpfTarget::decision(llvm::Value* value) {
     if (kind_ == plan::ProbeKind::Netfilter)
         return ir_.CreateTrunc(ir_.CreateAnd(value, number(1)), ir_.getInt32Ty());
-    llvm::Value* magnitude = ir_.CreateAnd(opaque(ir_.CreateNeg(value)), number(4095));
+    llvm::Value* magnitude = masked(ir_.CreateNeg(value), 4095);
     return ir_.CreateTrunc(ir_.CreateSub(opaque(number(0)), magnitude), ir_.getInt32Ty());
 }
 

@@ -124,7 +124,7 @@ llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm
     llvm::Value* index = routine("sonde_rt_scan_next", i64(), {iterator});
     llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
     // As in scan.bpf.c: a bound that the verifier sees without a comparison.
-    index = ir_.CreateAnd(opaque(index), number(static_cast<int64_t>(scan_slots(array) - 1)));
+    index = masked(index, scan_slots(array) - 1);
     llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
     uint64_t entries = sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY;
     key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, entries), at);

@@ -353,7 +353,7 @@ llvm::Value* BpfTarget::syscall_cell(llvm::Value* called, const std::vector<plan
     table->setSection(".rodata");
     table->setAlignment(llvm::Align(8));
     // The verifier does not remember the comparison with each copy of the number.
-    llvm::Value* safe = ir_.CreateAnd(opaque(called), number(static_cast<int64_t>(rows.size() - 1)));
+    llvm::Value* safe = masked(called, rows.size() - 1);
     return ir_.CreateGEP(ir_.getInt32Ty(), table, safe);
 }
 

@@ -241,7 +241,8 @@ RT s64 sonde_rt_regex_match(struct sonde_regex_state* s, const u8* src, const st
 RT u64 sonde_rt_regex_group(u8* slot, struct sonde_regex_state* s, u64 n)
 {
     slot[0] = 0;
-    u64 begin = s->begin[n & (SONDE_REGEX_GROUPS - 1)], end = s->end[n & (SONDE_REGEX_GROUPS - 1)];
+    n = masked(n, SONDE_REGEX_GROUPS - 1);
+    u64 begin = s->begin[n], end = s->end[n];
     if (begin >= end || end > MASK)
         return 0;
     return copy_bounded(slot, (u32)((end - begin) & MASK) + 1, text_of(s) + (begin & MASK));

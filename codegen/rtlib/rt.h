@@ -51,6 +51,13 @@ static inline u64 cut(u64 a) {
     return (MASK + (u64)(beyond & sign)) & MASK;
 }
 
+/* a & mask, also where the compiler knows that this changes nothing: it may know more of a script's number than the
+ * verifier. */
+static inline u64 masked(u64 a, u64 mask) {
+    __asm__ volatile("" : "+r"(a));
+    return a & mask;
+}
+
 /* 1 if a is less than b, else 0; both below 2^63. Without a branch, as above. */
 static inline u64 below(u64 a, u64 b) {
     u64 less = a - b;

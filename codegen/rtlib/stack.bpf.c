@@ -136,7 +136,7 @@ ONCE int sonde_rt_unwind(struct sonde_stack* stack, u64 most)
 
 RT s64 sonde_rt_stack_at(struct sonde_stack* stack, u64 n)
 {
-    return n < stack->depth ? (s64)stack->address[n & (SONDE_STACK_MOST - 1)] : 0;
+    return n < stack->depth ? (s64)stack->address[masked(n, SONDE_STACK_MOST - 1)] : 0;
 }
 
 struct text {
@@ -154,7 +154,7 @@ static long add_address(u64 i, struct text* t)
         t->slot->text[len] = ' ';
         len = cut(len + 1);
     }
-    t->len = sonde_rt_append_long(t->slot, len, (s64)t->stack->address[n & (SONDE_STACK_MOST - 1)], 'x' | '#' << 8);
+    t->len = sonde_rt_append_long(t->slot, len, (s64)t->stack->address[masked(n, SONDE_STACK_MOST - 1)], 'x' | '#' << 8);
     return 0;
 }
 /* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */

@@ -58,8 +58,8 @@ RT u64 sonde_rt_substr(u8* slot, const u8* src_slot, s64 start, s64 length, u64 
         return 0;
     if (length > (s64)MASK)
         length = MASK;
-    u32 size = ((u32)length & MASK) + 1;
-    return copy_bounded(slot, size, src_slot + ((u64)start & MASK));
+    u32 size = (u32)masked((u64)length, MASK) + 1;
+    return copy_bounded(slot, size, src_slot + masked((u64)start, MASK));
 }
 
 struct find {

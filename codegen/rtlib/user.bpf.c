@@ -29,7 +29,7 @@ RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
 /* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL behind them; nonzero on a fault. */
 RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 {
-    u32 bound = (u32)size & MASK;
+    u32 bound = (u32)masked(size, MASK);
     slot[bound] = 0;
     if ((s64)address < 0) /* the kernel's half */
         return bpf_probe_read_kernel(slot, bound, (const void*)address) != 0;
@@ -44,7 +44,7 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
 {
     slot[0] = 0;
-    u32 bound = ((u32)(size - 1) & MASK) + 1;
+    u32 bound = (u32)masked(size - 1, MASK) + 1;
     long n = bpf_probe_read_user_str(slot, bound, (const void*)address);
     if (n < 0 && wait && bpf_copy_from_user_str)
         n = bpf_copy_from_user_str(slot, bound, (const void*)address, 0);
@@ -55,7 +55,7 @@ RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
 RT s64 sonde_rt_read_kernel_string(u8* slot, u64 size, u64 address)
 {
     slot[0] = 0;
-    u32 bound = ((u32)(size - 1) & MASK) + 1;
+    u32 bound = (u32)masked(size - 1, MASK) + 1;
     if ((s64)address < 0)
         return bpf_probe_read_kernel_str(slot, bound, (const void*)address);
     return bpf_probe_read_user_str(slot, bound, (const void*)address);
@@ -147,7 +147,7 @@ RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
 {
     if (size == 0)
         return 0;
-    u32 bound = ((u32)(size - 1) & MASK) + 1;
+    u32 bound = (u32)masked(size - 1, MASK) + 1;
     if ((s64)address < 0)
         return 1;
     return bpf_probe_write_user((void*)address, slot, bound) != 0;
