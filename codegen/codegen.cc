@@ -31,6 +31,7 @@
 #include "codegen/rtlib/rtlib.h"
 #include "codegen/rtlib/scan.h"
 #include "codegen/sink_addresses.h"
+#include "codegen/wiped_scratch.h"
 
 namespace sonde {
 namespace {
@@ -248,8 +249,10 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
                  "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
         llvm::consumeError(std::move(error));
     pipeline.run(module, modules);
-    if (bpf)
+    if (bpf) {
+        clear_wiped_scratch(module);
         sink_addresses(module);
+    }
 }
 
 class FailureHandler final : public llvm::DiagnosticHandler {

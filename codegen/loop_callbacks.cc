@@ -61,19 +61,8 @@ bool uses_outside(const llvm::AllocaInst& piece, const llvm::Loop& loop) {
     });
 }
 
-// Whether the loop writes the piece, itself or by way of addresses in it.
-bool writes(const llvm::Loop& loop, const llvm::Value& address) {
-    return llvm::any_of(address.users(), [&](const llvm::User* user) {
-        const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
-        if (store && store->getPointerOperand() == &address && loop.contains(store->getParent()))
-            return true;
-        return llvm::isa<llvm::GetElementPtrInst>(user) && writes(loop, *user);
-    });
-}
-
 // The pieces of the stack that belong to one iteration move into the loop: a callback may not keep addresses of its own
-// stack in its caller's. What one step of a handler works with (scratch) has no value before; what a foreach walks with
-// has one in its own loop, and none in loops around it, which begin the walk.
+// stack in its caller's. What one step of a handler works with (scratch) has no value before.
 std::vector<llvm::AllocaInst*> take_pieces(llvm::Function& function, llvm::Loop& loop) {
     std::vector<llvm::AllocaInst*> out;
     llvm::BasicBlock& header = *loop.getHeader();
@@ -85,10 +74,10 @@ std::vector<llvm::AllocaInst*> take_pieces(llvm::Function& function, llvm::Loop&
         if (name.starts_with(handed_name) && !uses_outside(*piece, loop)) {
             piece->moveBefore(&*header.getFirstInsertionPt());
             out.push_back(piece);
-        } else if (name.starts_with(walk_name) ? writes(loop, *piece) : name.starts_with(scratch_name)) {
+        } else if (name.starts_with(scratch_name)) {
             auto* own = llvm::cast<llvm::AllocaInst>(piece->clone());
             own->insertBefore(&*header.getFirstInsertionPt());
-            own->setName(name.starts_with(walk_name) ? walk_name : scratch_name);
+            own->setName(name);
             piece->replaceUsesWithIf(own, [&](llvm::Use& use) {
                 return loop.contains(llvm::cast<llvm::Instruction>(use.getUser())->getParent());
             });

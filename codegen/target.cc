@@ -2,6 +2,7 @@
 #include "codegen/target.h"
 
 #include "codegen/loop_callbacks.h"
+#include "codegen/wiped_scratch.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
@@ -141,7 +142,7 @@ void Target::merge_scratch() {
     for (auto& [owner, sizes] : scratch_) {
         llvm::AllocaInst* largest = sizes.rbegin()->second;
         const std::string& tag = owner.second;
-        largest->setName(tag.starts_with("scan") && tag != "scan state" ? walk_name : scratch_name);
+        largest->setName(tag.starts_with("wiped") ? wiped_name : scratch_name);
         for (auto& [size, slot] : sizes)
             if (slot != largest) {
                 slot->replaceAllUsesWith(largest);

@@ -169,8 +169,15 @@ class BpfTarget final : public Target {
     uint64_t payload_bytes(const hir::Foreach& loop) const;
     uint64_t entry_bytes(const hir::Foreach& loop) const;
     sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const;
-    void forget_scan(llvm::Value* scan);
-    llvm::Value* make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area, llvm::Value* slice);
+    // What a walk over an array works on (sonde_scan); null: none.
+    struct Scan {
+        llvm::Value *spec, *area, *slice;
+    };
+    llvm::Constant* scan_constant(const sonde_scan_spec& spec);
+    // Calls a routine of scan.bpf.c, with the array and the limit where it takes them.
+    llvm::Value* walk(const char* name, const Scan& what, const hir::Global* array, llvm::Value* limit = nullptr);
+    // Zeros in scratch memory whose tag begins with "wiped" (wiped_scratch.h).
+    void wipe(llvm::Value* scratch, uint64_t bytes);
     // A slot of a map by compare-and-exchange: handlers are preempted and can sleep, so nothing that belongs to a CPU
     // is safe. Gives what lies behind its busy word.
     llvm::Value* claim(const char* slots, uint32_t count_slots);
@@ -214,7 +221,6 @@ class BpfTarget final : public Target {
     std::vector<llvm::Value*> claimed_; // busy words, the lock's too
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
-    uint32_t scan_depth_ = 0;
     bool frames_ = false, scans_ = false;
     bool registers_are_behind_ = false; // the context's first word points to them
     bool counts_ = false;               // the handler that is being lowered looks at counters

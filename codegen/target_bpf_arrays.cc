@@ -65,11 +65,10 @@ llvm::Value* BpfTarget::array_stats(Environment&, const hir::Global& array, llvm
 
 llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) {
     if (mask != ~0ull) {
-        llvm::Value* state = scratch("scan state", sizeof(sonde_scan_state));
-        llvm::Value* scan = make_scan("scan", scan_spec(array, mask), state, key);
-        llvm::Value* found = routine("sonde_rt_scan_contains", i64(), {map_reference(map_name(array)), scan});
-        ir_.CreateStore(number(0), state)->setVolatile(true); // as below
-        forget_scan(scan);
+        llvm::Value* state = scratch("wiped state", sizeof(sonde_scan_state));
+        llvm::Value* found =
+            walk("sonde_rt_scan_contains", {scan_constant(scan_spec(array, mask)), state, key}, &array);
+        wipe(state, sizeof(sonde_scan_state));
         return found;
     }
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
@@ -79,9 +78,7 @@ llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, l
 
 void BpfTarget::array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) {
     if (all || mask != ~0ull) {
-        llvm::Value* scan = make_scan("scan", scan_spec(array, all ? 0 : mask), nullptr, key);
-        routine("sonde_rt_scan_delete", i64(), {map_reference(map_name(array)), scan});
-        forget_scan(scan);
+        walk("sonde_rt_scan_delete", {scan_constant(scan_spec(array, all ? 0 : mask)), nullptr, key}, &array);
         return;
     }
     helper(map_delete_elem, {map_reference(map_name(array)), key});
@@ -111,17 +108,16 @@ llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
     what.rank = rank;
     what.at = at;
     what.descending = loop.sort_direction < 0;
-    // Loops that follow each other share their memory.
-    llvm::Value* scan = make_scan("scan" + std::to_string(scan_depth_++), what, spec.area, spec.slice_key);
-    routine("sonde_rt_scan_begin", i64(),
-            {map_reference(map_name(array)), scan, spec.limit ? spec.limit : number(INT64_MAX)});
-    return scan;
+    llvm::Constant* constant = scan_constant(what);
+    walk("sonde_rt_scan_begin", {constant, spec.area, spec.slice_key}, &array,
+         spec.limit ? spec.limit : number(INT64_MAX));
+    return constant;
 }
 
 llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
                                      llvm::Value*& value) {
     const hir::Global& array = *spec.loop->array;
-    llvm::Value* index = routine("sonde_rt_scan_next", i64(), {iterator});
+    llvm::Value* index = walk("sonde_rt_scan_next", {iterator, spec.area, nullptr}, nullptr);
     llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
     // As in scan.bpf.c: a bound that the verifier sees without a comparison.
     index = masked(index, scan_slots(array) - 1);
@@ -157,8 +153,7 @@ sonde_scan_spec BpfTarget::scan_spec(const hir::Global& array, uint64_t mask) co
     return out;
 }
 
-llvm::Value* BpfTarget::make_scan(const std::string& tag, const sonde_scan_spec& spec, llvm::Value* area,
-                                  llvm::Value* slice) {
+llvm::Constant* BpfTarget::scan_constant(const sonde_scan_spec& spec) {
     static_assert(sizeof spec % 8 == 0);
     uint64_t words[sizeof spec / 8];
     std::memcpy(words, &spec, sizeof spec);
@@ -167,24 +162,34 @@ llvm::Value* BpfTarget::make_scan(const std::string& tag, const sonde_scan_spec&
                                               llvm::ConstantDataArray::get(*context_, words), "scan_spec");
     constant->setSection(".rodata");
     constant->setAlignment(llvm::Align(8));
-    llvm::Value* scan = scratch(tag, sizeof(sonde_scan));
+    return constant;
+}
+
+// The routine finds what it works on by pointers, which only the stack can hold. They are there for the call alone: an
+// error leaves a foreach from anywhere, and must not leave another stack than the foreach's end does.
+llvm::Value* BpfTarget::walk(const char* name, const Scan& what, const hir::Global* array, llvm::Value* limit) {
+    llvm::Value* scan = scratch("wiped scan", sizeof(sonde_scan));
     llvm::Value* null = llvm::ConstantPointerNull::get(ir_.getPtrTy());
-    ir_.CreateStore(area ? area : null, offset(scan, offsetof(sonde_scan, area)));
-    ir_.CreateStore(slice ? slice : null, offset(scan, offsetof(sonde_scan, slice)));
-    ir_.CreateStore(constant, offset(scan, offsetof(sonde_scan, spec)));
-    return scan;
+    ir_.CreateStore(what.area ? what.area : null, offset(scan, offsetof(sonde_scan, area)));
+    ir_.CreateStore(what.slice ? what.slice : null, offset(scan, offsetof(sonde_scan, slice)));
+    ir_.CreateStore(what.spec, offset(scan, offsetof(sonde_scan, spec)));
+    llvm::SmallVector<llvm::Value*, 3> args;
+    if (array)
+        args.push_back(map_reference(map_name(*array)));
+    args.push_back(scan);
+    if (limit)
+        args.push_back(limit);
+    llvm::Value* result = routine(name, i64(), args);
+    wipe(scan, sizeof(sonde_scan));
+    return result;
 }
 
-// Whatever came of it, the stack looks the same to the verifier.
-void BpfTarget::forget_scan(llvm::Value* scan) {
-    for (size_t at = 0; at < sizeof(sonde_scan); at += 8)
-        ir_.CreateStore(number(0), offset(scan, at))->setVolatile(true);
+void BpfTarget::wipe(llvm::Value* scratch, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes; at += 8)
+        ir_.CreateStore(number(0), offset(scratch, at))->setVolatile(true);
 }
 
-void BpfTarget::foreach_end(Environment&, llvm::Value* iterator) {
-    scan_depth_--;
-    forget_scan(iterator);
-}
+void BpfTarget::foreach_end(Environment&, llvm::Value*) {}
 
 template <typename Body> void BpfTarget::with_element(const hir::Global& array, llvm::Value* key, Body body) {
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
