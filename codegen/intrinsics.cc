@@ -123,7 +123,8 @@ llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
     uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2;
     if (handler_ && which == 3)
-        return t_.literal(plan::name_of(handler_->kind));
+        return t_.literal(handler_->points.empty() ? plan::name_of(handler_->kind)
+                                                   : plan::type_at(handler_->kind, handler_->points[0]));
     if (handler_ && handler_->points.size() == 1) {
         const plan::Point& point = handler_->points[0];
         return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);

@@ -51,6 +51,7 @@ void Lowering::begin_stacks() {
     kernel(offsetof(sonde_stack, rbp), t_.number(kind == plan::ProbeKind::Kretprobe || kind == plan::ProbeKind::Fexit));
     kernel(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), t_.number(0));
+    set(offsetof(sonde_stacks, left), t_.number(kind == plan::ProbeKind::Uretprobe && !handler_->at_return));
 }
 
 // The stack that the primitive `name` is about, unwound: a struct sonde_stack.
@@ -73,6 +74,10 @@ llvm::Value* Lowering::emit_kernel_stack_there(const hir::Intrinsic&) {
     if (!in_kernel_ || !probes_kernel())
         return t_.number(0);
     return b_.CreateLoad(t_.i64(), t_.offset(env_.stacks, offsetof(sonde_stacks, kernel) + offsetof(sonde_stack, rsp)));
+}
+
+llvm::Value* Lowering::emit_user_stack_left(const hir::Intrinsic&) {
+    return in_kernel_ ? b_.CreateLoad(t_.i64(), t_.offset(env_.stacks, offsetof(sonde_stacks, left))) : t_.number(0);
 }
 
 // The n'th address, the innermost being the 0th; 0: there is none.

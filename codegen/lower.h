@@ -203,6 +203,7 @@ class Lowering : private BodyState {
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
+    llvm::Value* emit_user_stack_left(const hir::Intrinsic& expr);
     llvm::Value* emit_inlined(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);

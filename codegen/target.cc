@@ -253,7 +253,7 @@ void Target::define_constants() {
         }
         for (const plan::Probe& probe : state_.plan.probes)
             for (const plan::Point& point : probe.points)
-                texts[4 * point.row + 3] = plan::name_of(probe.kind);
+                texts[4 * point.row + 3] = plan::type_at(probe.kind, point);
         define("sonde_row_texts", cells(texts, row_text_bytes));
     }
     define("sonde_rt_max", ir_.getInt32(static_cast<uint32_t>(max)));

@@ -1,8 +1,8 @@
 // What is wiped after its use is zeros before the first use, too.
 //
-// In loops the verifier compares the whole stack, with what nobody reads again, and memory that was never written is not
-// the same to it as zeros: a way past a step with such memory would differ from the one through it. This runs behind the
-// optimiser, when the functions that a handler calls have become part of it.
+// In loops the verifier compares the whole stack, with what nobody reads again, and memory that was never written is
+// not the same to it as zeros: a way past a step with such memory would differ from the one through it. This runs
+// behind the optimiser, when the functions that a handler calls have become part of it.
 #include "codegen/wiped_scratch.h"
 
 #include <vector>
@@ -28,7 +28,8 @@ void clear_wiped_scratch(llvm::Module& module) {
         for (llvm::AllocaInst* piece : pieces) {
             uint64_t bytes = piece->getAllocationSize(module.getDataLayout())->getFixedValue();
             for (uint64_t at = 0; at + 8 <= bytes; at += 8)
-                builder.CreateStore(builder.getInt64(0), builder.CreateConstGEP1_64(builder.getInt8Ty(), piece, at), true);
+                builder.CreateStore(builder.getInt64(0), builder.CreateConstGEP1_64(builder.getInt8Ty(), piece, at),
+                                    true);
         }
     }
 }

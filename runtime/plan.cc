@@ -47,6 +47,12 @@ const char* name_of(ProbeKind kind) {
     return names[static_cast<size_t>(kind)];
 }
 
+const char* type_at(ProbeKind kind, const Point& point) {
+    if (kind == ProbeKind::Tracepoint && point.number >= 0)
+        kind = point.symbol == "sys_exit" ? ProbeKind::SyscallReturn : ProbeKind::Syscall;
+    return name_of(kind);
+}
+
 std::string dump(const Plan& plan) {
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);

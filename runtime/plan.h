@@ -262,6 +262,9 @@ struct Point {
     uint32_t row = 0; // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
 };
 
+// What probe_type() gives there.
+const char* type_at(ProbeKind kind, const Point& point);
+
 struct TimerSpec {
     uint64_t interval_ns = 0; // Profile: 0 is the kernel's own tick
     uint64_t random_ns = 0;   // each interval is drawn from interval +- random

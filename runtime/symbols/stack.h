@@ -24,6 +24,7 @@ enum { SONDE_DISPATCH_MOST = 15 }; /* addresses of that */
 struct sonde_stacks {
     struct sonde_stack user, kernel;
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
+    unsigned long long left; /* 1: the function has returned, and the user's stack begins with its caller */
 };
 /* Functions of the kernel that call the handlers of one tracepoint, as addresses from and to; 0: there is none. */
 struct sonde_dispatch {
