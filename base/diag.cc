@@ -156,6 +156,12 @@ DiagBuilder& DiagBuilder::suggest(const std::string& nearest) {
     return nearest.empty() ? *this : help(fmt::format("did you mean `{}`?", nearest));
 }
 
+void Diagnostics::note_in_library(size_t first, Range range, const std::string& text) {
+    for (size_t i = first; i < diags_.size(); i++)
+        if (sources_.is_tapset(diags_[i].range.file))
+            diags_[i].notes.push_back({range, text});
+}
+
 DiagBuilder Diagnostics::report(DiagId id, Range range, std::string message) {
     Severity severity = row_of(id).severity;
     if (suppress_depth_ > 0) {

@@ -59,6 +59,9 @@ class Diagnostics {
     // Warnings about library code (Sources::is_tapset) are dropped: the user cannot act on them.
     DiagBuilder report(DiagId id, Range range, std::string message);
 
+    // Adds the note to those of all() from `first` on that are about library code, where the user did not look.
+    void note_in_library(size_t first, Range range, const std::string& text);
+
     bool has_errors() const { return errors_ > 0; }
     size_t error_count() const { return errors_; }
     // In the order of reporting. A deque, because it grows without moving what a DiagBuilder points at.

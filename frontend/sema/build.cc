@@ -432,7 +432,10 @@ hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Ex
         hir::Function* callee = a_.instantiate(entry);
         return make<hir::Call>(range, callee, callee->result, std::move(args));
     }
+    size_t said = a_.diags_.all().size();
     Analyzer::Instance& instance = a_.instantiate(entry, *point_, *context_, inside_entry_, std::move(types));
+    if (!a_.diags_.sources().is_tapset(range.file))
+        a_.diags_.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
     auto* made = make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
     if (!instance.complete)
         instance.open_calls.push_back({made, function_});
