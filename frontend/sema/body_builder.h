@@ -38,10 +38,9 @@ class BodyBuilder {
     hir::Expr* build_callers(Range range);
 
   private:
-    // The global that a name means here. A function of the library knows nothing of the script's.
+    // The global that a name means here. The library knows nothing of the script's.
     hir::Global* find_global(const std::string& name) {
-        bool of_library = function_ && a_.diags_.sources().is_tapset(file_);
-        return a_.find_global(name, file_, of_library);
+        return a_.find_global(name, file_, a_.diags_.sources().is_tapset(file_));
     }
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.
     hir::Expr* build(const ast::Expr& expr);
@@ -62,7 +61,8 @@ class BodyBuilder {
     // `$value = e` and its like, where the handler decides something; nullopt: it is an ordinary assignment.
     std::optional<hir::Expr*> build_decision(const ast::AssignExpr& expr);
     hir::Expr* effect(const ast::Expr& expr); // its value is not used
-    hir::Local* find_local(const std::string& name) const;
+    // The local that a name means here. What an alias of the library sets is hidden by the script's own global.
+    hir::Local* find_local(const std::string& name);
     // `name[...]` or a scalar `name`; null after a report.
     hir::Global* array(const std::string& name, Range range);
     hir::Global* scalar(const std::string& name, Range range);

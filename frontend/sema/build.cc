@@ -24,9 +24,15 @@ hir::Local* BodyBuilder::declare(const std::string& name, Range range) {
     return entry->second;
 }
 
-hir::Local* BodyBuilder::find_local(const std::string& name) const {
+hir::Local* BodyBuilder::find_local(const std::string& name) {
     auto found = names_.find(name);
-    return found == names_.end() ? nullptr : found->second;
+    if (found == names_.end())
+        return nullptr;
+    const Sources& sources = a_.diags_.sources();
+    if (sources.is_tapset(found->second->range.file) && !sources.is_tapset(file_))
+        if (const hir::Global* global = find_global(name); global && !sources.is_tapset(global->range.file))
+            return nullptr;
+    return found->second;
 }
 
 hir::Expr* BodyBuilder::build_condition(const ast::Expr& expr, FileId file) {

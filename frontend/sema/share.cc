@@ -79,7 +79,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         if (!options_.unoptimized && diags_.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
-                return name && !mentioned.contains(*name) && !find_global(*name, piece.file);
+                return name && !mentioned.contains(*name) && !find_global(*name, piece.file, true);
             });
         builder.build_block(wanted, piece.file, *handler->body);
     }
