@@ -1,17 +1,17 @@
 """An NFS server on this machine and a mount of it, without a daemon or a tool: what mountd and the portmapper would say is said here.
-Does with files in there what NFS clients know how to do.
-
-  nfs_loopback.py VERSION     3 or 4
+Does with files in there what NFS clients know how to do, all of it by version 3, and after a pause by version 4, each time with a server of its own.
 """
 import ctypes
 import fcntl
 import mmap
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import threading
+import time
 
 CLIENT, EXPORTED, MOUNTED = "loopback", "/dev/shm/exported", "/dev/shm/mounted"
 NEVER = 2**31 - 1
@@ -58,21 +58,24 @@ def serve(port, answer):
         threading.Thread(target=part, daemon=True).start()
 
 
-def start_server():
-    """The kernel's server exports the folder, by versions 3 and 4. The portmapper says `true` to everything."""
+def export():
+    """To every client that comes from here. The portmapper says `true` to everything."""
     subprocess.run(["mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd"], check=True)
     serve(111, lambda call: struct.pack("!I", 1))
+    write("/proc/fs/nfsd/versions", "+3 +4\n")
+    # For so long clients of an earlier server may claim what they had, and nobody may open anything else.
+    write("/proc/fs/nfsd/nfsv4leasetime", "10\n")
+    write("/proc/fs/nfsd/nfsv4gracetime", "10\n")
+
+
+def start_server():
     write("/proc/net/rpc/auth.unix.ip/channel", f"nfsd 127.0.0.1 {NEVER} {CLIENT}\n")
     insecure_port, no_subtree_check, fsid = 0x2, 0x400, 0x2000
     flags = insecure_port | no_subtree_check | fsid
     write("/proc/net/rpc/nfsd.export/channel", f"{CLIENT} {EXPORTED} {NEVER} {flags} 65534 65534 0\n")
     write("/proc/net/rpc/nfsd.fh/channel", f"{CLIENT} 1 \\x00000000 {NEVER} {EXPORTED}\n")
-    write("/proc/fs/nfsd/versions", "+3 +4\n")
-    # For so long clients of an earlier server may claim what they had, and nobody may open anything else.
-    write("/proc/fs/nfsd/nfsv4leasetime", "10\n")
-    write("/proc/fs/nfsd/nfsv4gracetime", "10\n")
-    listening = socket.create_server(("127.0.0.1", 2049))
-    write("/proc/fs/nfsd/portlist", f"{listening.fileno()}\n")
+    with socket.create_server(("127.0.0.1", 2049)) as listening:
+        write("/proc/fs/nfsd/portlist", f"{listening.fileno()}\n")
     write("/proc/fs/nfsd/threads", "2\n")
 
 
@@ -157,16 +160,19 @@ def work():
 
 
 def main():
-    os.makedirs(EXPORTED, exist_ok=True)
     os.makedirs(MOUNTED, exist_ok=True)
-    start_server()
-    libc = mount(int(sys.argv[1]))
-    os.chdir(MOUNTED)
-    work()
-    print("root", os.stat(".").st_ino, "second", os.stat("second").st_ino, flush=True)
-    os.chdir("/")
-    libc.umount2(MOUNTED.encode(), 0)
-    write("/proc/fs/nfsd/threads", "0\n")
+    export()
+    for version in 3, 4:
+        shutil.rmtree(EXPORTED, ignore_errors=True)
+        os.makedirs(EXPORTED)
+        start_server()
+        libc = mount(version)
+        os.chdir(MOUNTED)
+        work()
+        os.chdir("/")
+        libc.umount2(MOUNTED.encode(), 0)
+        write("/proc/fs/nfsd/threads", "0\n")
+        time.sleep(3)
 
 
 if __name__ == "__main__":
