@@ -118,6 +118,10 @@ void sonde_host_array_delete(void* session, uint32_t global, const void* key) {
 
 void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
     Session& s = of(session);
+    if (mask == 0) {
+        s.arrays[global]->erase_all();
+        return;
+    }
     for (const ArrayElement& element : s.arrays[global]->snapshot())
         if (matches_slice(s.plan.globals[global], element.key, mask, slice))
             s.arrays[global]->erase(element.key);

@@ -4,7 +4,9 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "runtime/histogram.h"
@@ -45,6 +47,10 @@ class MemoryArray final : public HostArray {
             return;
         elements_.erase(found->second);
         index_.erase(found);
+    }
+    void erase_all() override {
+        elements_.clear();
+        index_.clear();
     }
     std::vector<ArrayElement> snapshot() override {
         std::vector<ArrayElement> out;
@@ -91,8 +97,76 @@ class KernelArray final : public HostArray {
         return failed ? HostArrayFull : HostOk;
     }
     void erase(const std::string& key) override { bpf_map_delete_elem(fd_, key.data()); }
+    void erase_all() override {
+        if (!visit_batches(bpf_map_lookup_and_delete_batch, [](const char*, const char*) {}))
+            for (const ArrayElement& element : snapshot())
+                erase(element.key);
+    }
     std::vector<ArrayElement> snapshot() override {
         std::vector<ArrayElement> out;
+        auto add = [&](const char* key, const char* value) {
+            ArrayElement& element = out.emplace_back();
+            std::memcpy(&element.insertion, value, 8);
+            element.key.assign(key, global_.key_size);
+            element.payload.assign(value + 8, global_.value_size - 8);
+        };
+        if (!visit_batches(bpf_map_lookup_batch, add)) {
+            out.clear();
+            visit_singly(add);
+        }
+        return by_insertion(std::move(out));
+    }
+
+  private:
+    // In order of insertion, each once: a walk that began anew has met some twice.
+    static std::vector<ArrayElement> by_insertion(std::vector<ArrayElement> elements) {
+        std::vector<std::pair<uint64_t, size_t>> sorted;
+        for (size_t i = 0; i < elements.size(); i++)
+            sorted.emplace_back(elements[i].insertion, i);
+        std::sort(sorted.begin(), sorted.end());
+        std::vector<ArrayElement> out;
+        out.reserve(elements.size());
+        for (const auto& [insertion, i] : sorted)
+            if (out.empty() || out.back().insertion != insertion || out.back().key != elements[i].key)
+                out.push_back(std::move(elements[i]));
+        return out;
+    }
+
+    using Batch = int (*)(int, void*, void*, void*, void*, uint32_t*, const bpf_map_batch_opts*);
+    // Handlers in the kernel may be waiting for this one, so elements come by hundreds in one system call (5.6, bpf:
+    // Add batch ops to all htab bpf map). False: the kernel cannot.
+    template <typename Visit> bool visit_batches(Batch read, Visit visit) {
+        constexpr uint64_t bytes = 256 << 10;
+        auto most =
+            static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (global_.key_size + global_.value_size), 16, 1024));
+        uint32_t bucket = 0; // where the next batch begins: the kernel's own number
+        std::unique_ptr<char[]> keys, values;
+        for (bool first = true;;) {
+            if (!keys) {
+                keys = std::make_unique_for_overwrite<char[]>(uint64_t{most} * global_.key_size);
+                values = std::make_unique_for_overwrite<char[]>(uint64_t{most} * global_.value_size);
+            }
+            uint32_t count = most;
+            bpf_map_batch_opts options{};
+            options.sz = sizeof options;
+            uint32_t next = 0;
+            int failed = read(fd_, first ? nullptr : &bucket, &next, keys.get(), values.get(), &count, &options);
+            if (failed == -ENOSPC && most < global_.capacity) { // one bucket has more than that
+                most *= 2;
+                keys.reset();
+                continue;
+            }
+            if (failed && failed != -ENOENT) // the last batch
+                return false;
+            for (uint64_t i = 0; i < count; i++)
+                visit(keys.get() + i * global_.key_size, values.get() + i * global_.value_size);
+            if (failed)
+                return true;
+            bucket = next;
+            first = false;
+        }
+    }
+    template <typename Visit> void visit_singly(Visit visit) {
         std::string key(global_.key_size, '\0'), next(global_.key_size, '\0'), value(global_.value_size, '\0');
         const void* at = nullptr;
         // An element that is deleted meanwhile makes the walk begin anew: bounded by what the map can hold.
@@ -100,26 +174,11 @@ class KernelArray final : public HostArray {
              steps++) {
             key = next;
             at = key.data();
-            if (bpf_map_lookup_elem(fd_, key.data(), value.data()) != 0)
-                continue;
-            ArrayElement element;
-            std::memcpy(&element.insertion, value.data(), 8);
-            element.key = key;
-            element.payload = value.substr(8);
-            out.push_back(std::move(element));
+            if (bpf_map_lookup_elem(fd_, key.data(), value.data()) == 0)
+                visit(key.data(), value.data());
         }
-        std::stable_sort(out.begin(), out.end(),
-                         [](const ArrayElement& a, const ArrayElement& b) { return a.insertion < b.insertion; });
-        // A walk that began anew met some elements twice.
-        out.erase(std::unique(out.begin(), out.end(),
-                              [](const ArrayElement& a, const ArrayElement& b) {
-                                  return a.insertion == b.insertion && a.key == b.key;
-                              }),
-                  out.end());
-        return out;
     }
 
-  private:
     const plan::Global& global_;
     int fd_;
     plan::SessionWords* words_;
@@ -179,22 +238,33 @@ void sort_elements(const plan::Global& global, uint32_t max_string, const HostFo
                    std::vector<ArrayElement>& elements) {
     if (spec.sort_direction == 0)
         return;
-    auto compare = [&](const ArrayElement& a, const ArrayElement& b) {
-        if (spec.sort_column > 0) {
-            const plan::KeyPart& part = global.keys[static_cast<size_t>(spec.sort_column - 1)];
-            return part.type == plan::Value::String
-                       ? compare_strings(a.key, b.key, part.offset, part.size)
-                       : order(number_at(a.key, part.offset), number_at(b.key, part.offset));
-        }
-        if (global.type == plan::Value::String)
-            return compare_strings(a.payload, b.payload, 0, max_string);
-        if (global.type == plan::Value::Stats)
-            return order(stat_value(a, spec.sort_stat), stat_value(b, spec.sort_stat));
-        return order(number_at(a.payload, 0), number_at(b.payload, 0));
+    const bool by_key = spec.sort_column > 0;
+    const plan::KeyPart part = by_key ? global.keys[static_cast<size_t>(spec.sort_column - 1)] : plan::KeyPart{};
+    const plan::Value type = by_key ? part.type : global.type;
+    auto text_of = [&](size_t i) -> const std::string& { return by_key ? elements[i].key : elements[i].payload; };
+    std::vector<int64_t> ranks;
+    if (type != plan::Value::String)
+        for (const ArrayElement& element : elements)
+            ranks.push_back(by_key                       ? number_at(element.key, part.offset)
+                            : type == plan::Value::Stats ? stat_value(element, spec.sort_stat)
+                                                         : number_at(element.payload, 0));
+    auto compare = [&](size_t a, size_t b) {
+        return type != plan::Value::String ? order(ranks[a], ranks[b])
+               : by_key                    ? compare_strings(text_of(a), text_of(b), part.offset, part.size)
+                                           : compare_strings(text_of(a), text_of(b), 0, max_string);
     };
-    std::stable_sort(elements.begin(), elements.end(), [&](const ArrayElement& a, const ArrayElement& b) {
-        return spec.sort_direction > 0 ? compare(a, b) < 0 : compare(b, a) < 0;
-    });
+    std::vector<size_t> sorted(elements.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    size_t wanted = spec.limit < 0 ? sorted.size() : std::min(sorted.size(), static_cast<size_t>(spec.limit));
+    std::partial_sort(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(wanted), sorted.end(),
+                      [&](size_t a, size_t b) {
+                          int greater = spec.sort_direction * compare(a, b);
+                          return greater != 0 ? greater < 0 : a < b;
+                      });
+    std::vector<ArrayElement> out;
+    for (size_t i = 0; i < wanted; i++)
+        out.push_back(std::move(elements[sorted[i]]));
+    elements = std::move(out);
 }
 
 } // namespace sonde

@@ -25,6 +25,7 @@ class HostArray {
     virtual bool load(const std::string& key, std::string& payload) = 0;
     virtual HostStatus store(const std::string& key, const std::string& payload) = 0;
     virtual void erase(const std::string& key) = 0;
+    virtual void erase_all() = 0;
     virtual std::vector<ArrayElement> snapshot() = 0; // in order of insertion
 };
 
@@ -35,7 +36,7 @@ std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map
 // True if the keys selected by mask are equal.
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice);
 
-// Sorted stably as a foreach wants it.
+// Sorted stably as a foreach wants it; only as many are kept as its limit lets it visit.
 void sort_elements(const plan::Global& global, uint32_t max_string, const HostForeach& spec,
                    std::vector<ArrayElement>& elements);
 

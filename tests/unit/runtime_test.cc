@@ -339,9 +339,9 @@ TEST(HostArray, SortsStably) {
     std::unique_ptr<HostArray> array = make_host_array(global);
     for (auto [key, value] : {std::pair<int64_t, int64_t>{5, 1}, {-2, 3}, {9, 1}, {0, 2}})
         EXPECT_EQ(array->store(word(key), word(value)), HostOk);
-    auto sorted = [&](int32_t direction, int32_t column) {
+    auto sorted = [&](int32_t direction, int32_t column, int64_t limit = -1) {
         std::vector<ArrayElement> elements = array->snapshot();
-        HostForeach spec{0, direction, column, 0, -1, 0, nullptr};
+        HostForeach spec{0, direction, column, 0, limit, 0, nullptr};
         sort_elements(global, 512, spec, elements);
         return keys_of(elements);
     };
@@ -350,6 +350,9 @@ TEST(HostArray, SortsStably) {
     EXPECT_EQ(sorted(-1, 0), "-2 0 5 9 ");
     EXPECT_EQ(sorted(+1, 1), "-2 0 5 9 ");
     EXPECT_EQ(sorted(-1, 1), "9 5 0 -2 ");
+    EXPECT_EQ(sorted(+1, 0, 3), "5 9 0 ");
+    EXPECT_EQ(sorted(-1, 0, 0), "");
+    EXPECT_EQ(sorted(-1, 0, 9), "-2 0 5 9 ");
 }
 
 TEST(HostArray, Slices) {
