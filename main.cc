@@ -273,8 +273,8 @@ int list_points(Translation& t, const Options& options) {
     std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
     if (t.diags.has_errors())
         return t.report(), exit_failure;
-    std::vector<ResolvedPoint> resolved = resolve_listing(points, *t.library, t.env, t.arena, t.diags);
-    std::vector<std::string> lines = sonde::list_points(resolved, options.list_variables);
+    std::vector<std::string> lines =
+        sonde::list_points(points, options.list_variables, *t.library, t.env, t.arena, t.diags);
     t.report();
     for (const std::string& line : lines)
         fmt::print("{}\n", line);

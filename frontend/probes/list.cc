@@ -1,4 +1,5 @@
 // -l and -L: one line a probe point.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -27,26 +28,25 @@ std::string kernel_variables_text(const ResolvedPoint& point) {
 
 } // namespace
 
-std::string list_point(const ResolvedPoint& point, bool with_variables) {
+std::string list_variables(const ResolvedPoint& point) {
     if (!point.listed.empty())
-        return point.listed;
-    std::string line = point.point.pp;
-    bool syscall = point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn;
-    if (with_variables && syscall)
+        return point.listed.substr(std::min(point.listed.find(" $"), point.listed.size()));
+    std::string line;
+    if (point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn)
         for (const std::string& name : process_syscall_variables(point.kind))
             line += fmt::format(" {}:long", name);
-    else if (with_variables && plan::is_file(point.kind))
+    else if (plan::is_file(point.kind))
         line += " $value:string";
-    else if (with_variables && point.kind == plan::ProbeKind::Netfilter)
+    else if (point.kind == plan::ProbeKind::Netfilter)
         line += " $hooknum:unsigned char $skb:struct sk_buff* $in:struct net_device* $out:struct net_device*";
-    else if (with_variables && point.mark)
+    else if (point.mark)
         for (size_t i = 0; i < point.mark->arguments.size(); i++)
             line += fmt::format(" $arg{}:long", i + 1);
-    else if (with_variables && point.syscall)
+    else if (point.syscall)
         line += syscall_variables_text(point);
-    else if (with_variables && point.prototype)
+    else if (point.prototype)
         line += kernel_variables_text(point);
-    else if (with_variables && !point.plt && point.module && point.function.has_debug_info) {
+    else if (!point.plt && point.module && point.function.has_debug_info) {
         Address address = point.is_return ? point.entry_address : point.address;
         std::vector<Variable> results;
         if (point.is_return)
@@ -58,6 +58,12 @@ std::string list_point(const ResolvedPoint& point, bool with_variables) {
                 line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     }
     return line;
+}
+
+std::string list_point(const ResolvedPoint& point, bool with_variables) {
+    if (!point.listed.empty())
+        return point.listed;
+    return point.point.pp + (with_variables ? list_variables(point) : "");
 }
 
 std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {

@@ -62,7 +62,8 @@ hir::Program* Analyzer::run() {
     if (diags_.has_errors())
         return nullptr;
     stop_watched_processes();
-    forward_texts(*program_);
+    if (!options_.unoptimized)
+        forward_texts(*program_);
     bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;

@@ -30,7 +30,8 @@ struct Expansion {
     std::vector<Piece> prologues; // in order of execution
     std::vector<Piece> epilogues; // in order of execution
     std::vector<Condition> conditions;
-    std::string pn; // the point as written
+    std::string pn;                         // the point as written, or as a pattern has found it
+    const ast::ProbePoint* alias = nullptr; // the same, where it is an alias'
 };
 
 class Analyzer {

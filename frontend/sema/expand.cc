@@ -30,6 +30,10 @@ constexpr size_t max_alias_points = 10'000;
 
 bool is_pattern(const ast::PointComponent& component) { return component.name.find('*') != std::string::npos; }
 
+bool has_pattern(const ast::ProbePoint& point) {
+    return std::any_of(point.components.begin(), point.components.end(), is_pattern);
+}
+
 bool same_argument(const ast::PointComponent& a, const ast::PointComponent& b) {
     return a.arg == b.arg && (a.arg != ast::PointComponent::Number || a.number == b.number) &&
            (a.arg != ast::PointComponent::String || a.text == b.text);
@@ -133,9 +137,28 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
             }
             inner.file = alias_file;
             Expansion& expansion = inner.expansion;
-            // pn() shows which alias a pattern has found.
-            if (use.chain.empty() && std::any_of(point.components.begin(), point.components.end(), is_pattern))
-                expansion.pn = ast::to_source(without_marks(*name));
+            if (use.chain.empty()) {
+                // pn() shows which alias a pattern has found.
+                auto* found_here = arena_.make<ast::ProbePoint>(without_marks(point));
+                if (has_pattern(point)) {
+                    found_here->components = name->components;
+                    found_here->components.insert(found_here->components.end(),
+                                                  point.components.begin() + static_cast<ptrdiff_t>(taken),
+                                                  point.components.end());
+                }
+                expansion.alias = found_here;
+                expansion.pn = ast::to_source(*found_here);
+            } else if (expansion.alias && has_pattern(point)) {
+                // The pattern was behind an alias' name: `nd_syscall.clo*`.
+                auto* found_here = arena_.make<ast::ProbePoint>(*expansion.alias);
+                size_t before =
+                    found_here->components.size() - std::min(found_here->components.size(), point.components.size());
+                for (size_t i = 0; i < name->components.size() && before + i < found_here->components.size(); i++)
+                    if (is_pattern(found_here->components[before + i]))
+                        found_here->components[before + i] = name->components[i];
+                expansion.alias = found_here;
+                expansion.pn = ast::to_source(*found_here);
+            }
             if (alias->prologue)
                 expansion.prologues.insert(expansion.prologues.begin(), {alias->prologue, alias_file});
             if (alias->epilogue)
@@ -199,13 +222,26 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
         use.stopped = &stopped;
         use.file = file;
         use.written = written->range;
-        use.first = expansions_.size();
         use.expansion.pn = ast::to_source(without_marks(*written));
         ast::ProbePoint point = *written;
         // `!` is optional too.
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
-        resolve_point_into(point, use, out);
+        auto expand = [&] {
+            use.first = expansions_.size();
+            stopped = false;
+            out.resize(before);
+            resolve_point_into(point, use, out);
+        };
+        if (has_pattern(point)) {
+            // What a pattern finds on the way and this system does not have is left out, unless nothing else is left.
+            Diagnostics::Suppress quiet(diags_);
+            trying_++;
+            expand();
+            trying_--;
+        }
+        if (out.size() == before || stopped)
+            expand();
         if (written->sufficient && out.size() > before)
             break;
     }

@@ -33,7 +33,12 @@ struct SemaOptions {
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                       const SemaOptions& options, Arena& arena, Diagnostics& diags);
 
-// -l, -L: resolves the points (with aliases) of a listing.
+// -l, -L: one line for each point that is found, sorted. An alias is listed by its own name, with the variables that it
+// sets in front of those of the point that it leads to.
+std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables, Library& library,
+                                     ProbeEnvironment& env, Arena& arena, Diagnostics& diags);
+
+// Resolves points (with aliases) without a handler.
 std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
                                            ProbeEnvironment& env, Arena& arena, Diagnostics& diags);
 

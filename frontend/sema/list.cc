@@ -1,0 +1,64 @@
+// -l and -L: what a probe point stands for, aliases by their own names.
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+namespace {
+
+// " name:string argstr:string": what handlers of the alias find set. Names that begin with two underscores are the
+// library's own business.
+std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& point, Library& library,
+                            ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
+    ast::Probe probe{{arena.make<ast::ProbePoint>(alias)}, arena.make<ast::BlockStmt>(alias.range), alias.range};
+    ast::File file;
+    file.id = alias.range.file;
+    file.probes = {&probe};
+    SemaOptions options;
+    options.unoptimized = true; // nobody asks for them here
+    options.skip_bad_variables = true;
+    Diagnostics::Suppress quiet(diags);
+    hir::Program* program = analyze({&file}, library, env, options, arena, diags);
+    std::string out;
+    if (!program || program->handlers.empty())
+        return out;
+    for (const hir::Local* local : program->handlers[0]->locals) {
+        // One alias serves a system call's entry too, where its result is not known.
+        bool later = point.syscall && !point.is_exit && (local->name == "retval" || local->name == "retstr");
+        if (!later && !local->name.starts_with("__") && local->type != hir::ValueType::Unknown)
+            out += fmt::format(" {}:{}", local->name, local->type == hir::ValueType::String ? "string" : "long");
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables, Library& library,
+                                     ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
+    std::vector<const ast::File*> no_files;
+    SemaOptions options;
+    Analyzer analyzer(no_files, library, env, options, arena, diags);
+    std::set<std::string> lines;
+    std::map<std::string, std::string> variables; // by the alias
+    for (const Analyzer::Resolved& resolved : analyzer.resolve(points, 0)) {
+        const Expansion& expansion = *resolved.expansion;
+        if (!expansion.alias) {
+            lines.insert(list_point(resolved.point, with_variables));
+            continue;
+        }
+        std::string line = expansion.pn;
+        if (with_variables) {
+            auto [known, fresh] = variables.try_emplace(line);
+            if (fresh)
+                known->second = alias_variables(*expansion.alias, resolved.point, library, env, arena, diags);
+            line += known->second + list_variables(resolved.point);
+        }
+        lines.insert(line);
+    }
+    return {lines.begin(), lines.end()};
+}
+
+} // namespace sonde
