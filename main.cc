@@ -274,7 +274,7 @@ int list_points(Translation& t, const Options& options) {
     if (t.diags.has_errors())
         return t.report(), exit_failure;
     std::vector<std::string> lines =
-        sonde::list_points(points, options.list_variables, *t.library, t.env, t.arena, t.diags);
+        sonde::list_points(points, options.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
     t.report();
     for (const std::string& line : lines)
         fmt::print("{}\n", line);

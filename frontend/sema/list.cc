@@ -11,8 +11,9 @@ namespace {
 
 // " name:string argstr:string": what handlers of the alias find set. Names that begin with two underscores are the
 // library's own business.
-std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& point, Library& library,
-                            ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
+std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& point,
+                            std::vector<const ast::File*> files, Library& library, ProbeEnvironment& env, Arena& arena,
+                            Diagnostics& diags) {
     ast::Probe probe{{arena.make<ast::ProbePoint>(alias)}, arena.make<ast::BlockStmt>(alias.range), alias.range};
     ast::File file;
     file.id = alias.range.file;
@@ -21,7 +22,8 @@ std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& p
     options.unoptimized = true; // nobody asks for them here
     options.skip_bad_variables = true;
     Diagnostics::Suppress quiet(diags);
-    hir::Program* program = analyze({&file}, library, env, options, arena, diags);
+    files.push_back(&file);
+    hir::Program* program = analyze(files, library, env, options, arena, diags);
     std::string out;
     if (!program || program->handlers.empty())
         return out;
@@ -36,11 +38,17 @@ std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& p
 
 } // namespace
 
-std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables, Library& library,
+std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables,
+                                     const std::vector<const ast::File*>& extras, Library& library,
                                      ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
-    std::vector<const ast::File*> no_files;
+    std::vector<const ast::File*> files;
+    for (const ast::File* extra : extras) {
+        auto* aliases = arena.make<ast::File>(*extra);
+        aliases->probes.clear();
+        files.push_back(aliases);
+    }
     SemaOptions options;
-    Analyzer analyzer(no_files, library, env, options, arena, diags);
+    Analyzer analyzer(files, library, env, options, arena, diags);
     std::set<std::string> lines;
     std::map<std::string, std::string> variables; // by the alias
     for (const Analyzer::Resolved& resolved : analyzer.resolve(points, 0)) {
@@ -53,7 +61,7 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
         if (with_variables) {
             auto [known, fresh] = variables.try_emplace(line);
             if (fresh)
-                known->second = alias_variables(*expansion.alias, resolved.point, library, env, arena, diags);
+                known->second = alias_variables(*expansion.alias, resolved.point, files, library, env, arena, diags);
             line += known->second + list_variables(resolved.point);
         }
         lines.insert(line);

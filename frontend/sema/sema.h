@@ -34,8 +34,9 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
                       const SemaOptions& options, Arena& arena, Diagnostics& diags);
 
 // -l, -L: one line for each point that is found, sorted. An alias is listed by its own name, with the variables that it
-// sets in front of those of the point that it leads to.
-std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables, Library& library,
+// sets in front of those of the point that it leads to. The aliases of `extras` (-E) count too.
+std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points, bool with_variables,
+                                     const std::vector<const ast::File*>& extras, Library& library,
                                      ProbeEnvironment& env, Arena& arena, Diagnostics& diags);
 
 // Resolves points (with aliases) without a handler.
