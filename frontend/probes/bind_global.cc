@@ -182,7 +182,7 @@ std::optional<Place> TargetBinder::place_in_kernel(const std::string& name) {
 
 // `name` is a variable of the kernel's whose type nobody tells.
 std::optional<Place> TargetBinder::untyped_in_kernel(const std::string& name, const std::string& why) {
-    Result<std::string> symbols = binder_.env.kernel_symbols();
+    const Result<std::string>& symbols = binder_.env.kernel_symbols();
     bool is_symbol = symbols && symbols->find(fmt::format(" {}\n", name)) != std::string::npos;
     if ((is_symbol || !symbols) && wants_address_ && expr_.components.empty() && binder_.symbol_address) {
         Place place;

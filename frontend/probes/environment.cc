@@ -108,10 +108,12 @@ Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name
                              downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
 }
 
-Result<std::string> ProbeEnvironment::kernel_symbols() const {
-    if (other_kernel)
-        return Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
-    return read_file("/proc/kallsyms");
+const Result<std::string>& ProbeEnvironment::kernel_symbols() const {
+    if (!symbols_ && other_kernel)
+        symbols_ = Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
+    else if (!symbols_)
+        symbols_ = read_file("/proc/kallsyms");
+    return *symbols_;
 }
 
 } // namespace sonde

@@ -119,7 +119,7 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
         out.hidden = false;
         return out;
     }
-    Result<std::string> text = env.kernel_symbols();
+    const Result<std::string>& text = env.kernel_symbols();
     if (!text)
         return out;
     for (size_t at = 0; at < text->size();) {

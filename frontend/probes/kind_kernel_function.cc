@@ -37,7 +37,7 @@ struct Symbol {
 // The functions in /proc/kallsyms whose names match: "ffffffff81000000 T name", and behind it "[module]".
 std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string& pattern, const std::string& module) {
     std::vector<Symbol> out;
-    Result<std::string> text = env.kernel_symbols();
+    const Result<std::string>& text = env.kernel_symbols();
     if (!text)
         return out;
     bool plain = !has_wildcard(pattern);

@@ -61,8 +61,9 @@ struct ProbeEnvironment {
     Result<DwarfModule*> kernel_debug_info();
     // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).
     Result<DwarfModule*> module_debug_info(const std::string& name);
-    // Its symbols, as /proc/kallsyms has them. Errors: they cannot be read, or those of another kernel are not known.
-    Result<std::string> kernel_symbols() const;
+    // Its symbols, as /proc/kallsyms has them; read once, as the kernel takes a tenth of a second for that. Errors:
+    // they cannot be read, or those of another kernel are not known.
+    const Result<std::string>& kernel_symbols() const;
 
   private:
     Result<DwarfModule*> object(const std::string& path);
@@ -70,6 +71,7 @@ struct ProbeEnvironment {
 
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
+    mutable std::optional<Result<std::string>> symbols_;
 };
 
 struct Syscall {
