@@ -11,6 +11,8 @@ def counters():
     return [int(values[names.index(name)]) for name in NAMES]
 
 
+with open("/proc/self/comm", "w") as name:
+    name.write("listen_queue")  # others of Python run in the same guest
 before = counters()
 for family, address in (socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"):
     listening = socket.socket(family, socket.SOCK_STREAM)
