@@ -288,10 +288,8 @@ std::string without_dying(llvm::function_ref<void()> run) {
     return done ? "" : fatal.empty() ? "it crashed" : fatal;
 }
 
-bool is_too_far(const std::string& fatal) { return fatal.find("Branch target out of insn range") != std::string::npos; }
-
 Error explain_fatal(const std::string& fatal, const llvm::Module& module, const plan::Plan& plan) {
-    if (!is_too_far(fatal))
+    if (fatal.find("Branch target out of insn range") == std::string::npos)
         return Error("internal: LLVM: " + fatal);
     const plan::Probe* largest = nullptr;
     unsigned most = 0;
@@ -368,6 +366,14 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     constexpr unsigned many_instructions = 20'000;
     if (!bpf && module.getInstructionCount() > many_instructions)
         machine->setOptLevel(llvm::CodeGenOptLevel::None);
+    // Jumps of 16 bits may not reach over a function of so many. A kernel that has may_goto (6.9) has those of 32 bits
+    // too (6.6, "bpf: Support new 32bit offset jmp instruction"), which LLVM takes where it has to.
+    constexpr unsigned far = 8'000;
+    if (bpf && state.options.may_goto &&
+        llvm::any_of(module, [](const llvm::Function& function) { return function.getInstructionCount() > far; })) {
+        machine = make_machine(bpf, "v4", failure);
+        lengthen_may_goto(module);
+    }
     if (dumps && dumps->want_ir) {
         llvm::raw_string_ostream stream(dumps->ir);
         module.print(stream, nullptr);
@@ -381,14 +387,7 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         return std::vector<uint8_t>(bytes.begin(), bytes.end());
     };
     std::vector<uint8_t> object;
-    auto emit_object = [&] { return without_dying([&] { object = emit(llvm::CodeGenFileType::ObjectFile); }); };
-    std::string fatal = emit_object();
-    // A kernel that has may_goto (6.9) has jumps of 32 bits too (6.6, "bpf: Support new 32bit offset jmp instruction").
-    if (bpf && is_too_far(fatal) && state.options.may_goto) {
-        machine = make_machine(bpf, "v4", failure);
-        lengthen_may_goto(module);
-        fatal = emit_object();
-    }
+    std::string fatal = without_dying([&] { object = emit(llvm::CodeGenFileType::ObjectFile); });
     if (!fatal.empty())
         return explain_fatal(fatal, module, state.plan);
     if (!failure.empty())
