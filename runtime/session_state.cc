@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,6 +56,16 @@ Session::~Session() {
 
 namespace {
 
+// This thread's number as handlers in the kernel see it; in a PID namespace of its own, that of no thread.
+uint32_t tid_in_kernel() {
+    constexpr ino_t initial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+    static const bool known = [] {
+        struct stat own{};
+        return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == initial;
+    }();
+    return known ? static_cast<uint32_t>(syscall(SYS_gettid)) : UINT32_MAX;
+}
+
 // Ordinary tasks do not take the processor away from this thread as long as this lives; where that is not permitted, it
 // changes nothing.
 class Unpreempted {
@@ -95,8 +106,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
     // Handlers in the kernel hold it for microseconds, and give it back in any case.
     auto holder = [] {
-        return static_cast<uint64_t>(syscall(SYS_gettid)) << 32 |
-               static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
+        return uint64_t{tid_in_kernel()} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
     };
     for (uint64_t free = 0;
          lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

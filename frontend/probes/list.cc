@@ -1,6 +1,5 @@
 // -l and -L: one line a probe point.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -64,13 +63,6 @@ std::string list_point(const ResolvedPoint& point, bool with_variables) {
     if (!point.listed.empty())
         return point.listed;
     return point.point.pp + (with_variables ? list_variables(point) : "");
-}
-
-std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables) {
-    std::set<std::string> lines;
-    for (const ResolvedPoint& point : points)
-        lines.insert(list_point(point, with_variables));
-    return {lines.begin(), lines.end()};
 }
 
 } // namespace sonde

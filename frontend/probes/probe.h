@@ -206,9 +206,8 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 
-// -l and -L: sorted, unique lines as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
+// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
 std::string list_point(const ResolvedPoint& point, bool with_variables);
 std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front
-std::vector<std::string> list_points(const std::vector<ResolvedPoint>& points, bool with_variables);
 
 } // namespace sonde

@@ -227,21 +227,16 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
         // `!` is optional too.
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
-        auto expand = [&] {
+        auto expand = [&](bool optional) {
             use.first = expansions_.size();
-            stopped = false;
-            out.resize(before);
+            point.optional = optional;
             resolve_point_into(point, use, out);
         };
-        if (has_pattern(point)) {
-            // What a pattern finds on the way and this system does not have is left out, unless nothing else is left.
-            Diagnostics::Suppress quiet(diags_);
-            trying_++;
-            expand();
-            trying_--;
-        }
-        if (out.size() == before || stopped)
-            expand();
+        // What a pattern finds on the way and this system does not have is left out, unless nothing else is left.
+        const bool optional = point.optional;
+        expand(optional || has_pattern(point));
+        if (out.size() == before && !optional && has_pattern(point) && !stopped)
+            expand(false);
         if (written->sufficient && out.size() > before)
             break;
     }

@@ -173,10 +173,13 @@ TEST(Probes, TargetsThatDoNotWork) {
 
 TEST(Probes, Listings) {
     Session session;
-    std::vector<std::string> lines = list_points(session.resolve(in("trace-O0", "function(\"traceme\").return")), true);
-    ASSERT_EQ(lines.size(), 1u);
-    EXPECT_TRUE(contains(lines[0], "\").return $return:int $a:int $b:int")) << lines[0];
-    EXPECT_EQ(list_points(session.resolve("begin"), true), std::vector<std::string>{"begin"});
+    std::vector<ResolvedPoint> points = session.resolve(in("trace-O0", "function(\"traceme\").return"));
+    ASSERT_EQ(points.size(), 1u);
+    std::string line = list_point(points[0], true);
+    EXPECT_TRUE(contains(line, "\").return $return:int $a:int $b:int")) << line;
+    std::vector<ResolvedPoint> begin = session.resolve("begin");
+    ASSERT_EQ(begin.size(), 1u);
+    EXPECT_EQ(list_point(begin[0], true), "begin");
 }
 
 // ---- variables ------------------------------------------------------------------------------------------------------
