@@ -1,6 +1,5 @@
 #include "base/debuginfod.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,28 +9,24 @@
 
 #include <fmt/format.h>
 
+#include "base/shared_library.h"
+
 namespace sonde {
 namespace {
 
 // elfutils/debuginfod.h, whose interface does not change within libdebuginfod.so.1.
 struct Library {
     using Progress = int (*)(void* client, long done, long all);
-    void* handle = nullptr;
+    SharedLibrary file;
     void* (*begin)() = nullptr;
     void (*set_progress)(void* client, Progress) = nullptr;
     int (*find)(void* client, const unsigned char* build_id, int length, char** path) = nullptr;
     void (*end)(void* client) = nullptr;
 
     bool load() {
-        handle = dlopen("libdebuginfod.so.1", RTLD_NOW);
-        if (!handle)
-            return false;
-        auto get = [&](auto& function, const char* name) {
-            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-            return function != nullptr;
-        };
-        return get(begin, "debuginfod_begin") && get(set_progress, "debuginfod_set_progressfn") &&
-               get(find, "debuginfod_find_debuginfo") && get(end, "debuginfod_end");
+        return file.load({"libdebuginfod.so.1"}) && file.find(begin, "debuginfod_begin") &&
+               file.find(set_progress, "debuginfod_set_progressfn") && file.find(find, "debuginfod_find_debuginfo") &&
+               file.find(end, "debuginfod_end");
     }
 };
 
@@ -81,7 +76,7 @@ Result<std::string> download_debug_file(const std::string& build_id) {
     if (!has_debuginfod() || build_id.empty())
         return Error("");
     static Library library;
-    if (!library.handle && !library.load())
+    if (!library.file.loaded() && !library.load())
         return Error("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not there (Debian: install libdebuginfod1)");
     void* client = library.begin();
     if (!client)

@@ -18,7 +18,22 @@ std::vector<std::string> split_modules(std::string_view list) {
     return names;
 }
 
-// The third argument is a list of modules with `:` between them; without it, the probed program. Empty after a report.
+DwarfModule* TargetBinder::named_module(const std::string& name, std::string& why) {
+    if (name == "kernel") {
+        why = "the kernel can only be named alone";
+    } else if (Result<std::string> path = find_in_path(name); !path) {
+        why = path.error().message;
+    } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
+        why = module.error().message;
+    } else if (!(*module)->has_debug_info()) {
+        why = fmt::format("`{}` has no debug information", *path);
+    } else {
+        return *module;
+    }
+    return nullptr;
+}
+
+// `@var`'s module, which may be a list with `:` between them; without it, the probed program. Empty after a report.
 std::vector<DwarfModule*> TargetBinder::modules() {
     std::vector<DwarfModule*> found;
     if (expr_.module.empty()) {
@@ -28,24 +43,13 @@ std::vector<DwarfModule*> TargetBinder::modules() {
     }
     std::string why;
     for (const std::string& name : split_modules(expr_.module)) {
-        if (name.find('<') != std::string::npos) {
-            why = fmt::format("a header such as `{}` takes a C compiler, which sonde does not run", name);
-        } else if (name == "kernel") {
-            why = "the kernel can only be named alone";
-        } else if (Result<std::string> path = find_in_path(name); !path) {
-            why = path.error().message;
-        } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
-            why = module.error().message;
-        } else if (!(*module)->has_debug_info()) {
-            why = fmt::format("`{}` has no debug information", *path);
-        } else {
-            found.push_back(*module);
-        }
+        if (is_header(name))
+            why = fmt::format("variables of the header `{}` have no place in a program", name);
+        else if (DwarfModule* module = named_module(name, why))
+            found.push_back(module);
     }
     if (found.empty())
-        fail(DiagId::BadTarget, base_range(),
-             fmt::format("`\"{}\"` gives no {}: {}", expr_.module,
-                         expr_.base == ast::TargetExpr::Cast ? "types" : "variables", why),
+        fail(DiagId::BadTarget, base_range(), fmt::format("`\"{}\"` gives no variables: {}", expr_.module, why),
              "name a program or library with debug information, or leave it out to take the probed program");
     return found;
 }
@@ -68,17 +72,43 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
-    std::vector<DwarfModule*> candidates = modules();
-    if (candidates.empty())
+    if (expr_.module.empty())
+        return has_module() ? std::optional(types_of(*point_.module)) : std::nullopt;
+    // A list of modules with `:` between them: the first that has the type counts.
+    std::vector<TypeScope> all;
+    std::string why;
+    for (const std::string& name : split_modules(expr_.module)) {
+        if (is_header(name)) {
+            bool is_32_bit = point_.module && point_.module->is_32_bit();
+            if (Result<HeaderTypes*> header = binder_.env.header(name.substr(1, name.size() - 2), is_32_bit))
+                all.push_back({[types = *header](const std::string& wanted) { return types->find_type(wanted); },
+                               [types = *header] { return types->type_names(); }, fmt::format("`{}`", name)});
+            else
+                why = header.error().message;
+        } else if (DwarfModule* module = named_module(name, why)) {
+            all.push_back(types_of(*module));
+        }
+    }
+    if (all.empty()) {
+        fail(DiagId::BadTarget, base_range(), fmt::format("`\"{}\"` gives no types: {}", expr_.module, why),
+             "name a program or library with debug information, a header in `<>`, or nothing to take the probed "
+             "program");
         return std::nullopt;
-    auto find = [this, candidates](const std::string& wanted) -> const Type* {
-        for (DwarfModule* module : candidates)
-            if (const Type* type = module->find_type(wanted, module == point_.module ? point_.function.die : 0))
+    }
+    TypeScope first = all[0];
+    first.find = [all = std::move(all)](const std::string& wanted) -> const Type* {
+        for (const TypeScope& one : all)
+            if (const Type* type = one.find(wanted))
                 return type;
         return nullptr;
     };
-    return TypeScope{find, [first = candidates[0]] { return first->type_names(); },
-                     fmt::format("`{}`", candidates[0]->path())};
+    return first;
+}
+
+TargetBinder::TypeScope TargetBinder::types_of(DwarfModule& module) {
+    DieOffset near = &module == point_.module ? point_.function.die : 0;
+    return TypeScope{[&module, near](const std::string& wanted) { return module.find_type(wanted, near); },
+                     [&module] { return module.type_names(); }, fmt::format("`{}`", module.path())};
 }
 
 std::optional<Place> TargetBinder::cast() {

@@ -82,6 +82,9 @@ class TargetBinder {
     std::optional<TypeScope> type_scope(); // reports
     bool is_kernels() const;
     std::vector<DwarfModule*> modules();
+    // The program or library of that name; null if it has no debug information, and `why` is the reason.
+    DwarfModule* named_module(const std::string& name, std::string& why);
+    TypeScope types_of(DwarfModule& module);
     std::optional<Place> cast();
     std::optional<Place> pointer(); // a script's value
     // A place of that type at `address`, or with the value `address` if that is a pointer.

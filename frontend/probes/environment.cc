@@ -21,6 +21,24 @@ Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
     return modules_.emplace(path, *std::move(opened)).first->second.get();
 }
 
+Result<HeaderTypes*> ProbeEnvironment::header(const std::string& name, bool is_32_bit) {
+    auto found = headers_.find({name, is_32_bit});
+    if (found != headers_.end())
+        return found->second.get();
+    Result<std::unique_ptr<HeaderTypes>> opened = HeaderTypes::open(name, is_32_bit);
+    if (!opened)
+        return std::move(opened).error();
+    return headers_.emplace(std::pair(name, is_32_bit), *std::move(opened)).first->second.get();
+}
+
+Result<HeaderTypes*> ProbeEnvironment::system_headers() {
+    if (!system_headers_)
+        system_headers_.emplace(HeaderTypes::open_system());
+    if (!*system_headers_)
+        return Error(system_headers_->error());
+    return (**system_headers_).get();
+}
+
 Result<KernelTypes*> ProbeEnvironment::kernel() {
     if (!kernel_)
         kernel_.emplace(other_kernel ? KernelTypes::open(*other_kernel) : KernelTypes::open());

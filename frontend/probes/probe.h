@@ -16,6 +16,7 @@
 #include "frontend/ast/ast.h"
 #include "frontend/sema/hir.h"
 #include "frontend/types/dwarf_module.h"
+#include "frontend/types/header_types.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/plan.h"
 
@@ -50,6 +51,10 @@ struct ProbeEnvironment {
 
     // Opens each file once. Errors as DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
+    // A header's types, by its name without `<>`; read once. Errors as HeaderTypes::open.
+    Result<HeaderTypes*> header(const std::string& name, bool is_32_bit);
+    // The system's headers. Errors as HeaderTypes::open_system.
+    Result<HeaderTypes*> system_headers();
     // The kernel's types. Errors as KernelTypes::open.
     Result<KernelTypes*> kernel();
     // Its types, if what was translated is right for kernels with these types only.
@@ -70,9 +75,14 @@ struct ProbeEnvironment {
     std::string kernel_release() const;
 
     std::map<std::string, std::unique_ptr<DwarfModule>> modules_;
+    std::map<std::pair<std::string, bool>, std::unique_ptr<HeaderTypes>> headers_;
+    std::optional<Result<std::unique_ptr<HeaderTypes>>> system_headers_;
     std::optional<Result<std::unique_ptr<KernelTypes>>> kernel_;
     mutable std::optional<Result<std::string>> symbols_;
 };
+
+// True for what names a header and no program: `<sys/stat.h>`.
+inline bool is_header(std::string_view module) { return module.starts_with('<') && module.ends_with('>'); }
 
 struct Syscall {
     int number;

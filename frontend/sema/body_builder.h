@@ -110,12 +110,15 @@ class BodyBuilder {
     const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
     // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
     // Where enumerations are looked for: in a program or in the kernel; neither after a report.
+    // Where enumerators come from: a program, a header or the kernel.
     struct EnumSource {
-        DwarfModule* module = nullptr;
-        KernelTypes* kernel = nullptr;
-        explicit operator bool() const { return module || kernel; }
-        std::string name() const { return module ? module->path() : "kernel"; }
+        std::string name; // for messages
+        std::function<std::optional<int64_t>(const std::string&)> value;
+        std::function<const Type*(const std::string&)> type;
+        std::function<std::vector<std::string>()> names; // for "did you mean"; null: not known
+        explicit operator bool() const { return value != nullptr; }
     };
+    hir::Expr* build_const(const ast::AtOperatorExpr& expr);
     EnumSource enum_source(const ast::AtOperatorExpr& expr, size_t argument);
     // A local under a name that no script can write.
     hir::Local* hidden(const char* what, Range range);

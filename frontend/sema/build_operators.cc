@@ -14,6 +14,7 @@ using hir::ValueType;
 const std::vector<BodyBuilder::Operator>& BodyBuilder::operators() {
     static const std::vector<Operator> all = {
         {"@choose_defined", 2, 2, &BodyBuilder::build_choose_defined},
+        {"@const", 1, 1, &BodyBuilder::build_const},
         {"@enum", 1, 2, &BodyBuilder::build_enum},
         {"@enumname", 1, 3, &BodyBuilder::build_enumname},
         {"@probewrite", 1, 1, &BodyBuilder::build_probewrite},
@@ -38,11 +39,6 @@ hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
         a_.report_once(
             DiagId::Arity, expr.range,
             fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s", count));
-        return zero(expr.range);
-    }
-    if (expr.name == "@const") {
-        a_.report_once(DiagId::Unsupported, expr.range, "`@const` takes a C compiler, which sonde does not run")
-            .help("`@enum(\"NAME\")` gives an enumerator's value");
         return zero(expr.range);
     }
     std::vector<std::string> names;
@@ -97,29 +93,47 @@ hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {
 }
 
 BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr, size_t argument) {
-    const std::string* name =
-        expr.args.size() > argument ? literal(expr, argument, "a program's path, or `kernel`,") : nullptr;
+    const std::string* name = expr.args.size() > argument
+                                  ? literal(expr, argument, "a program's path, a header in `<>`, or `kernel`,")
+                                  : nullptr;
     if (expr.args.size() > argument && !name)
         return {};
+    auto of_program = [this](DwarfModule& module) {
+        DieOffset near = point_ && &module == point_->module ? point_->function.die : 0;
+        return EnumSource{module.path(), [&module, near](const std::string& n) { return module.enumerator(n, near); },
+                          [&module, near](const std::string& n) { return module.find_type(n, near); }, nullptr};
+    };
     std::string why;
-    if (name ? *name == "kernel" : point_ && point_->kernel && !point_->module) {
-        Result<KernelTypes*> kernel = a_.env_.kernel();
-        if (kernel) {
+    if (name ? *name == "kernel" || name->starts_with("kernel<") : point_ && point_->kernel && !point_->module) {
+        if (Result<KernelTypes*> kernel = a_.env_.kernel()) {
             a_.env_.relies_on_kernel = true;
-            return {nullptr, *kernel};
+            auto find_enum = [types = *kernel](const std::string& n) {
+                return types->find_type(n.starts_with("enum ") ? n : "enum " + n);
+            };
+            return {"kernel", [types = *kernel](const std::string& n) { return types->enumerator(n); }, find_enum,
+                    [types = *kernel] { return types->enumerator_names(); }};
+        } else {
+            why = kernel.error().message;
         }
-        why = kernel.error().message;
     } else if (!name) {
         if (point_ && point_->module && point_->module->has_debug_info())
-            return {point_->module, nullptr};
+            return of_program(*point_->module);
         why = point_ && point_->module ? "the probed program has no debug information"
                                        : "no program with debug information is probed here";
+    } else if (is_header(*name)) {
+        bool is_32_bit = point_ && point_->module && point_->module->is_32_bit();
+        if (Result<HeaderTypes*> header = a_.env_.header(name->substr(1, name->size() - 2), is_32_bit))
+            return {*name, [types = *header](const std::string& n) { return types->constant(n); },
+                    [types = *header](const std::string& n) { return types->find_type(n); },
+                    [types = *header] { return types->constant_names(); }};
+        else
+            why = header.error().message;
     } else if (Result<std::string> path = find_in_path(*name); !path) {
         why = path.error().message;
     } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
         why = module.error().message;
     } else {
-        return {*module, nullptr};
+        return of_program(**module);
     }
     a_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
     return {};
@@ -130,23 +144,40 @@ hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
     EnumSource source = name ? enum_source(expr, 1) : EnumSource();
     if (!source)
         return zero(expr.range);
-    DieOffset near = source.module && point_ && source.module == point_->module ? point_->function.die : 0;
-    std::optional<int64_t> value =
-        source.module ? source.module->enumerator(*name, near) : source.kernel->enumerator(*name);
-    if (value)
+    if (std::optional<int64_t> value = source.value(*name))
         return make<hir::ConstLong>(expr.range, *value);
     DiagBuilder report = a_.report_once(DiagId::UnknownType, expr.args[0]->range,
-                                        fmt::format("no enumerator `{}` in `{}`", *name, source.name()));
-    if (source.kernel)
-        report.suggest(nearest_name(*name, source.kernel->enumerator_names()));
+                                        fmt::format("no enumerator `{}` in `{}`", *name, source.name));
+    if (source.names)
+        report.suggest(nearest_name(*name, source.names()));
     return zero(expr.range);
 }
 
-namespace {
-const Type* find_kernel_enum(KernelTypes& kernel, const std::string& name) {
-    return kernel.find_type(name.starts_with("enum ") ? name : "enum " + name);
+// @const("C"): an enumerator of the kernel's, else a constant expression of what the system's headers define.
+hir::Expr* BodyBuilder::build_const(const ast::AtOperatorExpr& expr) {
+    if (!a_.options_.guru && !a_.diags_.sources().is_tapset(file_)) {
+        a_.report_once(DiagId::NeedsGuru, expr.range, "`@const` is embedded C").help("-g allows it");
+        return zero(expr.range);
+    }
+    const std::string* text = literal(expr, 0, "a constant expression of C");
+    if (!text)
+        return zero(expr.range);
+    std::string why;
+    if (Result<KernelTypes*> kernel = a_.env_.kernel())
+        if (std::optional<int64_t> value = (*kernel)->enumerator(*text)) {
+            a_.env_.relies_on_kernel = true;
+            return make<hir::ConstLong>(expr.range, *value);
+        }
+    if (Result<HeaderTypes*> headers = a_.env_.system_headers(); !headers)
+        why = headers.error().message;
+    else if (std::optional<int64_t> value = (*headers)->constant(*text))
+        return make<hir::ConstLong>(expr.range, *value);
+    else
+        why = "the kernel's types have no enumerator of that name, and the system's headers give it no value";
+    a_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", *text, why))
+        .help("`@enum(\"NAME\", \"<HEADER>\")` looks in a header, without -g");
+    return zero(expr.range);
 }
-} // namespace
 
 // The enumerator's name, or the number as text where none has that value.
 hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
@@ -158,11 +189,10 @@ hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
         EnumSource source = name ? enum_source(expr, 2) : EnumSource();
         if (!source)
             return nothing;
-        DieOffset near = source.module && point_ && source.module == point_->module ? point_->function.die : 0;
-        type = strip(source.module ? source.module->find_type(*name, near) : find_kernel_enum(*source.kernel, *name));
+        type = strip(source.type(*name));
         if (!type || type->kind != Type::Enum) {
             a_.report_once(DiagId::UnknownType, expr.args[1]->range,
-                           fmt::format("no enumeration `{}` in `{}`", *name, source.name()));
+                           fmt::format("no enumeration `{}` in `{}`", *name, source.name));
             return nothing;
         }
     } else {

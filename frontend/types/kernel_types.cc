@@ -18,18 +18,6 @@ using std::string_view;
 
 constexpr string_view tracepoint_prefix = "btf_trace_", iterator_prefix = "__traceiter_";
 
-// Where a bitfield is: in the unit of its type's size that has its lowest bit, or in one of its own.
-void place_bits(TypeMember& member, uint64_t position, uint64_t unit) {
-    if (unit == 0 || unit > 8)
-        unit = 8;
-    member.byte_offset = position / (unit * 8) * unit;
-    member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
-    if (member.bit_offset + member.bit_size > unit * 8) { // packed, across two units
-        member.byte_offset = position / 8;
-        member.bit_offset = static_cast<uint32_t>(position % 8);
-    }
-}
-
 } // namespace
 
 Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder) {

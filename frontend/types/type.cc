@@ -203,6 +203,17 @@ std::vector<std::string> member_names(const Type* record) {
     return names;
 }
 
+void place_bits(TypeMember& member, uint64_t position, uint64_t unit) {
+    if (unit == 0 || unit > 8)
+        unit = 8;
+    member.byte_offset = position / (unit * 8) * unit;
+    member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
+    if (member.bit_offset + member.bit_size > unit * 8) { // packed, across two units
+        member.byte_offset = position / 8;
+        member.bit_offset = static_cast<uint32_t>(position % 8);
+    }
+}
+
 Type integer_type(std::string name, uint64_t size, bool is_signed) {
     Type out;
     out.kind = Type::Integer;

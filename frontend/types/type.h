@@ -103,6 +103,10 @@ std::optional<TypeMember> find_member(const Type* record, std::string_view name)
 // Names of all members that find_member() would find; for suggestions.
 std::vector<std::string> member_names(const Type* record);
 
+// Sets a bitfield's place in `member`, whose bit_size is known: in the unit of its type's size (`unit`, in bytes) that
+// has its lowest bit, or in one of its own. `position`: of that bit, from the record's first one.
+void place_bits(TypeMember& member, uint64_t position, uint64_t unit);
+
 // An integer type that no debug information tells of.
 Type integer_type(std::string name, uint64_t size, bool is_signed);
 
