@@ -72,6 +72,8 @@ class Lowering : private BodyState {
     void lower_activation(const hir::Function& function, llvm::BasicBlock* leave);
     void store_parameter(const hir::Function& function, size_t index, llvm::Value* activation, llvm::Value* value);
     llvm::Value* call_in_machine(const hir::Call& expr);
+    // Before each round of a loop. True: the loop is a part of the machine's, and needs no mark of its own.
+    bool begin_machine_round(const hir::Stmt& loop);
     void move_into_activation(llvm::SwitchInst& resume);
 
     // ---- frames: offsets are known at compile time, temporaries are given back in stack order

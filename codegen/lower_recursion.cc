@@ -8,8 +8,12 @@
 //   machine memory: u64 depth, u64 status, result (a slot), then max_nesting + 1 activations
 //   an activation:  u64 where to go on, the parameters, everything else that its body keeps
 //
+// What foreach loops walk over is in memory of its own, where each activation has its part too.
+//
 // Bodies are lowered as all others are, with a call `suspend()` where the machine leaves; afterwards suspend() becomes
-// the way out and back in, and what lives across it moves into the activation.
+// the way out and back in, and what lives across it moves into the activation. Where loops have to be found in the code
+// (loop_callbacks.h), a loop that the machine leaves is none by itself: it begins each round with a call `pause()`,
+// which becomes a way through the dispatch block that stays in the activation.
 #include <algorithm>
 
 #include <llvm/IR/Dominators.h>
@@ -34,9 +38,13 @@ struct BodyState::Machine {
     llvm::Value* base;
     llvm::Instruction* activation = nullptr; // of the running function; defined in the dispatch block
     llvm::Instruction* size = nullptr;       // stands for the bytes of an activation until they are known
+    llvm::Value* scan = nullptr;             // where the running function's foreach loops keep what they walk over
+    llvm::Instruction* scan_size = nullptr;  // as `size`
+    bool walks = false;                      // a body has such a loop itself
     llvm::BasicBlock* dispatch = nullptr;
-    llvm::FunctionCallee suspend;
-    uint64_t frame = 0; // bytes of the largest activation
+    llvm::FunctionCallee suspend, pause;
+    uint64_t frame = 0;     // bytes of the largest activation
+    uint64_t scan_part = 0; // and of the largest part for its loops
     std::unordered_map<const hir::Function*, Entry> entries;
     std::vector<const hir::Function*> pending;
 
@@ -81,6 +89,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     env_.has_frame = true;
     machine.base = env_.frame;
     machine.suspend = t_.module().getOrInsertFunction("sonde_suspend", t_.i64());
+    machine.pause = t_.module().getOrInsertFunction("sonde_pause", b_.getVoidTy());
     machine.dispatch = block("dispatch");
     llvm::BasicBlock *bad = block("nowhere"), *done = block("done"), *leave = block("leave"), *run = block("run");
     b_.CreateStore(t_.number(0), machine.base);
@@ -99,6 +108,11 @@ void Lowering::lower_machine(const hir::Function& function) {
     llvm::Value* first = t_.offset(machine.base, activations);
     machine.activation = llvm::cast<llvm::Instruction>(
         b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(depth, machine.size), "activation"));
+    machine.scan = env_.scan;
+    if (env_.scan) {
+        machine.scan_size = stand_in(b_, t_.i64());
+        machine.scan = b_.CreateGEP(b_.getInt8Ty(), env_.scan, b_.CreateMul(depth, machine.scan_size), "walked");
+    }
     llvm::Value* where = b_.CreateLoad(t_.i64(), machine.activation);
     llvm::SwitchInst* resume = b_.CreateSwitch(where, bad);
 
@@ -135,7 +149,13 @@ void Lowering::lower_machine(const hir::Function& function) {
     machine.size->replaceAllUsesWith(t_.number(static_cast<int64_t>(machine.frame)));
     machine.size->eraseFromParent();
     frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
-    scan_sizes_[&function] = scan_max_; // of what it calls
+    // What the bodies only call walks over one array after the other.
+    uint64_t parted = machine.walks ? machine.scan_part : 0;
+    scan_sizes_[&function] = machine.scan_part + (limit - 1) * parted;
+    if (machine.scan_size) {
+        machine.scan_size->replaceAllUsesWith(t_.number(static_cast<int64_t>(parted)));
+        machine.scan_size->eraseFromParent();
+    }
 }
 
 void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
@@ -151,7 +171,8 @@ void Lowering::store_parameter(const hir::Function& function, size_t index, llvm
 void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock* leave) {
     function_ = &function;
     env_.frame = machine_->activation;
-    frame_next_ = frame_max_ = 0;
+    env_.scan = machine_->scan;
+    frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
     b_.SetInsertPoint(machine_->entries[&function].block);
     t_.locate(function.range);
     new_bytes(parameter_offset(function, function.params.size(), t_.slot_size()));
@@ -167,9 +188,8 @@ void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock*
     llvm::BasicBlock *failed = block("failed"), *end = block("end");
     catch_ = failed;
     leave_ = end;
-    for_each_stmt(*function.body, [&](const hir::Stmt& stmt) {
-        if (stmt.kind == hir::StmtKind::Foreach)
-            fail(stmt.range, "a foreach in a function that calls itself runs in host handlers only");
+    for_each_stmt(*function.body, [this](const hir::Stmt& stmt) {
+        machine_->walks |= stmt.kind == hir::StmtKind::Foreach && hir::as<hir::Foreach>(stmt).array;
     });
     spend(1, function.range);
     lower(*function.body);
@@ -186,6 +206,7 @@ void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock*
         b_.CreateStore(b_.CreateLoad(t_.i64(), result_), out);
     b_.CreateBr(leave);
     machine_->frame = std::max(machine_->frame, frame_max_);
+    machine_->scan_part = std::max(machine_->scan_part, scan_max_);
 }
 
 // A call from one of the machine's functions to one of them.
@@ -217,6 +238,17 @@ llvm::Value* Lowering::call_in_machine(const hir::Call& expr) {
     return string ? result : b_.CreateLoad(t_.i64(), result);
 }
 
+bool Lowering::begin_machine_round(const hir::Stmt& loop) {
+    bool leaves = false;
+    if (machine_ && !t_.state().options.may_goto)
+        for_each_expr(loop, [&](const hir::Expr& expr) {
+            leaves |= expr.kind == hir::ExprKind::Call && hir::as<hir::Call>(expr).callee->recursive;
+        });
+    if (leaves)
+        b_.CreateCall(machine_->pause);
+    return leaves;
+}
+
 // suspend() becomes: note where to go on, one activation more, dispatch. What its function computed before and uses
 // behind goes through the activation: numbers as cells of it, addresses computed anew.
 void Lowering::move_into_activation(llvm::SwitchInst& resume) {
@@ -225,7 +257,8 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
     std::vector<llvm::AllocaInst*> variables;
     for (llvm::Instruction& instruction : llvm::instructions(*machine.function)) {
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-            call && call->getCalledFunction() == machine.suspend.getCallee())
+            call && (call->getCalledFunction() == machine.suspend.getCallee() ||
+                     call->getCalledFunction() == machine.pause.getCallee()))
             suspends.push_back(call);
         // Scratch memory is used at once: never across a suspend().
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !t_.is_scratch(*variable))
@@ -239,11 +272,15 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         b_.SetInsertPoint(before);
         b_.SetCurrentDebugLocation(call->getDebugLoc());
         b_.CreateStore(t_.number(static_cast<int64_t>(number)), machine.activation);
-        llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
-        b_.CreateStore(b_.CreateAdd(depth, t_.number(1)), machine.base);
+        bool stays = call->getType()->isVoidTy();
+        if (!stays) {
+            llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
+            b_.CreateStore(b_.CreateAdd(depth, t_.number(1)), machine.base);
+        }
         b_.CreateBr(machine.dispatch);
         b_.SetInsertPoint(call);
-        call->replaceAllUsesWith(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
+        if (!stays)
+            call->replaceAllUsesWith(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
         call->eraseFromParent();
         resume.addCase(b_.getInt64(number++), after);
     }

@@ -143,7 +143,8 @@ void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, l
         for (llvm::Value* variable : changed)
             b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), variable), zero), variable);
     }
-    t_.loop_head(limit);
+    if (!begin_machine_round(loop))
+        t_.loop_head(limit);
 }
 
 void Lowering::lower_loop(const hir::Loop& loop) {
@@ -232,6 +233,12 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
                                     ? hir::as<hir::GlobalRef>(*loop.histogram).global
                                     : hir::as<hir::Element>(*loop.histogram).array;
     llvm::Value* stats = stats_pointer(*loop.histogram);
+    if (machine_) { // which keeps no addresses of elements
+        auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global->stats.buckets());
+        llvm::Value* copy = new_bytes(size);
+        t_.read_memory(env_, copy, size, stats, false);
+        stats = copy;
+    }
     llvm::Value* index = t_.stack(8);
     b_.CreateStore(t_.number(0), index);
     llvm::BasicBlock *head = block("head"), *body = block("body"), *seen = block("seen"), *next = block("next"),

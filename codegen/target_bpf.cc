@@ -131,8 +131,10 @@ void BpfTarget::finish_maps() {
     if (scans_) {
         map("sonde_scans", Array, 4, 8 + scan_bytes_, scans_of_all);
         if (scan_bytes_ > (state_.options.may_goto ? largest_walk : largest_element)) // may_goto: 6.9
-            unsupported_ = "a foreach in the kernel takes down all elements, and these arrays are too large for "
-                           "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN";
+            unsupported_ =
+                "a foreach in the kernel takes down all elements, and these arrays are too large for "
+                "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN, or -DMAXNESTING for "
+                "functions that call themselves";
     }
     map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
         std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));

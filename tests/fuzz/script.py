@@ -52,6 +52,7 @@ class Function:
     def __init__(self, name, result, params, recursive):
         self.name, self.result, self.params, self.recursive = name, result, params, recursive
         self.changes = set()  # names of the arrays that a call may change
+        self.loops = 0        # within so many loops it may call itself
 
 
 class Scope:
@@ -169,6 +170,9 @@ class Script:
                                     [name for name, kind in params if kind == "string"], list(functions), function)
             scope.depth = 1
             body = Node("block", *self.initial(scope))
+            if recursive and self.chance(50):  # it changes no array, and so may call itself while it walks over one
+                function.loops = 1
+                scope.frozen = {a.name for a in self.stats + self.arrays}
             if recursive:
                 scope.longs.remove(params[0][0])
                 last = self.expression(function.result, scope, 2)
@@ -239,7 +243,8 @@ class Script:
         """A call of one of the script's functions, or None."""
         usable = [f for f in scope.functions if f.result == result and not f.changes & scope.frozen]
         own = scope.function
-        if own and (scope.frozen or scope.loops):  # what a recursive function changes is not known yet, and loops multiply
+        if own and (scope.loops > own.loops or (scope.frozen and not own.loops)):
+            # What a recursive function changes is not known yet, and loops multiply.
             usable = [f for f in usable if f is not own]
         if not usable:
             return None
@@ -448,6 +453,8 @@ class Script:
     def statement(self, scope):
         deep = scope.depth > 3
         choice = self.random.randrange(100)
+        if all(a.name in scope.frozen for a in self.stats + self.arrays) and (42 <= choice < 57 or deep and 42 <= choice < 80):
+            choice = 30
         if choice < 30:
             return Node("statement", self.printed("", "fixed", scope, 3))
         if choice < 42:
@@ -526,8 +533,6 @@ class Script:
         return made
 
     def foreach(self, scope):
-        if scope.function and scope.function.recursive:
-            return self.loop(scope)
         array = self.pick(self.arrays)
         keys = [self.fresh("k") for _ in array.keys]
         value = self.fresh("k") if array.value != "stats" and self.chance(40) else None
