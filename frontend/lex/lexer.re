@@ -291,7 +291,10 @@ class Lexer {
             value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_, hex_escapes_) : static_cast<char>(c);
         }
         // A NUL ends a string: nothing behind it could be seen.
-        add_string(start, value.substr(0, value.find('\0')));
+        size_t seen = value.find('\0');
+        if (seen != std::string::npos && value.find_first_not_of('\0', seen) != std::string::npos)
+            diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string: what is behind it is lost");
+        add_string(start, value.substr(0, seen));
         return true;
     }
 
