@@ -72,8 +72,10 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
+    // A stripped program may still be known by who made it.
+    bool is_known = point_.module && !point_.module->has_debug_info() && point_.module->find_type(expr_.name);
     if (expr_.module.empty())
-        return has_module() ? std::optional(types_of(*point_.module)) : std::nullopt;
+        return is_known || has_module() ? std::optional(types_of(*point_.module)) : std::nullopt;
     // A list of modules with `:` between them: the first that has the type counts.
     std::vector<TypeScope> all;
     std::string why;

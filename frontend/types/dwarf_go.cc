@@ -204,6 +204,31 @@ bool DwarfReader::is_go_function(Address entry) {
     return found != all.end() && found->address == entry;
 }
 
+const Type* DwarfReader::go_runtime_type(std::string_view name) {
+    std::optional<int> version =
+        name == "runtime.g" ? read_go_version(main_->section_data(".go.buildinfo")) : std::nullopt;
+    std::optional<GoLayout> layout = version ? go_layout(*version) : std::nullopt;
+    if (!layout)
+        return nullptr;
+    auto make = [this](Type::Kind kind, std::string called, uint64_t size) -> Type& {
+        Type& type = types_.emplace_back();
+        type.kind = kind;
+        type.name = std::move(called);
+        type.size = size;
+        return type;
+    };
+    auto pointer_to = [&](const Type& target) {
+        Type& pointer = make(Type::Pointer, "", 8);
+        pointer.target = &target;
+        return &pointer;
+    };
+    Type &g = make(Type::Struct, "runtime.g", 0), &m = make(Type::Struct, "runtime.m", 0);
+    g.members = {{.name = "m", .type = pointer_to(m), .byte_offset = layout->m},
+                 {.name = "goid", .type = &make(Type::Integer, "uint64", 8), .byte_offset = layout->goid}};
+    m.members = {{.name = "curg", .type = pointer_to(g), .byte_offset = layout->curg}};
+    return &g;
+}
+
 std::string DwarfReader::code(Address low, Address high) const {
     std::optional<uint64_t> offset = file_offset(low);
     constexpr uint64_t max_bytes = 16 << 20;

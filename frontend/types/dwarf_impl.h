@@ -255,6 +255,8 @@ class DwarfReader : private TypeSource {
     // dwarf_go.cc
     const std::vector<GoFunction>& go_functions(); // from the program's own table; empty for others
     bool is_go_function(Address entry);
+    // runtime.g, as goid() needs it, of a program without debug information; null: it is not known, or another name.
+    const Type* go_runtime_type(std::string_view name);
     std::string code(Address low, Address high) const; // as far as the file has it
     // The jump of the function's check of its stack; nullopt if it has none.
     std::optional<Address> stack_check(Address entry, Address high) const;

@@ -198,9 +198,12 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
                               : nullptr;
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
-        if (!entry || !dwarf_offdie(unit->dwarf, entry->offset, &die))
+        if (entry && dwarf_offdie(unit->dwarf, entry->offset, &die))
+            type = type_from(die);
+        else if (!has_debug_info())
+            type = go_runtime_type(wanted.name);
+        if (!type)
             return nullptr;
-        type = type_from(die);
     }
     complete_deep(type);
     for (int i = 0; i < wanted.stars; i++) {

@@ -1,5 +1,6 @@
 #include "frontend/types/go_table.h"
 
+#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -71,6 +72,33 @@ std::vector<GoFunction> read_go_functions(std::string_view bytes, uint64_t text)
             found.push_back({text_of_name, base + *address, *next - *address});
     }
     return found;
+}
+
+std::optional<int> read_go_version(std::string_view build_info) {
+    constexpr std::string_view magic = "\xff Go buildinf:";
+    constexpr size_t flags_at = 15, text_at = 32;
+    constexpr unsigned char inline_text = 2;
+    if (build_info.size() <= text_at || !build_info.starts_with(magic) ||
+        !(static_cast<unsigned char>(build_info[flags_at]) & inline_text))
+        return std::nullopt;
+    // The length, as a number of one byte: versions are short.
+    size_t length = static_cast<unsigned char>(build_info[text_at]);
+    std::string_view text = build_info.substr(text_at + 1, length);
+    constexpr std::string_view major = "go1."; // behind "devel " in builds between releases
+    size_t at = text.find(major);
+    if (length > 127 || at == std::string_view::npos)
+        return std::nullopt;
+    int version = 0;
+    const char* digits = text.data() + at + major.size();
+    return std::from_chars(digits, text.data() + text.size(), version).ec == std::errc() ? std::optional(version)
+                                                                                         : std::nullopt;
+}
+
+std::optional<GoLayout> go_layout(int version) {
+    constexpr int first = 18, last = 27;
+    if (version < first || version > last)
+        return std::nullopt;
+    return GoLayout{.goid = version == 23 || version == 24 ? 160u : 152u, .m = 48, .curg = version < 25 ? 192u : 184u};
 }
 
 } // namespace sonde

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,20 @@ struct GoFunction {
 // All functions, sorted by address. `text` is the address of the program's code (.text), which tables since 1.18 count
 // from and position-independent programs do not name. Empty for a table of another version or a broken one.
 std::vector<GoFunction> read_go_functions(std::string_view table, uint64_t text);
+
+// N of the Go 1.N whose compiler made the program: from its section `.go.buildinfo`, which stays when a program is
+// stripped. Nullopt before 1.18, which has the version elsewhere, and where nothing can be read.
+//
+// Layout: Go's src/debug/buildinfo/buildinfo.go.
+std::optional<int> read_go_version(std::string_view build_info);
+
+// Where the runtime keeps what goid() needs, on 64-bit machines.
+struct GoLayout {
+    uint64_t goid = 0, m = 0; // in runtime.g
+    uint64_t curg = 0;        // in runtime.m
+};
+// Of Go 1.`version`; nullopt: not known. Layout: Go's src/runtime/runtime2.go, which changed with 1.23 (g.syscallbp)
+// and 1.25 (gobuf.ret is gone).
+std::optional<GoLayout> go_layout(int version);
 
 } // namespace sonde

@@ -135,7 +135,7 @@ class Script:
             array = Array(self.fresh("a"), keys, value, self.make_histogram(), self.make_shift())
             self.arrays.append(array)
             # What a foreach in the kernel walks has to fit in memory (docs/language.md).
-            size = "" if self.chance(30) and keys == ["long"] else f"[{self.pick([1, 2, 3, 5, 20])}]"
+            size = "" if self.chance(30) and keys == ["long"] and value != "string" else f"[{self.pick([1, 2, 3, 5, 20])}]"
             self.declare(array.name + size + ("%" if self.chance(20) else ""))
 
     def make_types(self):

@@ -89,6 +89,26 @@ TEST(Go, Names) {
     EXPECT_EQ(names(*open_module("golang"), "main.Max[go.shape.int_0]"), "main.Max[go.shape.int_0]");
 }
 
+TEST(Go, Versions) {
+    auto build_info = [](std::string text, char flags = 2) {
+        std::string out = "\xff Go buildinf:";
+        out += std::string(1, '\x08') + flags + std::string(16, '\0');
+        return out + static_cast<char>(text.size()) + text;
+    };
+    EXPECT_EQ(read_go_version(build_info("go1.19.8")), 19);
+    EXPECT_EQ(read_go_version(build_info("go1.23")), 23);
+    EXPECT_EQ(read_go_version(build_info("devel go1.25-b66107 Thu Jul 3")), 25);
+    EXPECT_EQ(read_go_version(build_info("go1.17.13", 0)), std::nullopt); // behind a pointer
+    for (const std::string& bad :
+         {build_info("gccgo 12"), build_info("go1."), build_info(""), std::string("\xff Go build"),
+          build_info("go1.19").substr(0, 33), std::string(40, 'x')})
+        EXPECT_EQ(read_go_version(bad), std::nullopt);
+    EXPECT_EQ(go_layout(22)->goid, 152u);
+    EXPECT_EQ(go_layout(24)->goid, 160u);
+    EXPECT_EQ(go_layout(25)->curg, 184u);
+    EXPECT_FALSE(go_layout(17) || go_layout(28));
+}
+
 TEST(Go, CheckOfTheStack) {
     for (const char* program : {"golang", "golang-plain", "golang-stripped"}) {
         std::unique_ptr<DwarfModule> module = open_module(program);
