@@ -120,16 +120,20 @@ llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
     return b_.CreateLoad(t_.i64(), t_.offset(env_.data, at));
 }
 
+std::optional<std::string> Lowering::known_point_text(const std::string& intrinsic) const {
+    if (handler_ && intrinsic == "probe_type")
+        return handler_->points.empty() ? plan::name_of(handler_->kind)
+                                        : plan::type_at(handler_->kind, handler_->points[0]);
+    if (!handler_ || handler_->points.size() != 1)
+        return std::nullopt;
+    const plan::Point& point = handler_->points[0];
+    return intrinsic == "pp" ? point.pp : intrinsic == "pn" ? point.pn : point.function;
+}
+
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
-    uint32_t which = expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2;
-    if (handler_ && which == 3)
-        return t_.literal(handler_->points.empty() ? plan::name_of(handler_->kind)
-                                                   : plan::type_at(handler_->kind, handler_->points[0]));
-    if (handler_ && handler_->points.size() == 1) {
-        const plan::Point& point = handler_->points[0];
-        return t_.literal(which == 0 ? point.pp : which == 1 ? point.pn : point.function);
-    }
-    return t_.row_text(env_.row, which);
+    if (std::optional<std::string> known = known_point_text(expr.name))
+        return t_.literal(*known);
+    return t_.row_text(env_.row, expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2);
 }
 
 llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }

@@ -186,6 +186,8 @@ class Lowering : private BodyState {
     llvm::Value* emit_flags(const hir::Intrinsic& expr);
     llvm::Value* number_of(llvm::Value* address, llvm::Value* slot);
     llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
+    // What a text of the probe point is, if it is the same wherever this code runs.
+    std::optional<std::string> known_point_text(const std::string& intrinsic) const;
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);

@@ -1,5 +1,7 @@
 // Array keys, elements and statistics.
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "codegen/lower.h"
 
@@ -9,6 +11,11 @@ using hir::ValueType;
 
 namespace {
 constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, padded
+
+// A text that belongs to the probe point.
+bool is_point_text(const std::string& intrinsic) {
+    return intrinsic == "pp" || intrinsic == "pn" || intrinsic == "ppfunc";
+}
 }
 
 // A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
@@ -34,23 +41,43 @@ const hir::Expr* see_through(const hir::Expr* expr) {
 // The value of an expression that can be written where it goes, without a slot of its own.
 bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
     const hir::Expr& expr = *see_through(&reference);
-    if (expr.kind != hir::ExprKind::Intrinsic || part.size >= max)
+    if (part.type != plan::Value::String || part.size >= max)
+        return false;
+    constexpr uint32_t most = 128; // written word by word
+    if (expr.kind == hir::ExprKind::ConstString)
+        return part.size <= most;
+    if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return (name == "execname" && part.size >= comm_size) || (name == "__name" && part.size <= name_cell);
+    return (name == "execname" && part.size >= comm_size) || (name == "__name" && part.size <= name_cell) ||
+           (is_point_text(name) && part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
 }
 
 void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
     const hir::Expr& expr = *see_through(&reference);
-    if (hir::as<hir::Intrinsic>(expr).name == "__name") { // padded with NULs, as keys are
-        llvm::Value* text = lower(expr);
-        for (uint32_t word = 0; word < part.size; word += 8)
-            b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(text, word)), t_.offset(field, word));
-        return;
+    const std::string* intrinsic =
+        expr.kind == hir::ExprKind::Intrinsic ? &hir::as<hir::Intrinsic>(expr).name : nullptr;
+    std::optional<std::string> known;
+    if (!intrinsic)
+        known = hir::as<hir::ConstString>(expr).value;
+    else if (is_point_text(*intrinsic))
+        known = known_point_text(*intrinsic);
+    // Tables' texts are padded with NULs, as keys are.
+    llvm::Value* text = !known && intrinsic && *intrinsic != "execname" ? lower(expr) : nullptr;
+    if (known) {
+        known->resize(std::min<size_t>(known->size(), part.size - 1));
+        known->resize(part.size, '\0');
     }
-    for (uint32_t word = 0; word < part.size; word += 8)
-        b_.CreateStore(t_.number(0), t_.offset(field, word));
-    t_.execname(env_, field);
+    for (uint32_t word = 0; word < part.size; word += 8) {
+        uint64_t bytes = 0;
+        if (known)
+            std::memcpy(&bytes, known->data() + word, sizeof bytes);
+        llvm::Value* value = text ? static_cast<llvm::Value*>(b_.CreateLoad(t_.i64(), t_.offset(text, word)))
+                                  : t_.number(static_cast<int64_t>(bytes));
+        b_.CreateStore(value, t_.offset(field, word));
+    }
+    if (intrinsic && *intrinsic == "execname")
+        t_.execname(env_, field);
 }
 
 bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
@@ -60,7 +87,7 @@ bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return name == "pp" || name == "pn" || name == "ppfunc" || name == "probefunc";
+    return is_point_text(name) || name == "probefunc";
 }
 
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max) {

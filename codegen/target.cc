@@ -1,6 +1,9 @@
 // What both targets share: constants, debug locations, calls of routines.
 #include "codegen/target.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "codegen/loop_callbacks.h"
 #include "codegen/wiped_scratch.h"
 
@@ -206,10 +209,12 @@ llvm::Value* Target::site_message(llvm::Value* site) {
 
 llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_row_texts");
-    llvm::Value* safe = masked(ir_.CreateZExt(row, i64()), 0xfffff);
+    llvm::Value* safe = masked(ir_.CreateZExt(row, i64()), row_cells() - 1);
     llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(4 * row_text_bytes)), number(which * row_text_bytes));
     return ir_.CreateGEP(ir_.getInt8Ty(), table, at);
 }
+
+uint64_t Target::row_cells() const { return std::bit_ceil(std::max<uint64_t>(state_.plan.rows.size(), 1)); }
 
 // One text after the other, each in a cell of constant size.
 llvm::Constant* Target::cells(const std::vector<std::string>& texts, uint64_t cell) {
@@ -254,6 +259,8 @@ void Target::define_constants() {
         for (const plan::Probe& probe : state_.plan.probes)
             for (const plan::Point& point : probe.points)
                 texts[4 * point.row + 3] = plan::type_at(probe.kind, point);
+        // Whatever a number of a row may be for all that the verifier knows, it is in the table.
+        texts.resize(4 * row_cells());
         define("sonde_row_texts", cells(texts, row_text_bytes));
     }
     define("sonde_rt_max", ir_.getInt32(static_cast<uint32_t>(max)));

@@ -213,6 +213,8 @@ class Target {
     // A pointer to the message of an error at `site` (constant table; without the argument), and to the text that pp()
     // (which 0), pn() (1), probefunc() (2) or probe_type() (3) give at a row.
     llvm::Value* site_message(llvm::Value* site);
+    // Padded with NULs to row_text_bytes.
+    static constexpr uint64_t row_text_bytes = 256;
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
     // Adds a value to a StatsBlock, and to the histogram's bucket behind it.
     void stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
@@ -235,7 +237,8 @@ class Target {
     void define_constants();
 
   protected:
-    static constexpr uint64_t site_text_bytes = 64, row_text_bytes = 256;
+    static constexpr uint64_t site_text_bytes = 64;
+    uint64_t row_cells() const; // of the table of their texts, a power of two
     llvm::Constant* cells(const std::vector<std::string>& texts, uint64_t cell);
     PlanState& state_;
     std::unique_ptr<llvm::LLVMContext> context_;
