@@ -321,13 +321,22 @@ SessionOptions session_options(const Options& options) {
     return session;
 }
 
-int run_plan(const plan::Plan& plan, const Options& options, std::function<void()> armed = [] {}) {
+// Makes the same plan with code in another arrangement, 1 or more (CodegenOptions).
+using Rearrange = std::function<Result<plan::Plan>(uint32_t arrangement)>;
+
+int run_plan(
+    const plan::Plan& plan, const Options& options, const Rearrange& rearrange, std::function<void()> armed = [] {}) {
     PassTimer timer(5, options);
     if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
     SessionOptions session = session_options(options);
     session.armed = std::move(armed);
     Result<int> status = run_session(plan, session);
+    constexpr uint32_t most = 4;
+    for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && rearrange && i <= most; i++) {
+        Result<plan::Plan> other = rearrange(i);
+        status = other ? run_session(*other, session) : Result<int>(std::move(other).error());
+    }
     if (!status) {
         say_error(status.error().message);
         fmt::print(stderr, "Pass 5: run failed.\n");
@@ -339,7 +348,7 @@ int run_plan(const plan::Plan& plan, const Options& options, std::function<void(
 
 // -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, kept if it said
 // anything. Gives 0 when every probe is armed.
-int run_in_background(const plan::Plan& plan, const Options& options) {
+int run_in_background(const plan::Plan& plan, const Options& options, const Rearrange& rearrange) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0)
         return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
@@ -350,7 +359,7 @@ int run_in_background(const plan::Plan& plan, const Options& options) {
     if (child == 0) {
         setsid();
         std::string messages = options.output + ".err";
-        int status = run_plan(plan, options, [&] {
+        int status = run_plan(plan, options, rearrange, [&] {
             Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
             Fd said(open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
             for (int fd : {STDIN_FILENO, STDOUT_FILENO})
@@ -414,7 +423,7 @@ std::optional<int> run_saved_plan(const Options& options) {
     if (has_target && !plan->filter_target && !plan->bpf_object.empty() && !options.warnings_off)
         fmt::print(stderr, "WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes\n",
                    options.positional[0]);
-    return options.background ? run_in_background(*plan, options) : run_plan(*plan, options);
+    return options.background ? run_in_background(*plan, options, nullptr) : run_plan(*plan, options, nullptr);
 }
 
 int run(const Options& options) {
@@ -505,6 +514,7 @@ int run(const Options& options) {
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing;
+    codegen.arrangement = options.arrangement;
     codegen.may_goto =
         any_in_kernel && options.loops.empty() &&
         (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
@@ -554,7 +564,11 @@ int run(const Options& options) {
         fmt::print("{}\n", path);
         return 0;
     }
-    return options.background ? run_in_background(*plan, options) : run_plan(*plan, options);
+    Rearrange rearrange = [&](uint32_t arrangement) {
+        codegen.arrangement = options.arrangement + arrangement;
+        return generate(*program, t.sources, codegen, nullptr);
+    };
+    return options.background ? run_in_background(*plan, options, rearrange) : run_plan(*plan, options, rearrange);
 }
 
 } // namespace

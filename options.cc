@@ -259,6 +259,9 @@ void add_pass_options(CLI::App& app, Options& o) {
         ->check(CLI::IsMember({"perf_event", "uretprobe", "kprobe"}));
     app.add_option("--loops", o.loops, "Force how the kernel runs loops, as one before 6.9 has to")
         ->check(CLI::IsMember({"bpf_loop"}));
+    app.add_option("--arrangement", o.arrangement,
+                   "Force other code that does the same, as where the kernel's compiler fails")
+        ->check(CLI::Range(0, 1000));
 }
 
 void add_machine_options(CLI::App& app, Options& o) {

@@ -47,6 +47,7 @@ struct Options {
     std::string host_probes = "host";      // --host-probes
     std::string attach;                    // --attach
     std::string loops;                     // --loops
+    uint32_t arrangement = 0;              // --arrangement
     std::string kernel;           // -r: another kernel's release, or a file with its types; empty: the running one's
     int last_pass = 5;            // -p
     std::array<int, 5> verbose{}; // -v, --vp: of each pass

@@ -313,6 +313,18 @@ void lengthen_may_goto(llvm::Module& module) {
                                                               "may_goto +1\n\tgoto +1\n\tgotol ${0:l}", "!i", true));
 }
 
+// Puts an instruction without an effect into some blocks, so that jumps have other distances.
+void rearrange(llvm::Module& module, uint32_t arrangement) {
+    const uint32_t every = 16 * arrangement;
+    uint32_t number = 0;
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
+    llvm::InlineAsm* filler = llvm::InlineAsm::get(type, "r0 = 0", "~{r0}", true);
+    for (llvm::Function& function : module)
+        for (llvm::BasicBlock& block : function)
+            if (++number % every == 0)
+                llvm::IRBuilder<>(block.getTerminator()).CreateCall(filler);
+}
+
 // Lowers what runs in one place; gives the object's bytes.
 Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state, CodegenDumps* dumps) {
     std::string failure;
@@ -362,6 +374,8 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         return Error("internal: bad IR: " + broken_stream.str());
 
     optimise(module, *machine, bpf);
+    if (bpf && state.options.arrangement > 0)
+        rearrange(module, state.options.arrangement);
     // The last passes take most of the time, and a script that long wants to start.
     constexpr unsigned many_instructions = 20'000;
     if (!bpf && module.getInstructionCount() > many_instructions)

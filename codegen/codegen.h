@@ -23,6 +23,8 @@ struct CodegenOptions {
     // The kernel has session links; the target's own program, which is no gain to have one in.
     bool uprobe_session = false;
     std::string target_program;
+    // Each gives other code that does the same, where the kernel's own compiler fails on some (KernelObject::load).
+    uint32_t arrangement = 0;
     std::string script; // name for messages
     std::string module; // module_name()
 };

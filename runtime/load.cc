@@ -220,6 +220,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
             if (log_file)
                 static_cast<void>(write_file(log_file, log));
             begin = log.find('\n', begin);
+            if (err == kernel_cannot_compile)
+                return Error("the kernel's own compiler fails on a handler that its verifier has accepted", err);
             return Error(explain_verifier_log(
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
                          err);

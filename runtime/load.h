@@ -17,7 +17,7 @@ namespace sonde {
 class KernelObject {
   public:
     // `multi`: programs on user space are loaded for uprobe_multi links. Errors: missing capabilities, by name; a
-    // verifier's refusal with the script's line.
+    // verifier's refusal with the script's line; kernel_cannot_compile (runtime/session.h).
     static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, bool multi);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;

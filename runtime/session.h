@@ -27,11 +27,17 @@ struct SessionOptions {
     std::function<void()> armed = [] {};
     std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
                              // newest that works
-    // Gives a verifier refusal its script line: "file:line" and the line's text are in the log through BTF line info.
 };
 
+// Error::os_error where the kernel's compiler (JIT) fails on a handler that its verifier has accepted: it is ENOTSUPP,
+// which is the kernel's own. On x86-64 it makes jumps shorter until the size of all code stays the same; that happens
+// too while one grows as another one shrinks (arch/x86/net/bpf_jit_comp.c, "bpf_jit: fatal error"). Other code of the
+// same meaning goes.
+constexpr int kernel_cannot_compile = 524;
+
 // Exit status as stap's: 0 success (also when interrupted), 1 on errors. A failed -c command is reported and gives 1.
-// Errors: what could not be loaded or attached, in words; then nothing stays attached.
+// Errors: what could not be loaded or attached, in words, a verifier's refusal with the script's line; then nothing
+// stays attached. kernel_cannot_compile.
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
 
 // What this kernel has, by trying (never by version).
