@@ -16,7 +16,7 @@ constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, pad
 bool is_point_text(const std::string& intrinsic) {
     return intrinsic == "pp" || intrinsic == "pn" || intrinsic == "ppfunc";
 }
-}
+} // namespace
 
 // A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
 void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
