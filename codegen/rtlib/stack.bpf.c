@@ -21,7 +21,11 @@ static u32 rule_at(u64 address, struct mapped* in)
 }
 
 /* A stack that is in use is in memory: nothing has to be waited for. */
-static u64 read_word(u64 address, u64* value) { return bpf_probe_read_user(value, 8, (const void*)address) == 0; }
+static u64 read_word(u64 address, u64 size, u64* value)
+{
+    *value = 0;
+    return bpf_probe_read_user(value, (u32)size, (const void*)address) == 0;
+}
 
 /* Where a function shall return to a uretprobe, the kernel has kept the address. */
 struct returning {
@@ -58,18 +62,19 @@ static long climb(u64 i, struct walk* w)
     w->depth = i + 1;
 
     u32 rule = rule_at(address, &w->in);
-    u32 kind = SONDE_RULE_KIND(rule);
-    u64 cfa = SONDE_RULE_CFA(rule) * 8, saved = SONDE_RULE_SAVED_RBP(rule) * 8, rbp = w->rbp, back = 0;
+    /* Words of 8 bytes or 4, by arithmetic whose bounds the verifier sees. */
+    u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
+    u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_RBP(rule) * word, rbp = w->rbp, back = 0;
     w->exact = 0;
-    switch (kind) {
+    switch (SONDE_RULE_KIND(rule) & (SONDE_RULE_NARROW - 1)) {
     case SONDE_RULE_NONE:
         /* The outermost function has no frame pointer (psABI, 3.4.1). */
         if (rbp == 0) {
             w->state = SONDE_STACK_WHOLE;
             return 1;
         }
-        cfa = rbp + 16;
-        saved = 16;
+        cfa = rbp + 2 * word;
+        saved = 2 * word;
         break;
     case SONDE_RULE_RSP:
         cfa += w->rsp;
@@ -78,16 +83,17 @@ static long climb(u64 i, struct walk* w)
         cfa += rbp;
         break;
     case SONDE_RULE_PLT:
-        cfa = w->rsp + ((w->rip & 15) >= cfa / 8 ? 16 : 8);
+        cfa = w->rsp + ((w->rip & 15) * word >= cfa ? 2 * word : word);
         break;
     case SONDE_RULE_REALIGN:
-        if (!read_word(rbp - cfa, &cfa))
+        if (!read_word(rbp - cfa, word, &cfa))
             return 1;
         saved = cfa - rbp;
         break;
     case SONDE_RULE_SIGNAL:
         /* struct ucontext: the registers r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip from byte 40 on. */
-        if (!read_word(w->rsp + 160, &cfa) || !read_word(w->rsp + 168, &back) || !read_word(w->rsp + 120, &w->rbp))
+        if (!read_word(w->rsp + 160, 8, &cfa) || !read_word(w->rsp + 168, 8, &back) ||
+            !read_word(w->rsp + 120, 8, &w->rbp))
             return 1;
         w->rsp = cfa;
         w->rip = back;
@@ -99,12 +105,12 @@ static long climb(u64 i, struct walk* w)
     default:
         return 1;
     }
-    if (cfa <= w->rsp || !read_word(cfa - 8, &back))
+    if (cfa <= w->rsp || !read_word(cfa - word, word, &back))
         return 1;
-    if (saved && !read_word(cfa - saved, &w->rbp))
+    if (saved && !read_word(cfa - saved, word, &w->rbp))
         return 1;
     if (w->returns) {
-        struct returning r = {w->returns, cfa - 8, 0};
+        struct returning r = {w->returns, cfa - word, 0};
         LOOP(64, find_return, &r);
         if (r.address)
             back = r.address;

@@ -148,12 +148,12 @@ struct Refused {
     std::string why_foreign;          // of the first
 };
 
-// The component that only 64-bit programs can have; empty: there is none. Tables of calls and static marks are read
-// there only, and calls are found in their code.
+// The component that only 64-bit programs can have; empty: there is none. Tables of calls are read there only, and
+// calls are found in their code.
 std::string wide_only(Resolving& resolving) {
     const size_t next = resolving.at(1) && resolving.at(1)->name == "library" ? 2 : 1;
     const PointComponent *what = resolving.at(next), *inside = resolving.at(next + 1);
-    if (what && what->name != "function" && what->name != "statement")
+    if (what && what->name == "plt")
         return what->name;
     return what && inside && inside->name.starts_with("callee") ? inside->name : "";
 }
@@ -176,7 +176,8 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
         if (std::string what = wide_only(resolving); (*module)->is_32_bit() && !what.empty()) {
             if (refused.why.empty())
                 refused.why = fmt::format(
-                    "`{}` is a 32-bit program, of which functions and statements can be probed, not `.{}`", path, what);
+                    "`{}` is a 32-bit program, of which functions, statements, marks and data can be probed, not `.{}`",
+                    path, what);
             continue;
         }
         ProcessTarget target = like;

@@ -79,7 +79,7 @@ Location in_register(const RegisterName& reg) {
 
 // disp(%base,%index,scale), each part optional; disp a number, a symbol, or a symbol and a number.
 Location in_memory(std::string_view text, uint64_t address,
-                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol) {
+                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol, bool is_32_bit) {
     Location bad = unavailable(fmt::format("is at `{}`, which means nothing here", text));
     size_t open = text.find('(');
     std::string_view displacement = text.substr(0, std::min(open, text.size()));
@@ -115,8 +115,16 @@ Location in_memory(std::string_view text, uint64_t address,
     push(out, LocationOp::Constant, constant);
     if (linked)
         push(out, LocationOp::Add);
-    if (open == std::string_view::npos)
+    // Addresses of i386 wrap at 4 GB.
+    auto finished = [&] {
+        if (is_32_bit) {
+            push(out, LocationOp::Constant, 0xffffffff);
+            push(out, LocationOp::And);
+        }
         return out;
+    };
+    if (open == std::string_view::npos)
+        return finished();
     if (text.back() != ')')
         return bad;
     std::string_view inside = text.substr(open + 1, text.size() - open - 2);
@@ -138,7 +146,7 @@ Location in_memory(std::string_view text, uint64_t address,
         if (piece.empty())
             continue;
         std::optional<RegisterName> reg = piece[0] == '%' ? find_register(piece.substr(1)) : std::nullopt;
-        if (!reg || reg->size != 8 || part > 2)
+        if (!reg || reg->size != (is_32_bit ? 4 : 8) || part > 2)
             return bad;
         if (reg->dwarf == 16) {
             // A number behind rip counts from the next instruction; the assembler turns symbols into these, but the
@@ -150,13 +158,14 @@ Location in_memory(std::string_view text, uint64_t address,
         push(out, LocationOp::Register, reg->dwarf);
         push(out, LocationOp::Add);
     }
-    return out;
+    return finished();
 }
 
 } // namespace
 
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
-                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol) {
+                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
+                                 bool is_32_bit) {
     UsdtArgument out;
     std::string_view rest = text;
     std::optional<int64_t> size = take_number(rest);
@@ -190,7 +199,7 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
         out.location = unavailable(fmt::format("is in the register {}, which a probe cannot read", rest.substr(1)));
         return out;
     } else if (!rest.empty()) {
-        out.location = in_memory(rest, address, symbol);
+        out.location = in_memory(rest, address, symbol, is_32_bit);
         return out;
     }
     out.location = unavailable(fmt::format("`{}` in the mark's note means nothing here", text));
@@ -199,6 +208,7 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
 
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
     std::vector<UsdtMark> marks;
+    const bool is_32_bit = file.machine() == EM_386;
     const ElfSection* base_section = file.find_section(".stapsdt.base");
     std::map<std::string, uint64_t, std::less<>> symbols;
     bool symbols_read = false;
@@ -224,11 +234,14 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         std::string_view owner = notes.substr(0, head[0]);
         std::string_view text = notes.substr(padded(head[0]), head[1]);
         notes.remove_prefix(padded(head[0]) + padded(head[1]));
-        uint64_t words[3]; // the mark's address, that of .stapsdt.base when it was assembled, the semaphore's
-        if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < sizeof words)
+        uint64_t words[3] = {}; // the mark's address, that of .stapsdt.base when it was assembled, the semaphore's
+        const size_t word = is_32_bit ? 4 : 8;
+        if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < std::size(words) * word)
             continue;
-        std::memcpy(words, text.data(), sizeof words);
-        text.remove_prefix(sizeof words);
+        for (uint64_t& one : words) {
+            std::memcpy(&one, text.data(), word);
+            text.remove_prefix(word);
+        }
         std::string_view strings[3];
         bool complete = true;
         for (std::string_view& one : strings) {
@@ -251,7 +264,8 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         while (!arguments.empty()) {
             size_t end = std::min(arguments.find(' '), arguments.size());
             if (end > 0)
-                mark.arguments.push_back(parse_usdt_argument(arguments.substr(0, end), mark.address, symbol));
+                mark.arguments.push_back(
+                    parse_usdt_argument(arguments.substr(0, end), mark.address, symbol, is_32_bit));
             arguments.remove_prefix(std::min(end + 1, arguments.size()));
         }
         marks.push_back(std::move(mark));

@@ -32,9 +32,11 @@ struct UsdtMark {
 // Of an ELF file, in its order. Notes that make no sense are skipped.
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file);
 
-// "-4@-20(%rbp)": `address` is the mark's own, for what is relative to rip; `symbol` gives linked addresses. An operand
-// that cannot be read gives a location that says why.
+// "-4@-20(%rbp)": `address` is the mark's own, for what is relative to rip; `symbol` gives linked addresses.
+// `is_32_bit`: it is i386 code, whose addresses are of 4 bytes. An operand that cannot be read gives a location that
+// says why.
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
-                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol);
+                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
+                                 bool is_32_bit = false);
 
 } // namespace sonde

@@ -14,13 +14,31 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t rbp = 6, rsp = 7, return_address = 16; // DWARF numbers
+constexpr uint64_t rbp = 6, rsp = 7, return_address = 16; // DWARF numbers of x86-64
+
+// What differs in code of i386.
+struct Width {
+    int64_t word = 8;
+    std::string_view plt_head{"\x77\x08\x80\x00\x3f\x1a", 6}, plt_tail{"\x2a\x33\x24\x22", 4};
+    std::string_view frame_pointer{"\x76\x00", 2}; // DW_OP_breg of it, and 0
+
+    // The number that x86-64 has for a register.
+    uint64_t number(uint64_t number) const {
+        if (word == 8)
+            return number;
+        return number == 4 ? rsp : number == 5 ? rbp : number == 8 ? return_address : ~number;
+    }
+};
+constexpr Width wide;
+constexpr Width narrow{4, {"\x74\x04\x78\x00\x3f\x1a", 6}, {"\x2a\x32\x24\x22", 4}, {"\x75\x00", 2}};
+
 constexpr size_t most_rows = 1 << 24, most_remembered = 64;
 
 // Bytes from the front; beyond the end everything is 0 and failed() is true.
 class Reader {
   public:
-    Reader(std::string_view bytes, uint64_t address) : bytes_(bytes), address_(address) {}
+    Reader(std::string_view bytes, uint64_t address, const Width& width = wide)
+        : bytes_(bytes), address_(address), width_(width) {}
 
     bool failed() const { return failed_; }
     bool empty() const { return failed_ || at_ == bytes_.size(); }
@@ -83,10 +101,10 @@ class Reader {
     uint64_t encoded(uint8_t encoding) {
         uint64_t base = address(), value = 0;
         switch (encoding & 0x0f) {
-        case 0x00:
+        case 0x00: // an address
         case 0x04:
         case 0x0c:
-            value = take<uint64_t>();
+            value = (encoding & 0x0f) == 0 && width_.word == 4 ? take<uint32_t>() : take<uint64_t>();
             break;
         case 0x01:
             value = uleb();
@@ -127,11 +145,13 @@ class Reader {
     }
     std::string_view bytes_;
     uint64_t address_;
+    const Width& width_;
     size_t at_ = 0;
     bool failed_ = false;
 };
 
 struct Cie {
+    const Width* width = &wide;
     uint64_t code_align = 1;
     int64_t data_align = 1;
     uint64_t return_register = return_address;
@@ -160,21 +180,22 @@ struct State {
     }
 };
 
-std::optional<Cie> read_cie(std::string_view record, uint64_t address) {
+std::optional<Cie> read_cie(std::string_view record, uint64_t address, const Width& width) {
     Reader in(record, address);
     in.take<uint32_t>(); // its number, 0
     Cie out;
+    out.width = &width;
     auto version = in.take<uint8_t>();
     if (version != 1 && version != 3)
         return std::nullopt;
     std::string_view augmentation = in.string();
     out.code_align = in.uleb();
     out.data_align = in.sleb();
-    out.return_register = version == 1 ? in.take<uint8_t>() : in.uleb();
+    out.return_register = width.number(version == 1 ? in.take<uint8_t>() : in.uleb());
     if (augmentation.starts_with('z')) {
         out.sized_augmentation = true;
         uint64_t size = in.uleb();
-        Reader data(in.take_bytes(size), 0);
+        Reader data(in.take_bytes(size), 0, width);
         for (char letter : augmentation.substr(1)) {
             if (letter == 'R')
                 out.pointer_encoding = data.take<uint8_t>();
@@ -199,46 +220,49 @@ std::optional<Cie> read_cie(std::string_view record, uint64_t address) {
     return out;
 }
 
-constexpr bool fits(int64_t bytes, int64_t most) { return bytes > 0 && bytes % 8 == 0 && bytes / 8 <= most; }
+bool fits(int64_t bytes, int64_t most, const Width& width) {
+    return bytes > 0 && bytes % width.word == 0 && bytes / width.word <= most;
+}
 
-uint32_t expression_rule(const State& state) {
+uint32_t expression_rule(const State& state, const Width& width) {
     std::string_view code = state.cfa_expression;
     // rsp + 8 + ((rip & 15) >= N ? 8 : 0): what linkers write for a procedure linkage table of lazy binding.
-    constexpr std::string_view plt_head("\x77\x08\x80\x00\x3f\x1a", 6), plt_tail("\x2a\x33\x24\x22", 4);
-    if (code.size() == 11 && code.starts_with(plt_head) && code.ends_with(plt_tail))
+    if (code.size() == 11 && code.starts_with(width.plt_head) && code.ends_with(width.plt_tail))
         if (auto from = static_cast<uint8_t>(code[6]); from >= 0x30 && from < 0x40)
             return SONDE_RULE(SONDE_RULE_PLT, from - 0x30u, 0);
     // *(rbp - N): a function that aligns its stack keeps its CFA there, and its caller's rbp where rbp points to.
     Reader in(code, 0);
-    if (in.take<uint8_t>() == 0x76) {
+    if (in.take<uint8_t>() == static_cast<uint8_t>(width.frame_pointer[0])) {
         auto below = static_cast<int64_t>(0 - static_cast<uint64_t>(in.sleb()));
-        if (in.take<uint8_t>() == 0x06 && in.empty() && !in.failed() && fits(below, 0x3ffff) &&
-            state.rbp.kind == Place::Expression && state.rbp.expression == std::string_view("\x76\x00", 2))
-            return SONDE_RULE(SONDE_RULE_REALIGN, below / 8, 0);
+        if (in.take<uint8_t>() == 0x06 && in.empty() && !in.failed() && fits(below, 0x3ffff, width) &&
+            state.rbp.kind == Place::Expression && state.rbp.expression == width.frame_pointer)
+            return SONDE_RULE(SONDE_RULE_REALIGN, below / width.word, 0);
     }
     return SONDE_RULE_UNKNOWN;
 }
 
 uint32_t rule_of(const State& state, const Cie& cie) {
-    if (cie.signal_frame)
-        return SONDE_RULE_SIGNAL;
+    const Width& width = *cie.width;
+    if (cie.signal_frame) // what lies there is known for 64-bit code
+        return width.word == 8 ? SONDE_RULE_SIGNAL : SONDE_RULE_UNKNOWN;
     if (state.return_address.kind == Place::Undefined)
         return SONDE_RULE_END;
-    if (state.return_address.kind != Place::AtCfa || state.return_address.offset != -8)
+    if (state.return_address.kind != Place::AtCfa || state.return_address.offset != -width.word)
         return SONDE_RULE_UNKNOWN;
     if (state.cfa_is_expression)
-        return expression_rule(state);
+        return expression_rule(state, width);
     int64_t saved = 0;
     if (state.rbp.kind == Place::AtCfa) {
         saved = static_cast<int64_t>(0 - static_cast<uint64_t>(state.rbp.offset));
-        if (!fits(saved, 0x3ff))
+        if (!fits(saved, 0x3ff, width))
             return SONDE_RULE_UNKNOWN;
     } else if (state.rbp.kind == Place::Expression || state.rbp.kind == Place::Other) {
         return SONDE_RULE_UNKNOWN;
     }
-    if (!fits(state.cfa_offset, 0x3ffff) || (state.cfa_register != rsp && state.cfa_register != rbp))
+    if (!fits(state.cfa_offset, 0x3ffff, width) || (state.cfa_register != rsp && state.cfa_register != rbp))
         return SONDE_RULE_UNKNOWN;
-    return SONDE_RULE(state.cfa_register == rsp ? SONDE_RULE_RSP : SONDE_RULE_RBP, state.cfa_offset / 8, saved / 8);
+    return SONDE_RULE(state.cfa_register == rsp ? SONDE_RULE_RSP : SONDE_RULE_RBP, state.cfa_offset / width.word,
+                      saved / width.word);
 }
 
 // Runs call frame instructions: a function's rows, from `begin` to `end`.
@@ -278,13 +302,15 @@ class Machine {
         at_ = moved > end_ - at_ ? end_ : at_ + moved;
     }
     void set(uint64_t number, Place place) {
-        if (Place* of = state_.of(number))
+        if (Place* of = state_.of(cie_.width->number(number)))
             *of = place;
     }
     void restore(uint64_t number) {
+        number = cie_.width->number(number);
         if (Place* of = state_.of(number))
             *of = *initial_.of(number);
     }
+    // `number`: x86-64's.
     void define_cfa(uint64_t number, int64_t offset) {
         state_.cfa_is_expression = false;
         state_.cfa_register = number;
@@ -292,7 +318,7 @@ class Machine {
     }
 
     bool run(std::string_view instructions, std::vector<UnwindRow>* rows) {
-        Reader in(instructions, 0);
+        Reader in(instructions, 0, *cie_.width);
         while (!in.empty() && at_ < end_) {
             auto byte = in.take<uint8_t>();
             uint64_t low = byte & 0x3f;
@@ -364,11 +390,11 @@ class Machine {
             remembered_.pop_back();
             return true;
         case 0x0c: // DW_CFA_def_cfa
-            number = in.uleb();
+            number = cie_.width->number(in.uleb());
             define_cfa(number, static_cast<int64_t>(in.uleb()));
             return true;
         case 0x0d: // DW_CFA_def_cfa_register
-            define_cfa(in.uleb(), state_.cfa_offset);
+            define_cfa(cie_.width->number(in.uleb()), state_.cfa_offset);
             return true;
         case 0x0e: // DW_CFA_def_cfa_offset
             define_cfa(state_.cfa_register, static_cast<int64_t>(in.uleb()));
@@ -386,7 +412,7 @@ class Machine {
             set(number, {Place::AtCfa, factored(static_cast<uint64_t>(in.sleb())), {}});
             return true;
         case 0x12: // DW_CFA_def_cfa_sf
-            number = in.uleb();
+            number = cie_.width->number(in.uleb());
             define_cfa(number, factored(static_cast<uint64_t>(in.sleb())));
             return true;
         case 0x13: // DW_CFA_def_cfa_offset_sf
@@ -423,7 +449,8 @@ struct Function {
 
 } // namespace
 
-std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_address) {
+std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_address, bool is_32_bit) {
+    const Width& width = is_32_bit ? narrow : wide;
     std::map<size_t, std::optional<Cie>> cies; // by where they lie
     std::vector<Function> functions;
     size_t at = 0, total = 0;
@@ -440,10 +467,10 @@ std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_a
             break;
         at = begin + length;
         std::string_view record = eh_frame.substr(begin, length);
-        Reader in(record, section_address + begin);
+        Reader in(record, section_address + begin, width);
         auto id = in.take<uint32_t>();
         if (id == 0) {
-            cies[begin - 4] = read_cie(record, section_address + begin);
+            cies[begin - 4] = read_cie(record, section_address + begin, width);
             continue;
         }
         auto cie = id <= begin ? cies.find(begin - id) : cies.end(); // the distance back to it
@@ -481,11 +508,14 @@ std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_a
     return rows;
 }
 
-std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code) {
-    constexpr std::string_view endbr64("\xf3\x0f\x1e\xfa"), push_rbp("\x55");
-    constexpr std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // two encodings
+std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code, bool is_32_bit) {
+    constexpr std::string_view endbr64("\xf3\x0f\x1e\xfa"), endbr32("\xf3\x0f\x1e\xfb"), push_rbp("\x55");
+    std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // two encodings
+    if (is_32_bit)
+        for (std::string_view& move : moves) // without the prefix
+            move.remove_prefix(1);
     code = code.substr(0, size);
-    uint64_t known = code.starts_with(endbr64) ? endbr64.size() : 0;
+    uint64_t known = code.starts_with(endbr64) || code.starts_with(endbr32) ? endbr64.size() : 0;
     std::vector<UnwindRow> rows = {{address, SONDE_RULE(SONDE_RULE_RSP, 1, 0)}};
     bool pushed = code.substr(known).starts_with(push_rbp);
     known++; // no instruction is shorter
@@ -502,7 +532,7 @@ std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::st
 std::vector<UnwindRow> read_unwind_rows(const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
     std::vector<UnwindRow> rows;
     if (const ElfSection* section = file.find_section(".eh_frame"))
-        rows = compile_cfi(file.section_data(".eh_frame"), section->address);
+        rows = compile_cfi(file.section_data(".eh_frame"), section->address, file.is_32_bit());
     auto by_address = [](const UnwindRow& a, const UnwindRow& b) { return a.address < b.address; };
     const size_t compiled = rows.size();
     for (const FunctionSymbol& function : functions) {
@@ -515,11 +545,14 @@ std::vector<UnwindRow> read_unwind_rows(const ElfFile& file, const std::vector<F
         ssize_t got = offset ? pread(file.fd(), code, sizeof code, static_cast<off_t>(*offset)) : 0;
         if (got <= 0)
             continue;
-        for (const UnwindRow& row :
-             rows_of_prologue(function.address, function.size, std::string_view(code, static_cast<size_t>(got))))
+        for (const UnwindRow& row : rows_of_prologue(
+                 function.address, function.size, std::string_view(code, static_cast<size_t>(got)), file.is_32_bit()))
             rows.push_back(row);
     }
     std::stable_sort(rows.begin(), rows.end(), by_address);
+    if (file.is_32_bit())
+        for (UnwindRow& row : rows)
+            row.rule |= SONDE_RULE_NARROW;
     return rows;
 }
 

@@ -36,8 +36,8 @@ enum {
     SONDE_TABLE_ROW = sizeof(struct sonde_table_row) / 8,
 };
 
-/* How the caller's registers are found. A rule has 32 bits: 4 of kind, 18 of `cfa` and 10 of `rbp`, both in units of 8
- * bytes. The return address lies below the CFA. The caller's rbp lies `rbp` below the CFA; 0: it is unchanged. */
+/* How the caller's registers are found. A rule has 32 bits: 4 of kind, 18 of `cfa` and 10 of `rbp`, both in words. The
+ * return address lies below the CFA. The caller's rbp lies `rbp` below the CFA; 0: it is unchanged. */
 enum sonde_rule_kind {
     SONDE_RULE_NONE,    /* nothing is known there */
     SONDE_RULE_RSP,     /* CFA = rsp + cfa */
@@ -47,6 +47,7 @@ enum sonde_rule_kind {
     SONDE_RULE_SIGNAL,  /* the kernel's signal frame: all registers lie at rsp */
     SONDE_RULE_END,     /* the outermost function */
     SONDE_RULE_UNKNOWN, /* a rule that this cannot express */
+    SONDE_RULE_NARROW,  /* added: words have 4 bytes, not 8 */
 };
 #define SONDE_RULE(kind, cfa, rbp) ((unsigned)(kind) | (unsigned)(cfa) << 4 | (unsigned)(rbp) << 22)
 #define SONDE_RULE_KIND(rule) ((rule) & 15)

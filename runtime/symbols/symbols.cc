@@ -238,7 +238,7 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
         return nullptr;
     if (auto known = files_.find(inode); known != files_.end())
         return known->second.get();
-    Result<ElfFile> elf = ElfFile::open(open_path);
+    Result<ElfFile> elf = ElfFile::open_any_width(open_path);
     if (!elf) // the process whose view the path goes through may end at any time
         return nullptr;
     auto& file = files_[inode] =

@@ -1,5 +1,7 @@
 // A 32-bit program, without a library, as that of another width may not be installed: arguments on the stack, results in
 // one register, in two, and in the caller's memory, and recursion.
+#include <sys/sdt.h>
+
 struct item {
     long id;
     const char* name;
@@ -11,6 +13,7 @@ struct pair {
 };
 
 long counter = 40;
+int items_seen[4] = {0, 0, 0, 77};
 
 __attribute__((noinline)) long long total(int count, const struct item* first, const char* label, long long start)
 {
@@ -21,6 +24,7 @@ __attribute__((noinline)) long long total(int count, const struct item* first, c
         first = first->next;
     }
     counter++;
+    STAP_PROBE5(narrow, counted, count, first, label, items_seen[count & 3], (short)-count);
     __asm__ volatile("" : "+m"(sum));
     return sum;
 }

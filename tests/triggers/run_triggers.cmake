@@ -39,7 +39,8 @@ foreach(kind pie fixed)
 endforeach()
 # 32-bit programs.
 foreach(level O0 O2)
-  add_run_trigger(narrow-${level} narrow.c -${level} -m32 -fno-pie -ffreestanding -fno-stack-protector)
+  add_run_trigger(narrow-${level} narrow.c -${level} -m32 -fno-pie -ffreestanding -fno-stack-protector
+    -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
   target_link_options(trigger_narrow-${level} PRIVATE -m32 -nostdlib -static -no-pie)
 endforeach()
 # The same at fixed addresses.

@@ -49,12 +49,20 @@ std::string bytes(std::initializer_list<int> list) {
     return out;
 }
 
-// One CIE as compilers for x86-64 write it (CFA = rsp + 8, return address at CFA - 8), and functions of 0x100 bytes.
+// One CIE as compilers for x86-64 write it (CFA = rsp + 8, return address at CFA - 8), or for i386 (CFA = esp + 4), and
+// functions of 0x100 bytes.
 class Frames {
   public:
     explicit Frames(const std::string& letters = "zR") {
         std::string cie = word(0) + bytes({1}) + letters + bytes({0, 1, 0x78, 16, 1, 0x1b});
         text_ = record(cie + bytes({0x0c, 7, 8, 0x90, 1}));
+    }
+    static Frames narrow() {
+        Frames out;
+        out.is_32_bit_ = true;
+        std::string cie = word(0) + bytes({1}) + "zR" + bytes({0, 1, 0x7c, 8, 1, 0x1b});
+        out.text_ = record(cie + bytes({0x0c, 4, 4, 0x88, 1}));
+        return out;
     }
     Frames& function(uint64_t begin, const std::string& instructions, uint32_t size = 0x100) {
         uint64_t field = section + text_.size() + 8;
@@ -67,6 +75,7 @@ class Frames {
 
   private:
     std::string text_;
+    bool is_32_bit_ = false;
 };
 
 std::string describe(const std::vector<UnwindRow>& rows) {
@@ -81,7 +90,7 @@ std::string describe(const std::vector<UnwindRow>& rows) {
     }
     return out;
 }
-std::string Frames::rows() const { return describe(compile_cfi(text(), section)); }
+std::string Frames::rows() const { return describe(compile_cfi(text(), section, is_32_bit_)); }
 
 TEST(Cfi, FollowsAFramePointer) {
     // push %rbp; mov %rsp,%rbp; ... leave
@@ -116,6 +125,23 @@ TEST(Cfi, KnowsTheExpressionsThatAreWritten) {
     EXPECT_EQ(Frames().function(code, bytes({0x41, 0x0f, 3, 0x76, 0x78, 0x06})).rows(),
               "4000:rsp+1 4001:unknown 4100:none");
     EXPECT_EQ(Frames().function(code, bytes({0x41, 0x0f, 2, 0x73, 0x10})).rows(), "4000:rsp+1 4001:unknown 4100:none");
+}
+
+TEST(Cfi, ReadsCodeOf32Bits) {
+    // push %ebp; mov %esp,%ebp; ... leave; and what is in esi and edi, whose numbers rbp and rsp have elsewhere
+    std::string instructions =
+        bytes({0x41, 0x0e, 8, 0x85, 2, 0x42, 0x0d, 5, 0x41, 0x86, 3, 0x87, 4, 0x02, 0x50, 0xc5, 0x0c, 4, 4});
+    EXPECT_EQ(Frames::narrow().function(code, instructions).rows(),
+              "4000:rsp+1 4001:rsp+2/2 4003:rbp+2/2 4054:rsp+1 4100:none");
+    std::string plt = bytes({0x41, 0x0f, 11, 0x74, 4, 0x78, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x32, 0x24, 0x22});
+    EXPECT_EQ(Frames::narrow().function(code, plt).rows(), "4000:rsp+1 4001:plt+11 4100:none");
+    std::string realign = bytes({0x41, 0x0f, 3, 0x75, 0x7c, 0x06, 0x10, 5, 2, 0x75, 0});
+    EXPECT_EQ(Frames::narrow().function(code, realign).rows(), "4000:rsp+1 4001:realign+1 4100:none");
+    EXPECT_EQ(Frames::narrow().function(code, bytes({0x0e, 12})).rows(), "4000:rsp+3 4100:none");
+    EXPECT_EQ(Frames::narrow().function(code, bytes({0x0e, 10})).rows(), "4000:unknown 4100:none");
+    EXPECT_EQ(Frames::narrow().function(code, bytes({0x07, 8})).rows(), "4000:end 4100:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x89, 0xe5}), true)), "10:rsp+1 11:rsp+2/2 13:none");
+    EXPECT_EQ(describe(compile_cfi(Frames().function(code, "").text(), section, true)), ""); // of x86-64
 }
 
 TEST(Cfi, KnowsSignalFrames) {
