@@ -60,6 +60,21 @@ llvm::Value* Lowering::emit_system(const hir::Intrinsic& expr) {
     return t_.number(0);
 }
 
+llvm::Value* Lowering::emit_ftrace(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* text = lower(*expr.args[0]);
+    if (!t_.trace(text))
+        emit(plan::TraceText, 0, {}, {{text}});
+    return t_.number(0);
+}
+
+llvm::Value* Lowering::emit_printk(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    llvm::Value* level = lower(*expr.args[0]);
+    emit(plan::LogText, 0, {level}, {{lower(*expr.args[1])}});
+    return t_.number(0);
+}
+
 llvm::Value* Lowering::emit_switch_file(const hir::Intrinsic&) {
     emit(plan::SwitchFile, 0, {}, {});
     return t_.number(0);

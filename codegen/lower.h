@@ -181,6 +181,8 @@ class Lowering : private BodyState {
     llvm::Value* emit_execname(const hir::Intrinsic& expr);
     llvm::Value* emit_session_word(const hir::Intrinsic& expr);
     llvm::Value* emit_random(const hir::Intrinsic& expr);
+    llvm::Value* emit_ftrace(const hir::Intrinsic& expr);
+    llvm::Value* emit_printk(const hir::Intrinsic& expr);
     llvm::Value* emit_system(const hir::Intrinsic& expr);
     llvm::Value* emit_names(const hir::Intrinsic& expr);
     llvm::Value* emit_flags(const hir::Intrinsic& expr);

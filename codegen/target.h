@@ -148,6 +148,8 @@ class Target {
     virtual llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) {
         return fault = number(1);
     }
+    // Writes a text to the kernel's trace buffer at once; false: the session has to.
+    virtual bool trace(llvm::Value*) { return false; }
     // To the current thread; nonzero if it is refused.
     virtual llvm::Value* raise_signal(llvm::Value* signal) = 0;
     // Of 1, 5 or 15 minutes, in 1/2048.

@@ -15,6 +15,7 @@ enum Helper : uint64_t {
     map_update_elem = 2,
     map_delete_elem = 3,
     ktime_get_ns = 5,
+    trace_printk = 6,
     get_smp_processor_id = 8,
     get_current_pid_tgid = 14,
     get_current_uid_gid = 15,
@@ -91,6 +92,7 @@ class BpfTarget final : public Target {
     llvm::Value* user_register(Environment& env, int number_) override;
     llvm::Value* user_mode(Environment& env) override;
     llvm::Value* user_address(Environment&) override { return routine("sonde_rt_user_address", i64(), {}); }
+    bool trace(llvm::Value* text) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
     llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_rt_loadavg", i64(), {index}); }
     llvm::Value* numbered_argument(Environment& env, llvm::Value* number_, llvm::Value*& fault) override;

@@ -82,6 +82,12 @@ llvm::Value* BpfTarget::user_mode(Environment& env) {
     return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
 }
 
+bool BpfTarget::trace(llvm::Value* text) {
+    const std::string format = "%s";
+    helper(trace_printk, {literal(format), number(static_cast<int64_t>(format.size() + 1)), text});
+    return true;
+}
+
 llvm::Value* BpfTarget::raise_signal(llvm::Value* signal) {
     return helper(send_signal_thread, {ir_.CreateTrunc(signal, ir_.getInt32Ty())});
 }

@@ -157,6 +157,8 @@ enum RecordType : uint32_t {
     Commit = 6,    // events ring: commit(), discard(); payload: the id
     Discard = 7,
     SwitchFile = 8, // events ring: switch_file()
+    TraceText = 10, // events ring: ftrace(); payload: the text, NUL-terminated
+    LogText = 11,   // events ring: printk(); payload: the level (int64), then the text and its NUL
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Began = 9,      // control ring: a process that has to be watched is stopped before its first instruction; payload:
                     // its number (u64)

@@ -1,6 +1,7 @@
 // Records, host handlers and frames.
 #include "runtime/session_state.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,11 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "runtime/command.h"
 #include "runtime/format.h"
 
@@ -26,7 +29,19 @@ std::string text_of(std::span<const uint8_t> bytes) {
     return {text, strnlen(text, bytes.size())};
 }
 
+constexpr const char *kernel_log = "/dev/kmsg", *trace_marker = "/sys/kernel/tracing/trace_marker";
+
 } // namespace
+
+// One write is one record. Whoever cannot write is told once.
+void Session::write_to_kernel(const char* path, const std::string& text) {
+    Fd file(open(path, O_WRONLY | O_CLOEXEC));
+    if ((file && write(file.get(), text.data(), text.size()) >= 0) || warned_of_kernel_)
+        return;
+    warned_of_kernel_ = true;
+    if (!options.warnings_off)
+        std::fprintf(stderr, "WARNING: cannot write to %s: %s\n", path, std::strerror(errno));
+}
 
 char* Session::push_frame(uint64_t size) {
     // Address space only: the kernel gives memory where frames have been.
@@ -154,6 +169,16 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         break;
     case plan::SwitchFile:
         output.switch_file();
+        break;
+    case plan::TraceText:
+        write_to_kernel(trace_marker, text_of(payload));
+        break;
+    case plan::LogText: // the log takes 1,024 bytes, and shows what ends with a newline
+        if (int64_t level = 0; payload.size() >= sizeof level) {
+            std::memcpy(&level, payload.data(), sizeof level);
+            write_to_kernel(kernel_log,
+                            fmt::format("<{}>{:.1000}\n", level & 7, text_of(payload.subspan(sizeof level))));
+        }
         break;
     case plan::System:
         output.flush();

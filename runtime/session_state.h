@@ -73,10 +73,12 @@ class Session {
 
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
+    void write_to_kernel(const char* path, const std::string& text);
     void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     void print_global(const plan::Global& global, size_t index);
     char* stack_ = nullptr;
     size_t stack_size_ = 0, stack_top_ = 0;
+    bool warned_of_kernel_ = false; // what it does not let be written
 };
 
 } // namespace sonde

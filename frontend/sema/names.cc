@@ -144,8 +144,12 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
         pull_in_function(name);
         best = look();
     }
-    if (best && name == "raise" && !options_.guru && diags_.sources().is_tapset(best->file))
-        report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
+    if (best && !options_.guru && diags_.sources().is_tapset(best->file)) {
+        if (name == "raise")
+            report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
+        else if (name == "printk")
+            report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
+    }
     if (best)
         return best;
     std::vector<const FunctionEntry*> others; // of other arity
