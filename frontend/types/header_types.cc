@@ -16,8 +16,7 @@
 namespace sonde {
 namespace {
 
-// The functions of libclang that are used, under their names without `clang_`. Its interface is the same in all
-// versions since 16.
+// The functions of libclang that are used, under their own names. Its interface is the same in all versions since 16.
 struct Clang {
 #define EACH_FUNCTION(X)                                                                                               \
     X(toggleCrashRecovery)                                                                                             \
@@ -65,7 +64,7 @@ struct Clang {
     X(isFunctionTypeVariadic)                                                                                          \
     X(getCString)                                                                                                      \
     X(disposeString)
-#define DECLARE(name) decltype(&clang_##name) name = nullptr;
+#define DECLARE(name) decltype(&::clang_##name) clang_##name = nullptr;
     EACH_FUNCTION(DECLARE)
 #undef DECLARE
 
@@ -78,9 +77,9 @@ struct Clang {
     }
 
     std::string text(CXString string) const {
-        const char* bytes = getCString(string);
+        const char* bytes = clang_getCString(string);
         std::string out = bytes ? bytes : "";
-        disposeString(string);
+        clang_disposeString(string);
         return out;
     }
 
@@ -90,7 +89,7 @@ struct Clang {
             (*static_cast<const std::function<void(CXCursor)>*>(data))(child);
             return CXChildVisit_Continue;
         };
-        visitChildren(cursor, call, const_cast<std::function<void(CXCursor)>*>(&visit));
+        clang_visitChildren(cursor, call, const_cast<std::function<void(CXCursor)>*>(&visit));
     }
 
     void each_field(CXType record, const std::function<void(CXCursor)>& visit) const {
@@ -98,12 +97,12 @@ struct Clang {
             (*static_cast<const std::function<void(CXCursor)>*>(data))(field);
             return CXVisit_Continue;
         };
-        Type_visitFields(record, call, const_cast<std::function<void(CXCursor)>*>(&visit));
+        clang_Type_visitFields(record, call, const_cast<std::function<void(CXCursor)>*>(&visit));
     }
 
     // Its name; empty where it has none, which newer versions write as "(unnamed at ...)".
     std::string name_of(CXCursor cursor) const {
-        std::string name = Cursor_isAnonymous(cursor) ? "" : text(getCursorSpelling(cursor));
+        std::string name = clang_Cursor_isAnonymous(cursor) ? "" : text(clang_getCursorSpelling(cursor));
         return name.find('(') == std::string::npos ? name : "";
     }
 
@@ -113,13 +112,13 @@ struct Clang {
                         "libclang-17.so.17", "libclang-16.so.16"}))
             return false;
         bool all = true;
-#define FIND(name) all = file.find(name, "clang_" #name) && all;
+#define FIND(name) all = file.find(clang_##name, "clang_" #name) && all;
         EACH_FUNCTION(FIND)
 #undef FIND
 #undef EACH_FUNCTION
         // Signals stay the session's.
         if (all)
-            toggleCrashRecovery(0);
+            clang_toggleCrashRecovery(0);
         return all;
     }
 };
@@ -138,11 +137,11 @@ class HeaderTypes::Reader final : public TypeSource {
   public:
     // `includes`: lines of C.
     Reader(const Clang& clang, std::string includes, bool is_32_bit)
-        : clang_(clang), includes_(std::move(includes)), is_32_bit_(is_32_bit), index_(clang.createIndex(0, 0)) {}
+        : lib_(clang), includes_(std::move(includes)), is_32_bit_(is_32_bit), index_(clang.clang_createIndex(0, 0)) {}
     ~Reader() {
         for (CXTranslationUnit unit : units_)
-            clang_.disposeTranslationUnit(unit);
-        clang_.disposeIndex(index_);
+            lib_.clang_disposeTranslationUnit(unit);
+        lib_.clang_disposeIndex(index_);
     }
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
@@ -154,7 +153,7 @@ class HeaderTypes::Reader final : public TypeSource {
             problem_ = all.problem.empty() ? "libclang cannot read it" : all.problem;
             return false;
         }
-        clang_.each(clang_.getTranslationUnitCursor(all.handle), [this](CXCursor at) { note_names(at); });
+        lib_.each(lib_.clang_getTranslationUnitCursor(all.handle), [this](CXCursor at) { note_names(at); });
         return true;
     }
     const std::string& problem() const { return problem_; }
@@ -172,11 +171,11 @@ class HeaderTypes::Reader final : public TypeSource {
         Unit unit = parse(fmt::format("enum {{ {}value = ({}) }};\n", wanted, expression));
         std::optional<int64_t> value;
         if (unit.handle && unit.bad_lines.empty())
-            clang_.each(clang_.getTranslationUnitCursor(unit.handle), [&](CXCursor at) {
-                if (clang_.getCursorKind(at) == CXCursor_EnumDecl)
-                    clang_.each(at, [&](CXCursor one) {
-                        if (clang_.name_of(one) == fmt::format("{}value", wanted))
-                            value = clang_.getEnumConstantDeclValue(one);
+            lib_.each(lib_.clang_getTranslationUnitCursor(unit.handle), [&](CXCursor at) {
+                if (lib_.clang_getCursorKind(at) == CXCursor_EnumDecl)
+                    lib_.each(at, [&](CXCursor one) {
+                        if (lib_.name_of(one) == fmt::format("{}value", wanted))
+                            value = lib_.clang_getEnumConstantDeclValue(one);
                     });
             });
         return value;
@@ -191,17 +190,17 @@ class HeaderTypes::Reader final : public TypeSource {
             return;
         CXType from = origin->second;
         records_.erase(origin);
-        clang_.each_field(from, [&](CXCursor field) {
+        lib_.each_field(from, [&](CXCursor field) {
             TypeMember member;
-            member.name = clang_.name_of(field);
-            member.type = type(clang_.getCursorType(field));
-            long long position = clang_.Cursor_getOffsetOfField(field);
+            member.name = lib_.name_of(field);
+            member.type = type(lib_.clang_getCursorType(field));
+            long long position = lib_.clang_Cursor_getOffsetOfField(field);
             if (position < 0)
                 return;
             auto bits = static_cast<uint64_t>(position);
             member.byte_offset = bits / 8;
-            if (clang_.Cursor_isBitField(field)) {
-                member.bit_size = static_cast<uint32_t>(std::max(clang_.getFieldDeclBitWidth(field), 0));
+            if (lib_.clang_Cursor_isBitField(field)) {
+                member.bit_size = static_cast<uint32_t>(std::max(lib_.clang_getFieldDeclBitWidth(field), 0));
                 if (member.bit_size == 0) // ends a unit
                     return;
                 place_bits(member, bits, strip(member.type)->size);
@@ -233,34 +232,34 @@ class HeaderTypes::Reader final : public TypeSource {
         std::array<const char*, 6> arguments = {
             "-xc", "-std=gnu17", is_32_bit_ ? "-m32" : "-m64", "-ferror-limit=0", "-D_GNU_SOURCE", "-w"};
         Unit out;
-        clang_.parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file, 1,
-                                     CXTranslationUnit_SkipFunctionBodies, &out.handle);
+        lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file,
+                                         1, CXTranslationUnit_SkipFunctionBodies, &out.handle);
         if (!out.handle)
             return out;
         units_.push_back(out.handle);
-        for (unsigned i = 0; i < clang_.getNumDiagnostics(out.handle); i++) {
-            CXDiagnostic one = clang_.getDiagnostic(out.handle, i);
-            if (clang_.getDiagnosticSeverity(one) >= CXDiagnostic_Error) {
+        for (unsigned i = 0; i < lib_.clang_getNumDiagnostics(out.handle); i++) {
+            CXDiagnostic one = lib_.clang_getDiagnostic(out.handle, i);
+            if (lib_.clang_getDiagnosticSeverity(one) >= CXDiagnostic_Error) {
                 CXFile where = nullptr;
                 unsigned line = 0;
-                clang_.getFileLocation(clang_.getDiagnosticLocation(one), &where, &line, nullptr, nullptr);
-                std::string path = where ? clang_.text(clang_.getFileName(where)) : "";
+                lib_.clang_getFileLocation(lib_.clang_getDiagnosticLocation(one), &where, &line, nullptr, nullptr);
+                std::string path = where ? lib_.text(lib_.clang_getFileName(where)) : "";
                 if (path == unit_name && line >= first_line)
                     out.bad_lines.push_back(line - first_line);
                 else if (out.problem.empty())
                     out.problem =
                         path == unit_name || path.empty()
-                            ? clang_.text(clang_.getDiagnosticSpelling(one))
-                            : fmt::format("{}:{}: {}", path, line, clang_.text(clang_.getDiagnosticSpelling(one)));
+                            ? lib_.text(lib_.clang_getDiagnosticSpelling(one))
+                            : fmt::format("{}:{}: {}", path, line, lib_.text(lib_.clang_getDiagnosticSpelling(one)));
             }
-            clang_.disposeDiagnostic(one);
+            lib_.clang_disposeDiagnostic(one);
         }
         return out;
     }
 
     void note_names(CXCursor at) {
-        std::string name = clang_.name_of(at);
-        switch (clang_.getCursorKind(at)) {
+        std::string name = lib_.name_of(at);
+        switch (lib_.clang_getCursorKind(at)) {
         case CXCursor_StructDecl:
             type_names_.push_back("struct " + name);
             break;
@@ -269,7 +268,7 @@ class HeaderTypes::Reader final : public TypeSource {
             break;
         case CXCursor_EnumDecl:
             type_names_.push_back("enum " + name);
-            clang_.each(at, [this](CXCursor one) { constant_names_.push_back(clang_.name_of(one)); });
+            lib_.each(at, [this](CXCursor one) { constant_names_.push_back(lib_.name_of(one)); });
             break;
         case CXCursor_TypedefDecl:
             type_names_.push_back(name);
@@ -280,7 +279,7 @@ class HeaderTypes::Reader final : public TypeSource {
     }
 
     // Each way to read the name is a line of its own; one that is none leaves an error at its line.
-    const Type* look_up(std::string name) {
+    const Type* look_up(const std::string& name) {
         size_t pointers = name.find('*');
         std::string plain = name.substr(0, pointers);
         while (plain.ends_with(' '))
@@ -296,18 +295,18 @@ class HeaderTypes::Reader final : public TypeSource {
         if (!unit.handle)
             return nullptr;
         std::array<std::optional<CXType>, keywords.size()> ways;
-        clang_.each(clang_.getTranslationUnitCursor(unit.handle), [&](CXCursor at) {
-            if (clang_.getCursorKind(at) != CXCursor_TypedefDecl)
+        lib_.each(lib_.clang_getTranslationUnitCursor(unit.handle), [&](CXCursor at) {
+            if (lib_.clang_getCursorKind(at) != CXCursor_TypedefDecl)
                 return;
-            std::string declared = clang_.name_of(at);
+            std::string declared = lib_.name_of(at);
             for (size_t i = 0; i < keywords.size(); i++)
                 if (declared == fmt::format("{}{}", wanted, i) &&
                     std::find(unit.bad_lines.begin(), unit.bad_lines.end(), i) == unit.bad_lines.end())
-                    ways[i] = clang_.getTypedefDeclUnderlyingType(at);
+                    ways[i] = lib_.clang_getTypedefDeclUnderlyingType(at);
         });
         for (const std::optional<CXType>& way : ways) {
-            bool is_void = way && clang_.getCanonicalType(*way).kind == CXType_Void;
-            if (!way || (clang_.Type_getSizeOf(*way) < 0 && !is_void))
+            bool is_void = way && lib_.clang_getCanonicalType(*way).kind == CXType_Void;
+            if (!way || (lib_.clang_Type_getSizeOf(*way) < 0 && !is_void))
                 continue;
             const Type* out = type(*way);
             for (char c : stars)
@@ -336,37 +335,37 @@ class HeaderTypes::Reader final : public TypeSource {
 
     const Type* type(CXType from) {
         // Qualifiers, from the outside in.
-        CXType plain = clang_.getUnqualifiedType(from);
-        if (clang_.isConstQualifiedType(from) || clang_.isVolatileQualifiedType(from) ||
-            clang_.isRestrictQualifiedType(from)) {
+        CXType plain = lib_.clang_getUnqualifiedType(from);
+        if (lib_.clang_isConstQualifiedType(from) || lib_.clang_isVolatileQualifiedType(from) ||
+            lib_.clang_isRestrictQualifiedType(from)) {
             const Type* out = type(plain);
-            if (clang_.isRestrictQualifiedType(from))
+            if (lib_.clang_isRestrictQualifiedType(from))
                 out = &wrap(Type::Restrict, out);
-            if (clang_.isVolatileQualifiedType(from))
+            if (lib_.clang_isVolatileQualifiedType(from))
                 out = &wrap(Type::Volatile, out);
-            return clang_.isConstQualifiedType(from) ? &wrap(Type::Const, out) : out;
+            return lib_.clang_isConstQualifiedType(from) ? &wrap(Type::Const, out) : out;
         }
         switch (from.kind) {
         case CXType_Void:
             return nullptr;
         case CXType_Elaborated:
-            return type(clang_.Type_getNamedType(from));
+            return type(lib_.clang_Type_getNamedType(from));
         case CXType_Typedef: {
-            CXCursor declared = clang_.getTypeDeclaration(from);
-            Type& out = wrap(Type::Typedef, type(clang_.getTypedefDeclUnderlyingType(declared)));
-            out.name = clang_.name_of(declared);
+            CXCursor declared = lib_.clang_getTypeDeclaration(from);
+            Type& out = wrap(Type::Typedef, type(lib_.clang_getTypedefDeclUnderlyingType(declared)));
+            out.name = lib_.name_of(declared);
             return &out;
         }
         case CXType_Pointer:
-            return &pointer_to(type(clang_.getPointeeType(from)));
+            return &pointer_to(type(lib_.clang_getPointeeType(from)));
         case CXType_Atomic:
-            return &wrap(Type::Atomic, type(clang_.Type_getValueType(from)));
+            return &wrap(Type::Atomic, type(lib_.clang_Type_getValueType(from)));
         case CXType_ConstantArray:
         case CXType_IncompleteArray: {
-            Type& out = wrap(Type::Array, type(clang_.getArrayElementType(from)));
+            Type& out = wrap(Type::Array, type(lib_.clang_getArrayElementType(from)));
             out.size = 0;
             if (from.kind == CXType_ConstantArray) {
-                out.count = static_cast<uint64_t>(clang_.getArraySize(from));
+                out.count = static_cast<uint64_t>(lib_.clang_getArraySize(from));
                 out.size = size_of(from);
             }
             return &out;
@@ -380,46 +379,46 @@ class HeaderTypes::Reader final : public TypeSource {
         default:
             break;
         }
-        CXType canonical = clang_.getCanonicalType(from);
+        CXType canonical = lib_.clang_getCanonicalType(from);
         return canonical.kind != from.kind ? type(canonical) : basic(from);
     }
 
-    uint64_t size_of(CXType from) { return static_cast<uint64_t>(std::max(clang_.Type_getSizeOf(from), 0LL)); }
+    uint64_t size_of(CXType from) { return static_cast<uint64_t>(std::max(lib_.clang_Type_getSizeOf(from), 0LL)); }
 
     const Type* function(CXType from) {
-        Type& out = wrap(Type::Function, type(clang_.getResultType(from)));
+        Type& out = wrap(Type::Function, type(lib_.clang_getResultType(from)));
         out.size = 0;
-        for (int i = 0; i < clang_.getNumArgTypes(from); i++) {
+        for (int i = 0; i < lib_.clang_getNumArgTypes(from); i++) {
             TypeMember parameter;
-            parameter.type = type(clang_.getArgType(from, static_cast<unsigned>(i)));
+            parameter.type = type(lib_.clang_getArgType(from, static_cast<unsigned>(i)));
             out.members.push_back(std::move(parameter));
         }
-        if (clang_.isFunctionTypeVariadic(from) && from.kind == CXType_FunctionProto)
+        if (lib_.clang_isFunctionTypeVariadic(from) && from.kind == CXType_FunctionProto)
             out.members.emplace_back().name = "...";
         return &out;
     }
 
     // One object for each declaration, in whichever unit.
     const Type* tagged(CXType from) {
-        CXCursor declared = clang_.getTypeDeclaration(from);
-        Type*& out = tagged_[clang_.text(clang_.getCursorUSR(declared))];
+        CXCursor declared = lib_.clang_getTypeDeclaration(from);
+        Type*& out = tagged_[lib_.text(lib_.clang_getCursorUSR(declared))];
         if (out && !out->incomplete)
             return out;
         if (!out)
             out = &made_.emplace_back();
-        out->name = clang_.name_of(declared);
+        out->name = lib_.name_of(declared);
         out->size = size_of(from);
-        out->incomplete = clang_.Type_getSizeOf(from) < 0;
+        out->incomplete = lib_.clang_Type_getSizeOf(from) < 0;
         if (from.kind == CXType_Enum) {
             out->kind = Type::Enum;
-            clang_.each(declared, [&](CXCursor one) {
-                int64_t value = clang_.getEnumConstantDeclValue(one);
+            lib_.each(declared, [&](CXCursor one) {
+                int64_t value = lib_.clang_getEnumConstantDeclValue(one);
                 out->is_signed = out->is_signed || value < 0;
-                out->enumerators.push_back({clang_.name_of(one), value});
+                out->enumerators.push_back({lib_.name_of(one), value});
             });
             return out;
         }
-        out->kind = clang_.getCursorKind(declared) == CXCursor_UnionDecl ? Type::Union : Type::Struct;
+        out->kind = lib_.clang_getCursorKind(declared) == CXCursor_UnionDecl ? Type::Union : Type::Struct;
         if (!out->incomplete) {
             out->source = this;
             records_.insert_or_assign(out, from);
@@ -429,7 +428,7 @@ class HeaderTypes::Reader final : public TypeSource {
 
     const Type* basic(CXType from) {
         Type& out = made_.emplace_back();
-        out.name = clang_.text(clang_.getTypeSpelling(from));
+        out.name = lib_.text(lib_.clang_getTypeSpelling(from));
         out.size = size_of(from);
         switch (from.kind) {
         case CXType_Bool:
@@ -472,7 +471,7 @@ class HeaderTypes::Reader final : public TypeSource {
         return &out;
     }
 
-    const Clang& clang_;
+    const Clang& lib_;
     const std::string includes_;
     const bool is_32_bit_;
     const CXIndex index_;
