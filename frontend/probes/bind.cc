@@ -311,7 +311,9 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     bool argument = point_.at_call && variable.is_parameter;
     Location location =
         argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
-    std::optional<Place> place = place_at(location, variable.type, why);
+    // The kernel's own are found by its symbols: a module's sections have moved apart.
+    bool by_symbol = variable.is_global && point_.kernel;
+    std::optional<Place> place = by_symbol ? std::nullopt : place_at(location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
         // The function has returned: registers that lead to a thread-local one are no longer those of the function.
