@@ -18,15 +18,32 @@ static double now(void) {
     return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-int main(int argc, char** argv) {
-    double start = now();
-    long calls = argc > 1 ? atol(argv[1]) : 0, sum = 0;
+static double begin, end;
+
+static long call(long calls) {
+    long sum = 0;
     for (int i = 0; i < 1000; i++)
         sum += add(i, 1);
-    double begin = now();
+    begin = now();
     for (long i = 0; i < calls; i++)
         sum += add(i, 1);
-    double end = now();
+    end = now();
+    return sum;
+}
+
+/* DEPTH: so many functions between main() and the calls. */
+#ifdef DEPTH
+__attribute__((noinline, noclone)) static long down(int depth, long calls) {
+    long sum = depth > 1 ? down(depth - 1, calls) : call(calls);
+    __asm__ volatile("" : "+r"(sum)); /* not a jump */
+    return sum;
+}
+#define call(calls) down(DEPTH, calls)
+#endif
+
+int main(int argc, char** argv) {
+    double start = now();
+    long calls = argc > 1 ? atol(argv[1]) : 0, sum = call(calls);
     /* When main began on the clock that Python calls monotonic, and the time of one call. */
     fprintf(stderr, "started %.0f\nns %.1f\n", start, calls ? (end - begin) / calls : 0);
     return sum == 0;
