@@ -268,6 +268,19 @@ const Type* KernelTypes::find_type(std::string_view name) {
         stars += name.back() == '*';
         name.remove_suffix(1);
     }
+    // A search goes through all types; a module's may come later.
+    auto [known, is_new] = found_.try_emplace(std::string(name));
+    if (is_new || (!known->second.type && known->second.files != files_.size()))
+        known->second = {search(name), files_.size()};
+    const Type* found = known->second.type;
+    if (!found && name != "void")
+        return nullptr;
+    for (; stars > 0; stars--)
+        found = pointer_to(found);
+    return found;
+}
+
+const Type* KernelTypes::search(std::string_view name) {
     struct Keyword {
         string_view word;
         std::vector<uint32_t> kinds;
@@ -301,15 +314,13 @@ const Type* KernelTypes::find_type(std::string_view name) {
             continue;
         name.remove_prefix(keyword.word.size());
         for (size_t i = 0; i < files_.size() && !found; i++)
-            for (uint32_t kind : keyword.kinds)
-                if (uint32_t id = files_[i].types.find(name, kind); id != 0 && !found)
+            for (uint32_t kind : keyword.kinds) {
+                uint32_t id = found ? 0 : files_[i].types.find(name, kind);
+                if (id != 0)
                     found = type(files_[i], id);
+            }
         break;
     }
-    if (!found && name != "void")
-        return nullptr;
-    for (; stars > 0; stars--)
-        found = pointer_to(found);
     return found;
 }
 

@@ -88,6 +88,7 @@ class KernelTypes final : public TypeSource {
     const Type* type(const File& file, uint32_t id);
     void fill(const File& file, const btf_type& from, Type& to);
     const Type* pointer_to(const Type* target);
+    const Type* search(std::string_view name); // without `*`; null: there is none
     // `visit` gets every type of the file's own that is of that kind, with its number and name.
     template <typename Visit> static void each(const File& file, uint32_t kind, Visit visit);
 
@@ -96,6 +97,11 @@ class KernelTypes final : public TypeSource {
     std::deque<File> files_;             // [0] is the kernel
     std::deque<Type> made_;
     std::unordered_map<uint64_t, Type*> by_number_; // file << 32 | number
+    struct Found {
+        const Type* type = nullptr;
+        size_t files = 0; // that were looked at
+    };
+    std::unordered_map<std::string, Found> found_; // by find_type()
     struct Origin {
         const File* file;
         uint32_t id;
