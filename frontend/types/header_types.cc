@@ -116,9 +116,6 @@ struct Clang {
         EACH_FUNCTION(FIND)
 #undef FIND
 #undef EACH_FUNCTION
-        // Signals stay the session's.
-        if (all)
-            clang_toggleCrashRecovery(0);
         return all;
     }
 };
@@ -232,8 +229,12 @@ class HeaderTypes::Reader final : public TypeSource {
         std::array<const char*, 6> arguments = {
             "-xc", "-std=gnu17", is_32_bit_ ? "-m32" : "-m64", "-ferror-limit=0", "-D_GNU_SOURCE", "-w"};
         Unit out;
+        // A crash is the end of this unit; the signals are the session's again behind it. Making an index has taken
+        // them.
+        lib_.clang_toggleCrashRecovery(1);
         lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file,
                                          1, CXTranslationUnit_SkipFunctionBodies, &out.handle);
+        lib_.clang_toggleCrashRecovery(0);
         if (!out.handle)
             return out;
         units_.push_back(out.handle);
