@@ -475,6 +475,7 @@ int run(const Options& options) {
     sema.suppress_errors = options.suppress_handler_errors;
     sema.kernel_host_probes = options.host_probes == "kernel";
     sema.max_map_entries = options.limits.max_map_entries;
+    sema.max_string = options.limits.max_string;
     sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
     sema.hist_width = options.limits.hist_width;
     for (const std::string& assignment : options.globals) {

@@ -44,6 +44,33 @@ plan::Value plan_value(hir::ValueType type) {
                                            : plan::Value::Long;
 }
 
+// The kernel hashes words of 4 bytes, so a number takes no more of them than it needs. Narrow ones lie behind the
+// others, which are words of 8 to everything else.
+void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        const hir::KeyBound& bound = global.key_bounds[i];
+        plan::KeyPart part{plan_value(global.keys[i])};
+        if (part.type == plan::Value::String) {
+            uint64_t size = round_up(bound.length + 1);
+            part.size =
+                size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size) : options.max_string;
+        } else {
+            part.is_text = bound.is_text;
+            part.is_signed = bound.low < 0;
+            bool is_narrow =
+                part.is_signed ? bound.low >= INT32_MIN && bound.high <= INT32_MAX : bound.high <= UINT32_MAX;
+            part.size = is_narrow ? 4 : 8;
+        }
+        out.keys.push_back(part);
+    }
+    for (bool narrow : {false, true})
+        for (plan::KeyPart& part : out.keys)
+            if ((part.size == 4) == narrow) {
+                part.offset = out.key_size;
+                out.key_size += part.size;
+            }
+}
+
 constexpr uint64_t lock_bytes = 64;
 
 void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
@@ -62,16 +89,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.wrap = global->wrap;
         uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
         if (global->is_array()) {
-            for (size_t i = 0; i < global->keys.size(); i++) {
-                plan::KeyPart part{plan_value(global->keys[i]), out.key_size, 8};
-                if (part.type == plan::Value::String) {
-                    uint64_t size = round_up(global->key_lengths[i] + 1);
-                    part.size = size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size)
-                                                                                     : options.max_string;
-                }
-                out.key_size += part.size;
-                out.keys.push_back(part);
-            }
+            lay_out_key(*global, options, out);
             uint64_t payload = out.type == plan::Value::Long     ? 8
                                : out.type == plan::Value::String ? options.max_string
                                                                  : block;
@@ -89,6 +107,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         plan.globals.push_back(std::move(out));
     }
     plan.data_size = next;
+    plan.texts = program.texts;
 }
 
 void add_probes(const hir::Program& program, const Sources& sources, plan::Plan& plan) {

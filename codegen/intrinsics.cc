@@ -2,7 +2,6 @@
 #include <bit>
 #include <cstddef>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -141,8 +140,7 @@ std::optional<std::string> Lowering::known_point_text(const std::string& intrins
                                         : plan::type_at(handler_->kind, handler_->points[0]);
     if (!handler_ || handler_->points.size() != 1)
         return std::nullopt;
-    const plan::Point& point = handler_->points[0];
-    return intrinsic == "pp" ? point.pp : intrinsic == "pn" ? point.pn : point.function;
+    return hir::point_text(intrinsic, handler_->points[0]);
 }
 
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
@@ -272,30 +270,42 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     return result;
 }
 
-// A literal, names separated by `|`, as cells of 32 bytes, a power of two of them and at least one without a name at
-// the end; null after a report.
-llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& primitive, size_t& count) {
-    constexpr size_t cell = name_cell;
+// A literal, names separated by `|`; none after a report.
+std::vector<std::string> Lowering::names_of(const hir::Expr& names, const std::string& primitive) {
     // How many the routines for flags are told in 8 bits.
     const size_t most = primitive == "__name" ? 1024 : 256;
-    std::string table;
-    count = 0;
-    bool fits = names.kind == hir::ExprKind::ConstString;
-    if (fits) {
-        std::istringstream list(hir::as<hir::ConstString>(names).value);
-        for (std::string name; std::getline(list, name, '|'); count++) {
-            fits = fits && name.size() < cell;
-            name.resize(cell);
-            table += name;
-        }
-    }
-    if (!fits || count == 0 || count >= most) {
-        fail(names.range, fmt::format("`{}` needs up to {} names of at most {} characters as a literal", primitive,
-                                      most - 1, cell - 1));
+    std::vector<std::string> out;
+    if (names.kind == hir::ExprKind::ConstString)
+        out = hir::names_in(hir::as<hir::ConstString>(names));
+    if (!out.empty() && out.size() < most &&
+        std::all_of(out.begin(), out.end(), [](const std::string& name) { return name.size() < name_cell; }))
+        return out;
+    fail(names.range, fmt::format("`{}` needs up to {} names of at most {} characters as a literal", primitive,
+                                  most - 1, name_cell - 1));
+    return {};
+}
+
+// As cells of 32 bytes, a power of two of them and at least one without a name at the end; null after a report.
+llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& primitive, size_t& count) {
+    std::vector<std::string> list = names_of(names, primitive);
+    count = list.size();
+    if (list.empty())
         return nullptr;
+    std::string table;
+    for (std::string& name : list) {
+        name.resize(name_cell);
+        table += name;
     }
-    table.resize(std::bit_ceil(count + 1) * cell);
+    table.resize(std::bit_ceil(count + 1) * name_cell);
     return t_.literal(table);
+}
+
+// Within such a table, whatever the number is.
+llvm::Value* Lowering::index_of_name(const hir::Expr& number, size_t count) {
+    llvm::Value* index = lower(number);
+    llvm::Value* end = t_.number(static_cast<int64_t>(count));
+    index = b_.CreateSelect(b_.CreateICmpULT(index, end), index, end);
+    return t_.masked(index, std::bit_ceil(count + 1) - 1);
 }
 
 // An address as a number, which the verifier takes for one too: it keeps nothing of what lies behind a slot's text.
@@ -320,10 +330,7 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
         return t_.routine("sonde_rt_find_cell", t_.i64(),
                           {number_of(table, name), t_.number(static_cast<int64_t>(count)), name});
     }
-    llvm::Value* index = lower(*expr.args[1]);
-    llvm::Value* inside = b_.CreateICmpULT(index, t_.number(static_cast<int64_t>(count)));
-    index = b_.CreateSelect(inside, index, t_.number(static_cast<int64_t>(count)));
-    index = t_.masked(index, std::bit_ceil(count + 1) - 1);
+    llvm::Value* index = index_of_name(*expr.args[1], count);
     return b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(name_cell)));
 }
 

@@ -134,6 +134,8 @@ class Lowering : private BodyState {
 
     // ---- arrays and statistics (lower_array.cc)
     llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
+    llvm::Value* key_number(llvm::Value* key, const plan::KeyPart& part);
+    llvm::Value* text_number(const hir::Expr& text);
     void compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text);
     void write_in_place(const hir::Expr& expr, llvm::Value* field, const plan::KeyPart& part);
     llvm::Value* read_element(const hir::Element& element);
@@ -187,6 +189,8 @@ class Lowering : private BodyState {
     llvm::Value* emit_names(const hir::Intrinsic& expr);
     llvm::Value* emit_flags(const hir::Intrinsic& expr);
     llvm::Value* number_of(llvm::Value* address, llvm::Value* slot);
+    std::vector<std::string> names_of(const hir::Expr& names, const std::string& primitive);
+    llvm::Value* index_of_name(const hir::Expr& index, size_t count);
     llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
     // What a text of the probe point is, if it is the same wherever this code runs.
     std::optional<std::string> known_point_text(const std::string& intrinsic) const;

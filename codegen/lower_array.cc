@@ -1,5 +1,6 @@
 // Array keys, elements and statistics.
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -12,10 +13,6 @@ using hir::ValueType;
 namespace {
 constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, padded
 
-// A text that belongs to the probe point.
-bool is_point_text(const std::string& intrinsic) {
-    return intrinsic == "pp" || intrinsic == "pn" || intrinsic == "ppfunc";
-}
 } // namespace
 
 // A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
@@ -50,20 +47,20 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
         return false;
     const std::string& name = hir::as<hir::Intrinsic>(expr).name;
     return (name == "execname" && part.size >= comm_size) || (name == "__name" && part.size <= name_cell) ||
-           (is_point_text(name) && part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
+           (hir::is_point_text(hir::as<hir::Intrinsic>(expr)) &&
+            part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
 }
 
 void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
     const hir::Expr& expr = *see_through(&reference);
-    const std::string* intrinsic =
-        expr.kind == hir::ExprKind::Intrinsic ? &hir::as<hir::Intrinsic>(expr).name : nullptr;
+    const auto* intrinsic = expr.kind == hir::ExprKind::Intrinsic ? &hir::as<hir::Intrinsic>(expr) : nullptr;
     std::optional<std::string> known;
     if (!intrinsic)
         known = hir::as<hir::ConstString>(expr).value;
-    else if (is_point_text(*intrinsic))
-        known = known_point_text(*intrinsic);
+    else if (hir::is_point_text(*intrinsic))
+        known = known_point_text(intrinsic->name);
     // Tables' texts are padded with NULs, as keys are.
-    llvm::Value* text = !known && intrinsic && *intrinsic != "execname" ? lower(expr) : nullptr;
+    llvm::Value* text = !known && intrinsic && intrinsic->name != "execname" ? lower(expr) : nullptr;
     if (known) {
         known->resize(std::min<size_t>(known->size(), part.size - 1));
         known->resize(part.size, '\0');
@@ -76,7 +73,7 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
                                   : t_.number(static_cast<int64_t>(bytes));
         b_.CreateStore(value, t_.offset(field, word));
     }
-    if (intrinsic && *intrinsic == "execname")
+    if (intrinsic && intrinsic->name == "execname")
         t_.execname(env_, field);
 }
 
@@ -86,8 +83,7 @@ bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32
         return true;
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
-    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return is_point_text(name) || name == "probefunc";
+    return hir::is_point_text(hir::as<hir::Intrinsic>(expr));
 }
 
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max) {
@@ -120,11 +116,36 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
         else if (part.type == plan::Value::String)
             compose_text(field, part, values[i] ? values[i] : t_.literal(""));
         else
-            b_.CreateStore(values[i] ? values[i] : t_.number(0), field);
+            b_.CreateStore(b_.CreateTrunc(values[i] ? values[i] : t_.number(0), b_.getIntNTy(8 * part.size)), field);
     }
     if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
         *slice_mask = ~0ull; // every key is given: an ordinary lookup
     return buffer;
+}
+
+// A number in a key in memory.
+llvm::Value* Lowering::key_number(llvm::Value* key, const plan::KeyPart& part) {
+    llvm::Value* number = b_.CreateLoad(b_.getIntNTy(8 * part.size), t_.offset(key, part.offset));
+    return part.is_signed ? b_.CreateSExt(number, t_.i64()) : b_.CreateZExt(number, t_.i64());
+}
+
+// The number of a text that is known beforehand.
+llvm::Value* Lowering::text_number(const hir::Expr& reference) {
+    const hir::Expr& text = *see_through(&reference);
+    if (text.kind == hir::ExprKind::NumberedText)
+        return lower(*hir::as<hir::NumberedText>(text).number);
+    if (text.kind == hir::ExprKind::ConstString)
+        return t_.number(t_.number_of_text(hir::as<hir::ConstString>(text).value));
+    const auto& intrinsic = hir::as<hir::Intrinsic>(text);
+    if (hir::is_point_text(intrinsic)) {
+        std::optional<std::string> known = known_point_text(intrinsic.name);
+        return known ? t_.number(t_.number_of_text(*known)) : t_.row_text_number(env_.row, intrinsic.name);
+    }
+    std::vector<std::string> names = names_of(*intrinsic.args[0], intrinsic.name);
+    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" behind the last
+    std::transform(names.begin(), names.end(), numbers.begin(),
+                   [&](const std::string& name) { return t_.number_of_text(name); });
+    return t_.table_entry(numbers, index_of_name(*intrinsic.args[1], names.size()));
 }
 
 llvm::Value* Lowering::read_element(const hir::Element& element) {

@@ -180,6 +180,10 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::EntryRead:
         return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index,
                               expr.type == ValueType::String ? new_slot() : nullptr);
+    case ExprKind::TextNumber:
+        return text_number(*as<TextNumber>(expr).text);
+    case ExprKind::NumberedText:
+        return t_.text(lower(*as<NumberedText>(expr).number));
     case ExprKind::Retype: {
         const auto& e = as<Retype>(expr);
         llvm::Value* value = lower(*e.operand);

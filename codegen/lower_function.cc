@@ -140,6 +140,8 @@ class NeedsWalk {
             visit_key(*hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
         if (expr.kind == hir::ExprKind::Contains)
             visit_key(*hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
+        if (expr.kind == hir::ExprKind::TextNumber)
+            in_keys_.insert(hir::as<hir::TextNumber>(expr).text);
         if (expr.kind == hir::ExprKind::Print) {
             for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
                 out_.frame = out_.frame || arg->type != ValueType::Long;

@@ -204,11 +204,13 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);
     for (size_t i = 0; i < loop.keys.size(); i++) {
-        llvm::Value* field = t_.offset(key, array.keys[i].offset);
+        llvm::Value* variable = locals_[loop.keys[i]];
         if (loop.array->keys[i] == ValueType::String)
-            store_string(locals_[loop.keys[i]], field);
+            store_string(variable, t_.offset(key, array.keys[i].offset));
+        else if (loop.keys[i]->type == ValueType::String)
+            store_string(variable, t_.text(key_number(key, array.keys[i])));
         else
-            b_.CreateStore(b_.CreateLoad(t_.i64(), field), locals_[loop.keys[i]]);
+            b_.CreateStore(key_number(key, array.keys[i]), variable);
     }
     if (value && loop.array->type == ValueType::String)
         store_string(locals_[loop.value], value);

@@ -218,6 +218,13 @@ class Target {
     // Padded with NULs to row_text_bytes.
     static constexpr uint64_t row_text_bytes = 256;
     llvm::Value* row_text(llvm::Value* row, uint32_t which);
+    // Texts as numbers: hir::Program::texts. One that is there, one that pp() and its relatives give at a row, and the
+    // text with a number.
+    uint32_t number_of_text(const std::string& text) const;
+    llvm::Value* row_text_number(llvm::Value* row, const std::string& intrinsic);
+    llvm::Value* text(llvm::Value* number);
+    // An entry, zero-extended, of a constant table whose length is a power of two; the index is below that.
+    llvm::Value* table_entry(const std::vector<uint32_t>& table, llvm::Value* index);
     // Adds a value to a StatsBlock, and to the histogram's bucket behind it.
     void stat_add(llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
     // A routine of codegen/rtlib.

@@ -98,10 +98,14 @@ llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
     if (loop.sort_direction != 0 && loop.sort_column == 0 && array.type == hir::ValueType::Stats) {
         rank = SONDE_RANK_STATISTIC + static_cast<uint64_t>(loop.sort_stat);
     } else if (loop.sort_direction != 0) {
-        auto column = static_cast<size_t>(loop.sort_column);
-        hir::ValueType type = column == 0 ? array.type : array.keys[column - 1];
-        rank = type == hir::ValueType::String ? SONDE_RANK_STRING : SONDE_RANK_LONG;
-        at = column == 0 ? global.key_size : global.keys[column - 1].offset;
+        plan::KeyPart by{global.type, static_cast<uint32_t>(SONDE_SCAN_KEY(global.key_size))};
+        if (loop.sort_column > 0)
+            by = global.keys[static_cast<size_t>(loop.sort_column - 1)];
+        rank = by.type == plan::Value::String ? SONDE_RANK_STRING
+               : by.size == 8                 ? SONDE_RANK_LONG
+               : by.is_signed                 ? SONDE_RANK_INT
+                                              : SONDE_RANK_UNSIGNED;
+        at = by.offset;
     }
     sonde_scan_spec what = scan_spec(array, spec.slice_mask);
     what.copy_size = payload_bytes(loop);
@@ -125,7 +129,7 @@ llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm
     uint64_t entries = sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY;
     key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, entries), at);
     if (value)
-        value = offset(key, state_.plan.globals[array.index].key_size);
+        value = offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
     return more;
 }
 
@@ -137,15 +141,17 @@ uint64_t BpfTarget::payload_bytes(const hir::Foreach& loop) const {
 }
 
 uint64_t BpfTarget::entry_bytes(const hir::Foreach& loop) const {
-    return SONDE_SCAN_ENTRY + state_.plan.globals[loop.array->index].key_size + payload_bytes(loop);
+    return SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(state_.plan.globals[loop.array->index].key_size) + payload_bytes(loop);
 }
 
 sonde_scan_spec BpfTarget::scan_spec(const hir::Global& array, uint64_t mask) const {
     sonde_scan_spec out{};
     out.mask = mask;
     const plan::Global& global = state_.plan.globals[array.index];
-    for (size_t i = 0; i < global.keys.size(); i++)
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        out.offsets[i] = global.keys[i].offset;
         out.sizes[i] = global.keys[i].size;
+    }
     out.components = array.keys.size();
     out.capacity = array.capacity;
     out.slots = scan_slots(array);

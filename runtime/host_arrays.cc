@@ -245,7 +245,7 @@ void sort_elements(const plan::Global& global, uint32_t max_string, const HostFo
     std::vector<int64_t> ranks;
     if (type != plan::Value::String)
         for (const ArrayElement& element : elements)
-            ranks.push_back(by_key                       ? number_at(element.key, part.offset)
+            ranks.push_back(by_key                       ? plan::number_in(part, element.key.data())
                             : type == plan::Value::Stats ? stat_value(element, spec.sort_stat)
                                                          : number_at(element.payload, 0));
     auto compare = [&](size_t a, size_t b) {

@@ -2,10 +2,22 @@
 #include "runtime/plan.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
 namespace sonde::plan {
+
+int64_t number_in(const KeyPart& part, const char* key) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (part.size == sizeof wide) {
+        std::memcpy(&wide, key + part.offset, sizeof wide);
+        return wide;
+    }
+    std::memcpy(&narrow, key + part.offset, sizeof narrow);
+    return part.is_signed ? narrow : static_cast<int64_t>(static_cast<uint32_t>(narrow));
+}
 
 uint32_t StatsNeeds::buckets() const {
     if (histogram == Log)

@@ -180,12 +180,16 @@ struct Site {
 
 enum class Value : uint8_t { Long, String, Stats };
 
-// A component of an array's key.
+// A component of an array's key. Those of 4 bytes lie behind the others.
 struct KeyPart {
     Value type = Value::Long; // never Stats
     uint32_t offset = 0;      // in the key
-    uint32_t size = 8;        // bytes, a multiple of 8; a string's with its NUL, at most max_string
+    uint32_t size = 8;        // bytes, a multiple of 8; a string's with its NUL, at most max_string; longs: 4 or 8
+    bool is_signed = true;    // longs of 4 bytes
+    bool is_text = false;     // longs: the index of a text in Plan::texts
 };
+// The number that a key has there.
+int64_t number_in(const KeyPart& part, const char* key);
 
 struct Global {
     std::string name;
@@ -322,6 +326,7 @@ struct Plan {
     std::vector<Point> rows; // all points of all probes
     std::vector<Probe> probes;
     std::vector<Counter> counters;
+    std::vector<std::string> texts; // that keys hold as numbers, sorted
     std::string module; // the session's name; the folder of its control files has it
     // The kernel whose types the handlers are made for; empty: they need none. `kernel_types` tells one build's types
     // from another's.

@@ -11,7 +11,7 @@
 namespace sonde::plan {
 namespace {
 
-constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '3', '\n'};
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '4', '\n'};
 
 class Writer {
   public:
@@ -109,7 +109,7 @@ template <typename A> void members(A& a, Format& v) { all(a, v.directives); }
 template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
 template <typename A> void members(A& a, Value& v) { all(a, v); }
 template <typename A> void members(A& a, std::string& v) { field(a, v); }
-template <typename A> void members(A& a, KeyPart& v) { all(a, v.type, v.offset, v.size); }
+template <typename A> void members(A& a, KeyPart& v) { all(a, v.type, v.offset, v.size, v.is_signed, v.is_text); }
 template <typename A> void members(A& a, Global& v) {
     all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
         v.initial_long, v.initial_string, v.address_of, v.auto_print, v.print_as_pointer);
@@ -133,7 +133,8 @@ template <typename A> void members(A& a, Probe& v) {
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing);
-    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.module, v.kernel, v.kernel_types);
+    all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
+        v.kernel_types);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
@@ -160,12 +161,17 @@ bool consistent(const Global& global, const Plan& plan) {
         return global.offset >= sizeof(SessionWords) && global.offset <= plan.data_size &&
                size_of(global.type) <= plan.data_size - global.offset;
     uint64_t key_size = 0;
-    for (const KeyPart& key : global.keys) {
-        bool fits = key.type == Value::Long ? key.size == 8 : key.size >= 8 && key.size <= plan.max_string;
-        if (key.type > Value::String || !fits || key.size % 8 != 0 || key.offset != key_size)
-            return false;
-        key_size += key.size;
-    }
+    for (bool narrow : {false, true})
+        for (const KeyPart& key : global.keys) {
+            bool is_narrow = key.type == Value::Long && key.size == 4;
+            if (is_narrow != narrow)
+                continue;
+            bool fits = key.type == Value::Long ? is_narrow || key.size == 8
+                                                : key.size >= 8 && key.size <= plan.max_string && key.size % 8 == 0;
+            if (key.type > Value::String || !fits || key.offset != key_size || (key.is_text && key.type != Value::Long))
+                return false;
+            key_size += key.size;
+        }
     return global.key_size == key_size && global.value_size == 8 + size_of(global.type);
 }
 

@@ -73,11 +73,13 @@ void Session::print_global(const plan::Global& global, size_t index) {
             keys += keys.empty() ? "" : ",";
             if (key.type == plan::Value::String) {
                 keys += quoted(string_at(element.key.data() + key.offset, key.size));
-            } else {
-                int64_t value = 0;
-                std::memcpy(&value, element.key.data() + key.offset, 8);
-                keys += std::to_string(value);
+                continue;
             }
+            int64_t value = plan::number_in(key, element.key.data());
+            if (key.is_text)
+                keys += quoted(plan.texts.at(static_cast<size_t>(value)));
+            else
+                keys += std::to_string(value);
         }
         output.write(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string));
     }

@@ -38,7 +38,7 @@ static inline volatile u32* node(const struct sonde_scan* s, u64 i)
 }
 static inline u8* entry(const struct sonde_scan* s, u64 i)
 {
-    u64 size = SONDE_SCAN_ENTRY + s->spec->key_size + s->spec->copy_size;
+    u64 size = SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size;
     return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + bounded(s, i) * size;
 }
 
@@ -46,23 +46,26 @@ static inline u8* entry(const struct sonde_scan* s, u64 i)
  * maximum's size. */
 static inline int in_slice(const struct sonde_scan* s, const u8* key)
 {
-    u64 at = 0;
 #pragma unroll
     for (int i = 0; i < 9; i++) {
         if ((u64)i >= s->spec->components)
             break;
+        if (!(s->spec->mask >> i & 1))
+            continue;
         u64 size = s->spec->sizes[i];
-        if (s->spec->mask >> i & 1) {
-            if (size <= SONDE_SHORT_KEY) {
-#pragma unroll
-                for (u64 word = 0; word < SONDE_SHORT_KEY; word += 8)
-                    if (word < size && *(const u64*)(key + at + word) != *(const u64*)(s->slice + at + word))
-                        return 0;
-            } else if (sonde_rt_compare_bytes(key + at, s->slice + at) != 0) {
+        const u8* own = key + s->spec->offsets[i];
+        const u8* wanted = s->slice + s->spec->offsets[i];
+        if (size == 4) {
+            if (*(const u32*)own != *(const u32*)wanted)
                 return 0;
-            }
+        } else if (size <= SONDE_SHORT_KEY) {
+#pragma unroll
+            for (u64 word = 0; word < SONDE_SHORT_KEY; word += 8)
+                if (word < size && *(const u64*)(own + word) != *(const u64*)(wanted + word))
+                    return 0;
+        } else if (sonde_rt_compare_bytes(own, wanted) != 0) {
+            return 0;
         }
-        at += size;
     }
     return 1;
 }
@@ -106,10 +109,14 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     u8* e = entry(s, i);
     copy_bytes(e + SONDE_SCAN_ENTRY, (u32)s->spec->key_size, key);
     if (s->spec->copy_size)
-        copy_bytes(e + SONDE_SCAN_ENTRY + s->spec->key_size, (u32)s->spec->copy_size, value + 8);
+        copy_bytes(e + SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
     u64 rank = 0;
     if (s->spec->rank == SONDE_RANK_LONG)
         rank = *(u64*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+    else if (s->spec->rank == SONDE_RANK_INT)
+        rank = (u64)(s64)*(s32*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+    else if (s->spec->rank == SONDE_RANK_UNSIGNED)
+        rank = *(u32*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
     else if (s->spec->rank >= SONDE_RANK_STATISTIC)
         rank = statistic((struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
     ((u64*)e)[0] = s->spec->descending ? ~rank : rank;

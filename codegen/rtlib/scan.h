@@ -2,13 +2,15 @@
  *
  * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
  * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `slots` u32 (a multiple of 8 bytes in
- * all), then `slots` entries of u64 rank, u64 insertion, the key and the payload.
+ * all), then `slots` entries of u64 rank, u64 insertion, the key and from a multiple of 8 bytes on the payload.
  */
 #pragma once
 
 enum sonde_scan_rank {
     SONDE_RANK_INSERTION, /* as the elements were created */
     SONDE_RANK_LONG,      /* by the int64 at `at` in key and payload */
+    SONDE_RANK_INT,       /* by the int32 there */
+    SONDE_RANK_UNSIGNED,  /* by the u32 there */
     SONDE_RANK_STRING,    /* by the string there */
     SONDE_RANK_STATISTIC, /* + hir::StatValue: by that of the element's statistic */
 };
@@ -16,13 +18,13 @@ enum sonde_scan_rank {
 struct sonde_scan_spec {
     unsigned long long mask; /* bit i: component i of the key must be the slice's; 0: every element */
     unsigned long long components;
-    unsigned long long sizes[9]; /* of the components, in bytes */
+    unsigned long long offsets[9], sizes[9]; /* of the components, in bytes */
     unsigned long long capacity; /* elements of the array at most */
     unsigned long long slots;    /* the same, or the next power of two */
     unsigned long long key_size;
     unsigned long long copy_size; /* bytes of the payload that an entry keeps */
     unsigned long long rank;      /* sonde_scan_rank */
-    unsigned long long at;        /* offset from the key's begin; the payload lies behind the key */
+    unsigned long long at;        /* offset from the key's begin */
     unsigned long long descending;
 };
 
@@ -42,3 +44,4 @@ struct sonde_scan_state {
 
 #define SONDE_SHORT_KEY 64  /* bytes of a key's component; a string is no longer, or has the maximum's size */
 #define SONDE_SCAN_ENTRY 16 /* bytes of an entry before its key */
+#define SONDE_SCAN_KEY(size) (((size) + 7) & ~7ull) /* what a key takes there */

@@ -64,6 +64,8 @@ hir::Program* Analyzer::run() {
     stop_watched_processes();
     if (!options_.unoptimized)
         forward_texts(*program_);
+    if (!options_.unoptimized)
+        intern_texts(*program_, arena_, options_.max_string);
     bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;

@@ -201,10 +201,14 @@ class Analyzer {
     std::deque<std::pair<const ast::Probe*, FileId>> library_probes_; // of the files that have come in, to be built
 };
 
-// Finds out how long the strings in arrays' keys can get: Global::key_lengths (widths.cc).
+// Finds out how wide the strings and numbers in arrays' keys can get: Global::key_bounds (widths.cc).
 void bound_keys(hir::Program& program);
 // forward.cc: finds locals that stand for a text.
 void forward_texts(hir::Program& program);
+// Takes those out of a list of locals, whose indices begin at `first`.
+void drop_forwarded(std::vector<hir::Local*>& locals, size_t first);
+// intern.cc: makes numbers of the texts in arrays' keys where all of them are known beforehand: Program::texts.
+void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);
 // Gives handlers that must not run at the same time their locks (exclusion.cc).
 void plan_exclusion(hir::Program& program);
 

@@ -33,10 +33,7 @@ bool is_fixed_text(const hir::Expr& expr) {
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
     const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
-    for (const char* name : {"pp", "pn", "ppfunc", "probefunc"})
-        if (intrinsic.name == name)
-            return true;
-    return intrinsic.name == "__name" && is_fixed_number(*intrinsic.args[1]);
+    return hir::is_point_text(intrinsic) || (intrinsic.name == "__name" && is_fixed_number(*intrinsic.args[1]));
 }
 
 class Forwarding {
@@ -46,9 +43,7 @@ class Forwarding {
     void run() {
         count_writes(*handler_.body);
         begin(*handler_.body);
-        std::erase_if(handler_.locals, [](const hir::Local* local) { return local->stands_for != nullptr; });
-        for (uint32_t i = 0; i < handler_.locals.size(); i++)
-            handler_.locals[i]->index = i;
+        drop_forwarded(handler_.locals, 0);
     }
 
   private:
@@ -116,6 +111,12 @@ class Forwarding {
 };
 
 } // namespace
+
+void drop_forwarded(std::vector<hir::Local*>& locals, size_t first) {
+    std::erase_if(locals, [](const hir::Local* local) { return local->stands_for != nullptr; });
+    for (size_t i = 0; i < locals.size(); i++)
+        locals[i]->index = static_cast<uint32_t>(first + i);
+}
 
 void forward_texts(hir::Program& program) {
     for (hir::Handler* handler : program.handlers)

@@ -34,13 +34,20 @@ struct Local {
     const struct Expr* stands_for = nullptr;
 };
 
+// What a component of an array's keys is at most, whatever the script does.
+struct KeyBound {
+    uint64_t length = 0;                       // strings: none is longer
+    int64_t low = INT64_MIN, high = INT64_MAX; // longs: none is outside
+    bool is_text = false;                      // longs: numbers of texts in Program::texts
+};
+
 struct Global {
     std::string name;
     Range range;
     uint32_t index = 0;                  // dense; plan::Global has the same index
     ValueType type = ValueType::Unknown; // of the scalar, or of an array's elements
     std::vector<ValueType> keys;         // empty: a scalar
-    std::vector<uint64_t> key_lengths;   // arrays: no string in that key is longer; 0 for longs
+    std::vector<KeyBound> key_bounds;    // one for each of them
     uint64_t capacity = 0;               // arrays
     bool wrap = false;
     int64_t initial_long = 0;
@@ -82,6 +89,8 @@ enum class ExprKind {
     EntryRead,
     Retype,
     Guarded,
+    TextNumber,
+    NumberedText,
 };
 
 struct Expr {
@@ -314,6 +323,18 @@ struct Retype : Expr { // Long
         : Expr(ExprKind::Retype, ValueType::Long, r), operand(e), size(s), is_signed(sign) {}
 };
 
+// A text that is known before it is made, as its number in Program::texts: a literal, a text of the probe point or one
+// from a table of names.
+struct TextNumber : Expr { // Long
+    Expr* text;
+    TextNumber(Range r, Expr* t) : Expr(ExprKind::TextNumber, ValueType::Long, r), text(t) {}
+};
+// The text with that number.
+struct NumberedText : Expr { // String
+    Expr* number;
+    NumberedText(Range r, Expr* n) : Expr(ExprKind::NumberedText, ValueType::String, r), number(n) {}
+};
+
 // ---- statements -------------------------------------------------------------------------------------------------
 
 enum class StmtKind { Block, Expression, If, Loop, Foreach, Break, Continue, Next, Return, Delete, Try };
@@ -426,7 +447,14 @@ struct Program {
     std::vector<Handler*> handlers;   // in script order
     uint32_t locks = 0;               // Handler::lock is below
     std::vector<plan::Counter> counters;
+    std::vector<std::string> texts; // that arrays' keys hold as numbers, each once, sorted; the first is ""
 };
+
+// What pp() and its relatives give, which depends on the probe point alone.
+bool is_point_text(const Intrinsic& intrinsic);
+const std::string& point_text(const std::string& intrinsic, const plan::Point& point);
+// The names in a table of them, written with `|` in between.
+std::vector<std::string> names_in(const ConstString& table);
 
 // Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.
 std::string dump(const Program& program);

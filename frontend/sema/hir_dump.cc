@@ -122,6 +122,10 @@ std::string text(const Expr& expr) {
     case ExprKind::Retype:
         return fmt::format("{}{}({})", as<Retype>(expr).is_signed ? "s" : "u", as<Retype>(expr).size * 8,
                            text(*as<Retype>(expr).operand));
+    case ExprKind::TextNumber:
+        return fmt::format("number({})", text(*as<TextNumber>(expr).text));
+    case ExprKind::NumberedText:
+        return fmt::format("text({})", text(*as<NumberedText>(expr).number));
     }
     return "";
 }
@@ -245,10 +249,22 @@ std::string variables(const std::vector<Local*>& locals) {
     return out;
 }
 
+std::string key(const Global& global, size_t i) {
+    if (global.key_bounds.empty())
+        return word(global.keys[i]);
+    const KeyBound& bound = global.key_bounds[i];
+    if (bound.is_text)
+        return "number of a text";
+    if (global.keys[i] == ValueType::String)
+        return fmt::format("string up to {}", bound.length);
+    bool is_any = bound.low == INT64_MIN && bound.high == INT64_MAX;
+    return is_any ? "long" : fmt::format("long in {} .. {}", bound.low, bound.high);
+}
+
 std::string head(const Global& global) {
     std::string keys;
-    for (ValueType key : global.keys)
-        keys += (keys.empty() ? "" : ", ") + std::string(word(key));
+    for (size_t i = 0; i < global.keys.size(); i++)
+        keys += (keys.empty() ? "" : ", ") + key(global, i);
     std::string out =
         fmt::format("global {}{}: {}", global.name, keys.empty() ? "" : "[" + keys + "]", word(global.type));
     if (global.is_array())

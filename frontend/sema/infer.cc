@@ -344,6 +344,9 @@ class Inference {
             return ValueType::Long;
         case ExprKind::EntryRead:
             return infer(*handler_->entry_values[as<EntryRead>(expr).index], expected);
+        case ExprKind::TextNumber:
+        case ExprKind::NumberedText:
+            break; // made of expressions that have their types
         }
         UNREACHABLE("expression kind");
     }

@@ -23,6 +23,7 @@ struct SemaOptions {
     bool suppress_errors = false;    // --suppress-handler-errors: an error ends its handler, and is not told
     bool skip_bad_variables = false; // --skip-badvars: a `$variable` that cannot be had is 0
     uint64_t max_map_entries = 2048; // MAXMAPENTRIES
+    uint64_t max_string = 512;       // MAXSTRINGLEN
     int64_t hist_elision = 2;        // HIST_ELISION
     uint64_t hist_width = 50;        // HIST_WIDTH
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value

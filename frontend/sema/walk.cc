@@ -262,6 +262,12 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
     case ExprKind::Retype:
         one(as<Retype>(expr).operand);
         break;
+    case ExprKind::TextNumber:
+        one(as<TextNumber>(expr).text);
+        break;
+    case ExprKind::NumberedText:
+        one(as<NumberedText>(expr).number);
+        break;
     }
 }
 

@@ -1,12 +1,14 @@
-// How wide the strings in arrays' keys can get.
+// How wide the strings and the numbers in arrays' keys can get.
 //
 // A key holds its strings in full, padded, and is hashed as a whole: half a kilobyte for every `a[execname()]++` if
-// nothing were known. What a key is made of is often short: names of tasks and functions, literals, and variables that
-// hold nothing else. The lengths' upper bounds are found by going through all assignments until nothing changes.
+// nothing were known. What a key is made of is often short: names of tasks and functions, literals, process ids, and
+// variables that hold nothing else. Upper bounds of lengths, and the intervals that numbers lie in, are found by going
+// through all assignments until nothing changes.
 #include <algorithm>
 #include <unordered_map>
 
 #include "frontend/sema/analyzer.h"
+#include "frontend/sema/interval.h"
 
 namespace sonde {
 namespace {
@@ -24,28 +26,46 @@ class Widths {
             }
         points_["probefunc"] = points_["ppfunc"];
         points_["execname"] = 15; // TASK_COMM_LEN - 1
-        for (const hir::Global* global : program.globals) {
+        for (const std::string& text : program.texts)
+            longest_text_ = std::max<uint64_t>(longest_text_, text.size());
+        for (hir::Global* global : program.globals) {
             lengths_[global] = global->initial_string.size();
+            numbers_[global] = {std::min<int64_t>(0, global->initial_long), std::max<int64_t>(0, global->initial_long)};
+            if (!global->address_of.empty())
+                numbers_[global] = Interval::everything();
+            global->key_bounds.resize(global->keys.size());
             columns_[global].resize(global->keys.size());
         }
     }
 
     void run() {
-        // What still grows then, by concatenation in a loop, has no bound.
-        constexpr int rounds = 16;
-        for (int round = 0; round < rounds; round++) {
+        // What still grows then, by concatenation or counting in a loop, has no bound; so nothing grows for ever.
+        constexpr int patience = 6;
+        int round = 0;
+        do {
+            endless_ = round++ >= patience;
             changed_ = false;
             pass();
-            if (!changed_)
-                break;
-            endless_ = round + 2 >= rounds;
-        }
-        for (hir::Global* global : program_.globals) {
-            global->key_lengths.assign(columns_[global].begin(), columns_[global].end());
-        }
+        } while (changed_);
+        for (hir::Global* global : program_.globals)
+            for (size_t i = 0; i < global->keys.size(); i++) {
+                const Column& column = columns_[global][i];
+                global->key_bounds[i].length = column.length;
+                if (column.used) {
+                    global->key_bounds[i].low = column.numbers.low;
+                    global->key_bounds[i].high = column.numbers.high;
+                }
+            }
     }
 
   private:
+    // What is known of one component of an array's keys.
+    struct Column {
+        uint64_t length = 0;
+        bool used = false; // then `numbers` says something
+        Interval numbers{0, 0};
+    };
+
     void pass() {
         for (const hir::Function* function : program_.functions) {
             function_ = function;
@@ -75,11 +95,35 @@ class Widths {
         bound = endless_ ? most_ : length;
         changed_ = true;
     }
-    void raise(const void* variable, uint64_t length) { raise(lengths_[variable], length); }
+    void widen(Interval& bound, const Interval& more) {
+        Interval both = bound.joined(more);
+        if (both == bound)
+            return;
+        bound = endless_ ? Interval::everything() : both;
+        changed_ = true;
+    }
+    // A variable, an array's elements or a function's result can have the expression's value.
+    void raise(const void* variable, const hir::Expr& value) {
+        if (value.type == hir::ValueType::String)
+            raise(lengths_[variable], length(value));
+        else if (value.type == hir::ValueType::Long)
+            widen(numbers_[variable], numbers(value));
+    }
     void keys(const hir::Global* array, const std::vector<hir::Expr*>& keys) {
-        for (size_t i = 0; i < keys.size(); i++)
-            if (keys[i] && keys[i]->type == hir::ValueType::String)
-                raise(columns_[array][i], length(*keys[i]));
+        for (size_t i = 0; i < keys.size(); i++) {
+            if (!keys[i])
+                continue;
+            Column& column = columns_[array][i];
+            if (keys[i]->type == hir::ValueType::String) {
+                raise(column.length, length(*keys[i]));
+            } else {
+                // As narrow as can be: it grows no further than variables do.
+                Interval value = numbers(*keys[i]), all = column.used ? column.numbers.joined(value) : value;
+                changed_ = changed_ || !column.used || all != column.numbers;
+                column.numbers = all;
+                column.used = true;
+            }
+        }
     }
 
     void visit(const hir::Expr& expr) {
@@ -88,34 +132,51 @@ class Widths {
             keys(hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
         } else if (expr.kind == ExprKind::Contains) {
             keys(hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
-        } else if (expr.kind == ExprKind::Assign && expr.type == hir::ValueType::String) {
+        } else if (expr.kind == ExprKind::Assign) {
             const auto& assign = hir::as<hir::Assign>(expr);
-            raise(variable_of(*assign.target), length(assign));
+            if (assign.type == hir::ValueType::String)
+                raise(lengths_[variable_of(*assign.target)], length(assign));
+            else
+                widen(numbers_[variable_of(*assign.target)], new_numbers(assign));
         } else if (expr.kind == ExprKind::Call) {
             const auto& call = hir::as<hir::Call>(expr);
             for (size_t i = 0; i < call.args.size(); i++)
-                if (call.args[i]->type == hir::ValueType::String)
-                    raise(call.callee->params[i], length(*call.args[i]));
+                raise(call.callee->params[i], *call.args[i]);
         }
     }
 
     void visit(const hir::Stmt& stmt) {
         using hir::StmtKind;
         if (stmt.kind == StmtKind::Return && function_ && hir::as<hir::Return>(stmt).value) {
-            if (hir::as<hir::Return>(stmt).value->type == hir::ValueType::String)
-                raise(function_, length(*hir::as<hir::Return>(stmt).value));
+            raise(function_, *hir::as<hir::Return>(stmt).value);
         } else if (stmt.kind == StmtKind::Delete) {
             keys(hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
         } else if (stmt.kind == StmtKind::Try && hir::as<hir::Try>(stmt).message) {
-            raise(hir::as<hir::Try>(stmt).message, most_);
-        } else if (stmt.kind == StmtKind::Foreach && hir::as<hir::Foreach>(stmt).array) {
+            raise(lengths_[hir::as<hir::Try>(stmt).message], most_);
+        } else if (stmt.kind == StmtKind::Foreach) {
             const auto& loop = hir::as<hir::Foreach>(stmt);
-            keys(loop.array, loop.slice);
-            for (size_t i = 0; i < loop.keys.size(); i++)
-                raise(loop.keys[i], columns_[loop.array][i]);
-            if (loop.value)
-                raise(loop.value, lengths_[loop.array]);
+            if (loop.array)
+                elements(loop);
+            else
+                widen(numbers_[loop.keys[0]], Interval::bits(16, false)); // a bucket's number
         }
+    }
+
+    void elements(const hir::Foreach& loop) {
+        keys(loop.array, loop.slice);
+        for (size_t i = 0; i < loop.keys.size(); i++) {
+            const Column& column = columns_[loop.array][i];
+            if (loop.array->keys[i] == hir::ValueType::String)
+                raise(lengths_[loop.keys[i]], column.length);
+            else if (column.used)
+                widen(numbers_[loop.keys[i]], column.numbers);
+        }
+        if (!loop.value)
+            return;
+        if (loop.array->type == hir::ValueType::String)
+            raise(lengths_[loop.value], lengths_[loop.array]);
+        else
+            widen(numbers_[loop.value], numbers_[loop.array]);
     }
 
     uint64_t length(const hir::Expr& expr) {
@@ -133,6 +194,8 @@ class Widths {
         case ExprKind::Ternary:
             return std::max(length(*hir::as<hir::Ternary>(expr).then_value),
                             length(*hir::as<hir::Ternary>(expr).else_value));
+        case ExprKind::NumberedText:
+            return longest_text_;
         case ExprKind::Guarded:
             return std::max(length(*hir::as<hir::Guarded>(expr).text), length(*hir::as<hir::Guarded>(expr).otherwise));
         case ExprKind::Concat:
@@ -160,16 +223,79 @@ class Widths {
         }
     }
 
-    // Of names with `|` between them.
+    Interval numbers(const hir::Expr& expr) {
+        using hir::ExprKind;
+        switch (expr.kind) {
+        case ExprKind::ConstLong:
+            return {hir::as<hir::ConstLong>(expr).value, hir::as<hir::ConstLong>(expr).value};
+        case ExprKind::LocalRef:
+        case ExprKind::GlobalRef:
+        case ExprKind::Element:
+            return numbers_[variable_of(expr)];
+        case ExprKind::Unary:
+            return hir::as<hir::Unary>(expr).op == hir::UnaryOp::Not     ? Interval{0, 1}
+                   : hir::as<hir::Unary>(expr).op == hir::UnaryOp::Minus ? negative(*hir::as<hir::Unary>(expr).operand)
+                                                                         : Interval::everything();
+        case ExprKind::Binary: {
+            const auto& binary = hir::as<hir::Binary>(expr);
+            if (binary.op >= hir::BinaryOp::Eq)
+                return {0, 1};
+            return apply(binary.op, numbers(*binary.left), numbers(*binary.right));
+        }
+        case ExprKind::Logical:
+        case ExprKind::Contains:
+        case ExprKind::Regex:
+            return {0, 1};
+        case ExprKind::Ternary:
+            return numbers(*hir::as<hir::Ternary>(expr).then_value)
+                .joined(numbers(*hir::as<hir::Ternary>(expr).else_value));
+        case ExprKind::Assign: {
+            const auto& assign = hir::as<hir::Assign>(expr);
+            return assign.gives_old ? numbers_[variable_of(*assign.target)] : new_numbers(assign);
+        }
+        case ExprKind::StatAdd:
+            return numbers(*hir::as<hir::StatAdd>(expr).value);
+        case ExprKind::Call:
+            return numbers_[hir::as<hir::Call>(expr).callee];
+        case ExprKind::EntryRead:
+            return handler_ ? numbers(*handler_->entry_values[hir::as<hir::EntryRead>(expr).index])
+                            : Interval::everything();
+        case ExprKind::Load: {
+            const auto& load = hir::as<hir::Load>(expr);
+            return Interval::bits(load.bit_size ? load.bit_size : 8 * load.size, load.is_signed);
+        }
+        case ExprKind::Retype:
+            return Interval::bits(8 * hir::as<hir::Retype>(expr).size, hir::as<hir::Retype>(expr).is_signed);
+        case ExprKind::TextNumber:
+            return {0, static_cast<int64_t>(program_.texts.size()) - 1};
+        case ExprKind::Intrinsic: {
+            const std::string& name = hir::as<hir::Intrinsic>(expr).name;
+            if (name == "pid" || name == "tid" || name == "cpu")
+                return Interval::bits(31, false); // pid_t, and no error among them
+            if (name == "uid" || name == "euid" || name == "gid" || name == "egid")
+                return Interval::bits(32, false);
+            return Interval::everything();
+        }
+        default:
+            return Interval::everything();
+        }
+    }
+
+    Interval negative(const hir::Expr& operand) { return apply(hir::BinaryOp::Sub, {0, 0}, numbers(operand)); }
+
+    // What the target has afterwards.
+    Interval new_numbers(const hir::Assign& assign) {
+        Interval value = numbers(*assign.value);
+        return assign.op ? apply(*assign.op, numbers_[variable_of(*assign.target)], value) : value;
+    }
+
     static uint64_t longest_name(const hir::Expr& names) {
         if (names.kind != hir::ExprKind::ConstString)
             return most_;
-        uint64_t longest = 0, here = 0;
-        for (char c : hir::as<hir::ConstString>(names).value) {
-            here = c == '|' ? 0 : here + 1;
-            longest = std::max(longest, here);
-        }
-        return std::min(longest, most_);
+        size_t longest = 0;
+        for (const std::string& name : hir::names_in(hir::as<hir::ConstString>(names)))
+            longest = std::max(longest, name.size());
+        return std::min<uint64_t>(longest, most_);
     }
 
     // Of what sprintf() gives: a number has up to 22 octal digits, with a sign or `0x` in front.
@@ -202,7 +328,9 @@ class Widths {
     hir::Program& program_;
     std::unordered_map<std::string, size_t> points_;                 // what intrinsics give at most
     std::unordered_map<const void*, uint64_t> lengths_;              // of Local*, Global* and Function*
-    std::unordered_map<const void*, std::vector<uint64_t>> columns_; // of arrays' keys
+    std::unordered_map<const void*, Interval> numbers_;              // of the same; they begin as 0
+    std::unordered_map<const void*, std::vector<Column>> columns_;   // of arrays' keys
+    uint64_t longest_text_ = 0;                                      // of Program::texts
     const hir::Function* function_ = nullptr;
     const hir::Handler* handler_ = nullptr;
     bool changed_ = false;

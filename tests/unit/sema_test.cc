@@ -547,10 +547,28 @@ TEST(Sema, UnoptimizedKeepsWhatIsUnused) {
     EXPECT_EQ(a.program->globals.size(), 1u);
 }
 
+TEST(Sema, KeysHaveBounds) {
+    auto keys = [](const std::string& body) {
+        Analysis a("global a, t, big = 4294967296  function f(x) { return x }  probe begin { " + body + " }");
+        std::string dump = a.program ? hir::dump(*a.program) : a.all();
+        size_t at = dump.find("global a[");
+        return at == std::string::npos ? dump : dump.substr(at + 9, dump.find(']', at) - at - 9);
+    };
+    EXPECT_EQ(keys("a[\"x\", pid()]++"), "number of a text, long in 0 .. 2147483647");
+    EXPECT_EQ(keys("a[pp()]++ foreach (k in a) println(a[k])"), "number of a text");
+    EXPECT_EQ(keys("a[\"x\"]++ t[execname()]++ foreach (k in t) a[k]++"), "string up to 15");
+    EXPECT_EQ(keys("a[\"x\"]++ foreach (k in a) k .= \"y\"  a[k]++"), "string up to 65535");
+    EXPECT_EQ(keys("a[\"x\"]++ s = \"xy\" s = \"xyz\" a[s]++"), "string up to 3");
+    EXPECT_EQ(keys("a[-1]++ a[f(70000)]++"), "long in -1 .. 70000");
+    EXPECT_EQ(keys("a[1]++ a[big]++"), "long in 0 .. 4294967296");
+    EXPECT_EQ(keys("for (i = 0; i < 3; i++) a[i]++"), "long");
+    EXPECT_EQ(keys("for (i = 0; i < 3; i++) a[i & 7]++"), "long in 0 .. 7");
+}
+
 TEST(Sema, DumpShowsTypes) {
     Analysis a("global g%[4]  function f(x) { y = x return y . \"\" }  probe timer.ms(10) { g[f(\"a\")] <<< 1 }");
     ASSERT_ANALYZED(a);
-    EXPECT_EQ(hir::dump(*a.program), "global g[string]: stats capacity 4 wrap host auto-print\n"
+    EXPECT_EQ(hir::dump(*a.program), "global g[string up to 1]: stats capacity 4 wrap host auto-print\n"
                                      "function f(x: string): string\n"
                                      "  locals y: string\n"
                                      "  (y = x)\n"

@@ -1,0 +1,221 @@
+// Texts in arrays' keys as numbers.
+//
+// `n[name, pid()]++` at all system calls has some hundred names, all known beforehand. Where every text that a
+// component of a key can be is a literal, a text of the probe point or one from a table of names, the key holds its
+// number in a list of all of them: 4 bytes to hash instead of 32. The list is sorted, so numbers compare as their texts
+// do. A `foreach` over such an array has numbers in its variables, which turn into texts where they are read.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+namespace {
+
+class Interning {
+  public:
+    Interning(hir::Program& program, Arena& arena, uint64_t max_string)
+        : program_(program), arena_(arena), max_string_(max_string) {}
+
+    void run() {
+        collect();
+        while (drop_unknown()) {
+        }
+        if (columns_.empty())
+            return;
+        list_texts();
+        for (const Loop& loop : loops_)
+            if (loop_variables_.contains(*loop.variable))
+                add_number(*loop.variable);
+        rewrite();
+    }
+
+  private:
+    using Column = std::pair<hir::Global*, size_t>; // a component of an array's keys
+    struct Use {
+        Column column;
+        hir::Expr** key;
+        const hir::Handler* handler; // null: in a function
+    };
+    struct Loop {
+        Column column;
+        hir::Local** variable;
+    };
+
+    // ---- what there is
+
+    void collect() {
+        for (hir::Global* global : program_.globals)
+            for (size_t i = 0; i < global->keys.size(); i++)
+                if (global->keys[i] == hir::ValueType::String)
+                    columns_.emplace(global, i);
+        for (hir::Function* function : program_.functions) {
+            locals_ = &function->locals;
+            written_.insert(function->params.begin(), function->params.end());
+            statements(*function->body);
+            for_each_expr(*function->body, [&](const hir::Expr& expr) { visit(expr); });
+        }
+        for (hir::Handler* handler : program_.handlers) {
+            handler_ = handler;
+            locals_ = &handler->locals;
+            statements(*handler->body);
+            for_each_expr(*handler, [&](const hir::Expr& expr) { visit(expr); });
+        }
+    }
+
+    void keys(const hir::Global* array, const std::vector<hir::Expr*>& keys) {
+        auto& own = const_cast<std::vector<hir::Expr*>&>(keys);
+        for (size_t i = 0; i < own.size(); i++)
+            if (own[i] && own[i]->type == hir::ValueType::String)
+                uses_.push_back({{const_cast<hir::Global*>(array), i}, &own[i], handler_});
+    }
+
+    void visit(const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Element)
+            keys(hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
+        if (expr.kind == hir::ExprKind::Contains)
+            keys(hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
+        if (expr.kind == hir::ExprKind::Assign)
+            written_.insert(variable_of(*hir::as<hir::Assign>(expr).target));
+    }
+
+    void statements(const hir::Stmt& body) {
+        for_each_stmt(body, [&](const hir::Stmt& stmt) {
+            if (stmt.kind == hir::StmtKind::Delete)
+                keys(hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
+            if (stmt.kind == hir::StmtKind::Try)
+                written_.insert(hir::as<hir::Try>(stmt).message);
+            if (stmt.kind != hir::StmtKind::Foreach)
+                return;
+            auto& loop = const_cast<hir::Foreach&>(hir::as<hir::Foreach>(stmt));
+            written_.insert(loop.value);
+            if (!loop.array)
+                return;
+            keys(loop.array, loop.slice);
+            for (size_t i = 0; i < loop.keys.size(); i++)
+                if (loop.keys[i]->type == hir::ValueType::String) {
+                    loops_.push_back({{loop.array, i}, &loop.keys[i]});
+                    loop_variables_.emplace(loop.keys[i], locals_);
+                }
+        });
+    }
+
+    // ---- what stays
+
+    // True if something was dropped, on which other things may have relied.
+    bool drop_unknown() {
+        const size_t columns = columns_.size(), variables = loop_variables_.size();
+        for (const Loop& loop : loops_)
+            if (written_.contains(*loop.variable) || !columns_.contains(loop.column))
+                loop_variables_.erase(*loop.variable);
+        for (const Use& use : uses_)
+            if (!is_known(**use.key))
+                columns_.erase(use.column);
+        return columns != columns_.size() || variables != loop_variables_.size();
+    }
+
+    bool is_known(const hir::Expr& expr) const {
+        if (expr.kind == hir::ExprKind::ConstString)
+            return true;
+        if (expr.kind == hir::ExprKind::LocalRef) {
+            const hir::Local* local = hir::as<hir::LocalRef>(expr).local;
+            return local->stands_for ? is_known(*local->stands_for)
+                                     : loop_variables_.contains(const_cast<hir::Local*>(local));
+        }
+        if (expr.kind != hir::ExprKind::Intrinsic)
+            return false;
+        const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
+        return hir::is_point_text(intrinsic) ||
+               (intrinsic.name == "__name" && intrinsic.args[0]->kind == hir::ExprKind::ConstString);
+    }
+
+    // ---- what becomes of it
+
+    void list_texts() {
+        std::set<std::string> texts = {""};
+        auto add = [&](const std::string& text) { texts.insert(text.substr(0, max_string_ - 1)); };
+        for (const Use& use : uses_) {
+            if (!columns_.contains(use.column))
+                continue;
+            const hir::Expr* expr = *use.key;
+            if (expr->kind == hir::ExprKind::LocalRef && hir::as<hir::LocalRef>(*expr).local->stands_for)
+                expr = hir::as<hir::LocalRef>(*expr).local->stands_for;
+            if (expr->kind == hir::ExprKind::ConstString)
+                add(hir::as<hir::ConstString>(*expr).value);
+            if (expr->kind != hir::ExprKind::Intrinsic)
+                continue;
+            const auto& intrinsic = hir::as<hir::Intrinsic>(*expr);
+            if (intrinsic.name == "__name")
+                for (const std::string& name : hir::names_in(hir::as<hir::ConstString>(*intrinsic.args[0])))
+                    add(name);
+            for (const hir::Handler* handler : program_.handlers)
+                if (hir::is_point_text(intrinsic) && (!use.handler || use.handler == handler))
+                    for (const plan::Point& point : handler->points)
+                        add(hir::point_text(intrinsic.name, point));
+        }
+        program_.texts.assign(texts.begin(), texts.end());
+    }
+
+    // A variable for the number of a loop's text.
+    void add_number(hir::Local* text) {
+        auto [entry, is_new] = numbers_.try_emplace(text, nullptr);
+        if (!is_new)
+            return;
+        auto* number = arena_.make<hir::Local>();
+        number->name = "#" + text->name;
+        number->type = hir::ValueType::Long;
+        number->range = text->range;
+        loop_variables_[text]->push_back(number);
+        entry->second = number;
+    }
+
+    void rewrite() {
+        for (const Use& use : uses_) {
+            hir::Expr& key = **use.key;
+            if (!columns_.contains(use.column) || key.type != hir::ValueType::String)
+                continue; // not to be, or shared and done
+            auto number =
+                key.kind == hir::ExprKind::LocalRef ? numbers_.find(hir::as<hir::LocalRef>(key).local) : numbers_.end();
+            *use.key = number == numbers_.end() ? static_cast<hir::Expr*>(arena_.make<hir::TextNumber>(key.range, &key))
+                                                : arena_.make<hir::LocalRef>(key.range, number->second);
+        }
+        for (const Loop& loop : loops_)
+            if (auto number = numbers_.find(*loop.variable); number != numbers_.end())
+                *loop.variable = number->second;
+        for (auto& [text, number] : numbers_)
+            text->stands_for =
+                arena_.make<hir::NumberedText>(text->range, arena_.make<hir::LocalRef>(text->range, number));
+        for (const auto& [global, i] : columns_) {
+            global->keys[i] = hir::ValueType::Long;
+            global->key_bounds.resize(global->keys.size());
+            global->key_bounds[i].is_text = true;
+        }
+        for (hir::Function* function : program_.functions)
+            drop_forwarded(function->locals, function->params.size());
+        for (hir::Handler* handler : program_.handlers)
+            drop_forwarded(handler->locals, 0);
+    }
+
+    hir::Program& program_;
+    Arena& arena_;
+    const uint64_t max_string_;
+    const hir::Handler* handler_ = nullptr;
+    std::vector<hir::Local*>* locals_ = nullptr; // of what is being walked over
+    std::set<Column> columns_;
+    std::vector<Use> uses_;
+    std::vector<Loop> loops_;
+    std::set<const void*> written_; // by something else than a loop's head
+    // Variables that only loops over such columns set, with the list that they are in.
+    std::map<hir::Local*, std::vector<hir::Local*>*> loop_variables_;
+    std::unordered_map<hir::Local*, hir::Local*> numbers_;
+};
+
+} // namespace
+
+void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string) {
+    Interning(program, arena, max_string).run();
+}
+
+} // namespace sonde

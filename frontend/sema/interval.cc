@@ -1,0 +1,67 @@
+#include "frontend/sema/interval.h"
+
+#include <bit>
+
+namespace sonde {
+namespace {
+
+using hir::BinaryOp;
+
+// The four corners, between which all other results lie.
+template <typename Operation> Interval corners(const Interval& a, const Interval& b, Operation overflows) {
+    Interval out{INT64_MAX, INT64_MIN};
+    for (int64_t x : {a.low, a.high})
+        for (int64_t y : {b.low, b.high}) {
+            int64_t result = 0;
+            if (overflows(x, y, &result))
+                return Interval::everything();
+            out = out.joined({result, result});
+        }
+    return out;
+}
+
+Interval remainder(const Interval& a, int64_t divisor) {
+    if (a.low >= 0)
+        return {0, std::min(a.high, divisor - 1)};
+    return {1 - divisor, divisor - 1};
+}
+
+} // namespace
+
+Interval apply(BinaryOp op, const Interval& a, const Interval& b) {
+    const bool never_negative = a.low >= 0 && b.low >= 0;
+    switch (op) {
+    case BinaryOp::Add:
+        return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_add_overflow(x, y, z); });
+    case BinaryOp::Sub:
+        return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_sub_overflow(x, y, z); });
+    case BinaryOp::Mul:
+        return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_mul_overflow(x, y, z); });
+    case BinaryOp::Div:
+        return b.low == b.high && b.low > 0 ? Interval{a.low / b.low, a.high / b.low} : Interval::everything();
+    case BinaryOp::Mod:
+        return b.low == b.high && b.low > 0 ? remainder(a, b.low) : Interval::everything();
+    case BinaryOp::Shr:
+    case BinaryOp::ShrLogical:
+        if (b.low != b.high || b.low < 0 || b.low > 63 || (op == BinaryOp::ShrLogical && a.low < 0))
+            return Interval::everything();
+        return {a.low >> b.low, a.high >> b.low};
+    case BinaryOp::And:
+        if (never_negative)
+            return {0, std::min(a.high, b.high)};
+        if (a.low >= 0 || b.low >= 0)
+            return {0, a.low >= 0 ? a.high : b.high};
+        return Interval::everything();
+    case BinaryOp::Or:
+    case BinaryOp::Xor:
+        if (!never_negative)
+            return Interval::everything();
+        return {0, static_cast<int64_t>(~0ull >> std::countl_zero(static_cast<uint64_t>(a.high | b.high) | 1))};
+    case BinaryOp::Shl:
+        return Interval::everything();
+    default:
+        return {0, 1}; // comparisons
+    }
+}
+
+} // namespace sonde
