@@ -139,7 +139,7 @@ void BpfTarget::finish_maps() {
     map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
         std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
     if (state_.options.filter_target)
-        map("sonde_targets", Hash, 4, 1, 16384);
+        map("sonde_targets", Array, 4, 8, plan::most_processes / 64);
     if (state_.plan.tables & plan::KernelStacks)
         map("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.rows.size())));

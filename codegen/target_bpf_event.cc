@@ -332,16 +332,12 @@ template <typename Here, typename There> void BpfTarget::with_task(Environment& 
 }
 
 void BpfTarget::filter_target(Environment& env) {
-    llvm::Value *process = task_number(env, "pid"), *tgid = scratch("index", 8);
-    // Most hits are the target's own, and need no look into the map of what it has started.
-    llvm::Value* leader = ir_.CreateLoad(i64(), offset(env.data, offsetof(plan::SessionWords, leader)));
-    llvm::BasicBlock *look = block("started"), *in = block("target");
-    ir_.CreateCondBr(ir_.CreateICmpEQ(process, leader), in, look);
-    ir_.SetInsertPoint(look);
-    ir_.CreateStore(ir_.CreateTrunc(process, ir_.getInt32Ty()), tgid);
-    go_if(ir_.CreateIsNotNull(helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), tgid})));
-    ir_.CreateBr(in);
-    ir_.SetInsertPoint(in);
+    llvm::Value *process = task_number(env, "pid"), *index = scratch("index", 8);
+    ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(process, number(6)), ir_.getInt32Ty()), index);
+    llvm::Value* word = helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), index});
+    go_if(ir_.CreateIsNotNull(word));
+    llvm::Value* bits = ir_.CreateLShr(ir_.CreateLoad(i64(), word), ir_.CreateAnd(process, number(63)));
+    go_if(ir_.CreateICmpNE(ir_.CreateAnd(bits, number(1)), number(0)));
 }
 
 llvm::Value* BpfTarget::syscall_cell(llvm::Value* called, const std::vector<plan::Point>& points) {

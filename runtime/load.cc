@@ -57,6 +57,7 @@ bool wants_kprobe_multi(const plan::Probe& probe) {
 }
 
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
+bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == "sonde_targets"; }
 
 // libbpf before 1.3 knows no such programs.
 void set_netfilter(bpf_object* object, const std::string& name) {
@@ -98,9 +99,17 @@ Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
 } // namespace
 
 KernelObject::~KernelObject() {
-    if (memory_)
-        munmap(memory_, mapped_);
+    for (auto [memory, bytes] : mapped_)
+        munmap(memory, bytes);
     bpf_object__close(object_);
+}
+
+void* KernelObject::map_memory(const bpf_map* map, size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (memory == MAP_FAILED)
+        return nullptr;
+    mapped_.emplace_back(memory, bytes);
+    return memory;
 }
 
 int KernelObject::map_fd(const std::string& name) const {
@@ -194,7 +203,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables.
     bpf_object__for_each_map(map, out->object_) {
-        if (is_data_map(map))
+        if (is_data_map(map) || is_target_map(map))
             bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
     }
     // The shape of the maps that a map of maps holds (runtime/symbols/symbols.cc makes them).
@@ -238,17 +247,18 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (log_file)
         static_cast<void>(write_file(log_file, log));
     bpf_object__for_each_map(map, out->object_) {
-        if (!is_data_map(map))
-            continue;
         // libbpf's own mapping is the kernel's only through skeletons; this one is in every version.
-        out->mapped_ = bpf_map__value_size(map);
-        void* memory = mmap(nullptr, out->mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-        if (memory == MAP_FAILED)
-            return errno_error("cannot map the script's globals", errno);
-        out->memory_ = memory;
+        if (is_target_map(map)) {
+            out->targets_ = static_cast<uint64_t*>(out->map_memory(map, plan::most_processes / 8));
+            if (!out->targets_)
+                return errno_error("cannot map the target's processes", errno);
+        }
         // `sonde_data` is the only variable there.
-        if (plan.data_size <= out->mapped_)
-            out->data_ = static_cast<char*>(memory);
+        if (is_data_map(map) && plan.data_size <= bpf_map__value_size(map)) {
+            out->data_ = static_cast<char*>(out->map_memory(map, bpf_map__value_size(map)));
+            if (!out->data_)
+                return errno_error("cannot map the script's globals", errno);
+        }
     }
     if (!out->data_)
         return Error("internal: the object has no data area");

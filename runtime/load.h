@@ -5,10 +5,14 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/plan.h"
+#include "runtime/target_set.h"
 
+struct bpf_map;
 struct bpf_object;
 struct bpf_link;
 
@@ -23,7 +27,8 @@ class KernelObject {
     KernelObject(const KernelObject&) = delete;
     KernelObject& operator=(const KernelObject&) = delete;
 
-    char* data() const { return data_; }           // `sonde_data`, mapped
+    char* data() const { return data_; } // `sonde_data`, mapped
+    TargetSet targets() const { return TargetSet(targets_); }
     int map_fd(const std::string& name) const;     // -1: no such map
     int program_fd(const std::string& name) const; // -1: no such program
     // Runs a raw tracepoint's program once, in this process, with these words as its context; gives its result.
@@ -37,9 +42,11 @@ class KernelObject {
   private:
     KernelObject() = default;
     bpf_object* object_ = nullptr;
-    void* memory_ = nullptr; // the mapping that data_ lies in
-    size_t mapped_ = 0;
+    // A map's memory, unmapped with the object; null: errno says why.
+    void* map_memory(const bpf_map* map, size_t bytes);
+    std::vector<std::pair<void*, size_t>> mapped_;
     char* data_ = nullptr;
+    uint64_t* targets_ = nullptr;
     bool kprobe_multi_ = false;
 };
 

@@ -79,9 +79,8 @@ struct SessionWords {
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
     uint64_t counters = 0;   // of Plan::counters
     uint64_t pid = 0;        // the session's process
-    uint64_t leader = ~0ull; // the target's own process while it is one of `sonde_targets`
 };
-static_assert(sizeof(SessionWords) == 144 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+static_assert(sizeof(SessionWords) == 136 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
@@ -349,6 +348,8 @@ constexpr uint8_t looked_up = UnwindTable | SymbolTable | LineTable | KernelName
 // in the place of the calls of helpers with these numbers.
 constexpr uint32_t call_session_is_return = 0x7fff0001, call_session_cookie = 0x7fff0002;
 
+constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/threads.h
+
 // Maps and programs that the BPF object contains besides the globals' (names are contract):
 //   sonde_events   ring buffer: Print and Warn records
 //   sonde_control  ring buffer (256 KiB): Exit, Abort, RaiseError records
@@ -362,8 +363,8 @@ constexpr uint32_t call_session_is_return = 0x7fff0001, call_session_cookie = 0x
 //                  inode a file has)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)
-//   sonde_targets  hash tgid (u32) -> u8 (if filter_target; the programs sonde_follow_fork, sonde_follow_exec and
-//   sonde_follow_exit keep it)
+//   sonde_targets  array of u64, a bit for each of `most_processes` ids, mapped by the runtime (if filter_target; the
+//   programs sonde_follow_fork, sonde_follow_exec and sonde_follow_exit keep it)
 //   sonde_counters array of perf events, of counter c on processor p at p * counters + c (if Plan::counters)
 //   sonde_counted  array of struct sonde_counted, the same index (codegen/rtlib/counters.h)
 //   sonde_counts_of hash {tid, counter} (u32 each) -> u64: what was counted in a thread until it was switched off

@@ -154,7 +154,6 @@ Result<void> fill_data(Session& session) {
     Result<std::map<std::string, uint64_t>> addresses = find_addresses(plan);
     if (!addresses)
         return std::move(addresses).error();
-    session.words->leader = plan::SessionWords().leader;
     for (const plan::Global& global : plan.globals) {
         if (!global.keys.empty())
             continue;
@@ -344,19 +343,15 @@ bool command_failed(Command& command, const std::string& text) {
 }
 
 // The process and those that it has started, as far as they are still its children's children.
-bool add_targets(int targets, int64_t process) {
-    auto tgid = static_cast<uint32_t>(process);
-    uint8_t one = 1;
-    if (bpf_map_update_elem(targets, &tgid, &one, BPF_NOEXIST) != 0)
-        return errno == EEXIST;
+void add_targets(TargetSet targets, int64_t process) {
+    if (!targets.add(process))
+        return;
     std::error_code error;
     for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
         std::ifstream children(thread.path() / "children");
         for (int64_t child = 0; children >> child;)
-            if (!add_targets(targets, child))
-                return false;
+            add_targets(targets, child);
     }
-    return true;
 }
 
 // The threads of the target and of what it has started so far.
@@ -394,11 +389,8 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
             if (Result<void> followed = follow(program, tracepoint); !followed)
                 return followed;
     // A command joins when it begins. Children that a process starts from here on are seen.
-    if (plan.filter_target && session.options.target_pid != 0) {
-        if (!add_targets(kernel.map_fd("sonde_targets"), static_cast<int64_t>(session.words->target)))
-            return errno_error("cannot follow the target", errno);
-        session.words->leader = static_cast<uint64_t>(session.words->target);
-    }
+    if (plan.filter_target && session.options.target_pid != 0)
+        add_targets(kernel.targets(), static_cast<int64_t>(session.words->target));
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;
@@ -421,13 +413,10 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
 // Processes that run before the session begins; in a target's tree, if there is one.
 std::vector<int64_t> running_processes(const Session& session, int64_t waiting) {
     std::vector<int64_t> out;
-    int targets = session.plan.filter_target ? session.kernel->map_fd("sonde_targets") : -1;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
         int64_t process = std::atoll(entry.path().filename().c_str());
-        auto tgid = static_cast<uint32_t>(process);
-        uint8_t there = 0;
-        if (process > 0 && process != waiting && (targets < 0 || bpf_map_lookup_elem(targets, &tgid, &there) == 0))
+        if (process > 0 && process != waiting && session.kernel->targets().has(process))
             out.push_back(process);
     }
     return out;

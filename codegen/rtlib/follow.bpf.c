@@ -4,26 +4,47 @@
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
 extern struct {
-    u64 state, realtime_offset, target, others[14], leader;
+    u64 state, realtime_offset, target;
 } sonde_data; /* SessionWords */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
-static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
-
-static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
+
+static inline u64* word_of(u32 process)
+{
+    u32 index = process / 64;
+    return bpf_map_lookup_elem(&sonde_targets, &index);
+}
+static inline u64 bit_of(u32 process) { return 1ull << (process & 63); }
+
+static inline int is_target(u32 process)
+{
+    u64* word = word_of(process);
+    return word && *word & bit_of(process);
+}
+static inline void join(u32 process)
+{
+    u64* word = word_of(process);
+    if (word)
+        __sync_fetch_and_or(word, bit_of(process));
+}
+static inline void leave(u32 process)
+{
+    u64* word = word_of(process);
+    if (word)
+        __sync_fetch_and_and(word, ~bit_of(process));
+}
 
 /* A raw tracepoint, not tp_btf: that would make libbpf read all the kernel's types. The parent is the current task. */
 __attribute__((section("raw_tp/sched_process_fork"), used)) int sonde_follow_fork(u64* ctx)
 {
     struct task_struct* child = (void*)ctx[1];
     u32 from = (u32)(bpf_get_current_pid_tgid() >> 32), to = 0;
-    u8 one = 1;
-    if (!bpf_map_lookup_elem(&sonde_targets, &from))
+    if (!is_target(from))
         return 0;
     READ(to, child->tgid);
     if (from != to)
-        bpf_map_update_elem(&sonde_targets, &to, &one, 0);
+        join(to);
     return 0;
 }
 
@@ -31,12 +52,9 @@ __attribute__((section("raw_tp/sched_process_fork"), used)) int sonde_follow_for
 __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exec(void* ctx)
 {
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
-    u8 one = 1;
     (void)ctx;
-    if (tgid != sonde_data.target)
-        return 0;
-    bpf_map_update_elem(&sonde_targets, &tgid, &one, 0);
-    sonde_data.leader = tgid;
+    if (tgid == sonde_data.target)
+        join(tgid);
     return 0;
 }
 
@@ -44,10 +62,7 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
 __attribute__((section("raw_tp/sched_process_exit"), used)) int sonde_follow_exit(u64* ctx)
 {
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
-    if (!bpf_map_lookup_elem(&sonde_targets, &tgid) || !is_last((void*)ctx[0]))
-        return 0;
-    bpf_map_delete_elem(&sonde_targets, &tgid);
-    if (tgid == sonde_data.leader)
-        sonde_data.leader = ~0ull;
+    if (is_target(tgid) && is_last((void*)ctx[0]))
+        leave(tgid);
     return 0;
 }

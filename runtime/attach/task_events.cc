@@ -136,11 +136,8 @@ void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int
     if (!plan.follows_tasks())
         return;
     std::vector<const plan::Probe*> probes = probes_of(plan, {ProbeKind::ProcessBegin, ProbeKind::ThreadBegin});
-    int targets = plan.filter_target ? kernel.map_fd("sonde_targets") : -1;
     for (int64_t process : numbered_entries("/proc")) {
-        auto tgid = static_cast<uint32_t>(process);
-        uint8_t there = 0;
-        if (process == waiting || (targets >= 0 && bpf_map_lookup_elem(targets, &tgid, &there) != 0))
+        if (process == waiting || !kernel.targets().has(process))
             continue;
         std::string threads = fmt::format("/proc/{}/task", process);
         for (int64_t thread : numbered_entries(threads)) {
