@@ -42,10 +42,12 @@ class Node:
 
 
 class Array:
-    """An array, or with no keys a scalar statistic: what it holds, and the one histogram and the one shift it is read with."""
+    """An array, or with no keys a scalar statistic: what it holds, and the one histogram and the one shift it is read with.
+    `known`: keys are such that all of them are known beforehand, which keys in memory can do with less room for."""
 
-    def __init__(self, name, keys, value, histogram, shift):
+    def __init__(self, name, keys, value, histogram, shift, known=False):
         self.name, self.keys, self.value, self.histogram, self.shift = name, keys, value, histogram, shift
+        self.known = known
 
 
 class Function:
@@ -60,6 +62,7 @@ class Scope:
 
     def __init__(self, longs, strings, functions, function=None):
         self.longs, self.strings, self.functions, self.function = longs, strings, functions, function
+        self.known = []         # loops' variables over known arrays' keys
         self.frozen = set()     # arrays that a foreach around walks over
         self.loops = 0          # loops around in this handler or function
         self.depth = 0          # blocks around
@@ -132,7 +135,7 @@ class Script:
         self.arrays = []
         for value in ["long", "string", "stats", self.pick(["long", "string", "stats"])]:
             keys = [self.pick(["long", "string"]) for _ in range(self.pick([1, 1, 1, 2, 2, 3, 5]))]
-            array = Array(self.fresh("a"), keys, value, self.make_histogram(), self.make_shift())
+            array = Array(self.fresh("a"), keys, value, self.make_histogram(), self.make_shift(), self.chance(40))
             self.arrays.append(array)
             # What a foreach in the kernel walks has to fit in memory (docs/language.md).
             size = "" if self.chance(30) and keys == ["long"] and value != "string" else f"[{self.pick([1, 2, 3, 5, 20])}]"
@@ -266,12 +269,20 @@ class Script:
             parts.append(", " if i else "")
             if stars and self.chance(40):
                 parts.append("*")
+            elif array.known:
+                parts.append(self.known_key(kind, scope))
             elif kind == "long":
                 parts.append(Node("long", str(self.random.randint(0, 4))) if self.chance(70) else self.long(scope, depth - 1))
             else:
                 key = Node("string", self.pick(['"a"', '"b"', '"c"']))
                 parts.append(key if self.chance(70) else self.string(scope, depth - 1))
         return [*parts, "]"]
+
+    def known_key(self, kind, scope):
+        if kind == "long":
+            return Node("long", str(self.pick([0, 1, 2, -1, 3000000000])) if self.chance(70) else f"({self.pick(scope.longs)} & 3)")
+        return Node("string", self.pick(scope.known) if scope.known and self.chance(40) else
+                    self.pick(STRINGS) if self.chance(20) else self.pick(['"a"', '"b"', "pp()", "ppfunc()", '"A"']))
 
     def read(self, kind, scope, depth):
         """A variable's value."""
@@ -551,7 +562,9 @@ class Script:
         limit = [" limit ", self.small(scope, 2)] if self.chance(30) else []
         head = [f"foreach ({value}{signs[-2]} = " if value else "foreach (", f"{names} in ", walked, signs[-1], *limit, ") "]
         for name, kind in zip(keys, array.keys):
-            (scope.longs if kind == "long" else scope.strings).append(name)
+            # Most of these variables are never written, so that they are known too.
+            known = kind == "string" and array.known
+            (scope.longs if kind == "long" else scope.known if known and self.chance(70) else scope.strings).append(name)
         if value:
             (scope.longs if array.value == "long" else scope.strings).append(value)
         outer = array.name in scope.frozen
