@@ -1,8 +1,10 @@
-/* Runs a program with empty BPF programs in the kernel: what any tracer pays there at least.
+/* Runs a program with BPF programs in the kernel that do nothing, or little: what any tracer pays there at least.
  *
  *   kernel_floor raw|fentry|kprobe|multi NAME PROGRAM ARGUMENT...
+ *   kernel_floor count sys_enter PROGRAM ARGUMENT...
  *
- * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). */
+ * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). count is a raw
+ * tracepoint's program as one writes it by hand: a hash map counts system calls by number and process. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
@@ -47,6 +49,42 @@ static void attach_multi(int program, const char* name) {
     must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
 }
 
+/* n[id, pid]++ without any check of what it is given; the processes that are measured make their elements at once. */
+static int load_count(void) {
+    enum { key_bytes = 8, value_bytes = 8, lookup = 1, update = 2, get_current_pid_tgid = 14 };
+    int map = must(bpf_map_create(BPF_MAP_TYPE_HASH, "counts", key_bytes, value_bytes, 10000, NULL), "BPF_MAP_CREATE");
+    struct bpf_insn count[] = {
+        {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 6, .src_reg = 1, .off = 8}, /* the call's number */
+        {.code = BPF_JMP | BPF_CALL, .imm = get_current_pid_tgid},
+        {.code = BPF_ALU64 | BPF_RSH | BPF_K, .imm = 32},
+        {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 10, .src_reg = 6, .off = -8},
+        {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 10, .src_reg = 0, .off = -4},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -8},
+        {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map},
+        {0},
+        {.code = BPF_JMP | BPF_CALL, .imm = lookup},
+        {.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 4},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1},
+        {.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K},
+        {.code = BPF_JMP | BPF_EXIT},
+        {.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = 10, .off = -16, .imm = 1},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -8},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = -16},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST},
+        {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map},
+        {0},
+        {.code = BPF_JMP | BPF_CALL, .imm = update},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    const size_t length = sizeof count / sizeof *count;
+    return must(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "count", "GPL", count, length, NULL), "BPF_PROG_LOAD");
+}
+
 int main(int argc, char** argv) {
     if (argc < 4)
         return 2;
@@ -63,7 +101,11 @@ int main(int argc, char** argv) {
         options.expected_attach_type = BPF_TRACE_FENTRY;
         options.attach_btf_id = (uint32_t)must(libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FENTRY), name);
     }
-    int program = must(bpf_prog_load(type, "empty", "GPL", empty, 2, &options), "BPF_PROG_LOAD");
+    int by_hand = strcmp(how, "count") == 0;
+    if (by_hand)
+        type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+    int program =
+        by_hand ? load_count() : must(bpf_prog_load(type, "empty", "GPL", empty, 2, &options), "BPF_PROG_LOAD");
     if (type == BPF_PROG_TYPE_RAW_TRACEPOINT)
         must(bpf_raw_tracepoint_open(name, program), name);
     else if (type == BPF_PROG_TYPE_TRACING)
