@@ -245,7 +245,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std
         bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
+// `passes` as LLVM's `opt` takes them.
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, llvm::StringRef passes) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager sccs;
@@ -261,13 +262,14 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, sccs, modules);
     llvm::ModulePassManager pipeline;
-    if (bpf)
-        pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
-    else if (auto error = builder.parsePassPipeline(
-                 pipeline,
-                 "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"))
-        llvm::consumeError(std::move(error));
+    llvm::cantFail(builder.parsePassPipeline(pipeline, passes));
     pipeline.run(module, modules);
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool bpf) {
+    run_passes(module, machine,
+               bpf ? "default<O2>"
+                   : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce");
     if (bpf) {
         clear_wiped_scratch(module);
         sink_addresses(module);
@@ -360,8 +362,12 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
         return std::move(lowered).error();
     if (std::string cannot = target.finish(); !cannot.empty())
         return Error(cannot);
-    if (bpf && !state.options.may_goto)
+    if (bpf && !state.options.may_goto) {
+        // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
+        // and variables that need no memory are not handed over.
+        run_passes(module, *machine, "ipsccp,deadargelim,function(sroa)");
         make_loop_callbacks(module);
+    }
     // Beyond this point no handler is added: the routines and tables can be linked.
     if (wants_routines(module))
         if (Result<void> linked = link_bitcode(module, bpf ? rtlib_bpf_bitcode() : rtlib_host_bitcode(), true); !linked)

@@ -48,7 +48,9 @@ llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
 
 llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
     store_string(env_.error_text, lower(*expr.args[0]));
-    raise("%s", expr.range);
+    b_.CreateStore(t_.number(t_.state().add_site("%s", expr.range) | with_text), env_.error);
+    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_error"));
     return t_.number(0);
 }

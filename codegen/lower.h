@@ -50,7 +50,7 @@ class Lowering : private BodyState {
 
   private:
     // A function's arguments before the script's own (lower_function.cc).
-    static constexpr unsigned fixed_arguments = 14;
+    static constexpr unsigned fixed_arguments = 12;
 
     // ---- functions and handlers (lower_function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
@@ -63,6 +63,9 @@ class Lowering : private BodyState {
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
     void take_environment(llvm::Function* function);
+    // The pending error, what is left of MAXACTION and what the handler decides; a text's slot may follow.
+    static constexpr uint64_t environment_bytes = 32;
+    void place_environment(llvm::Value* at, bool has_text);
     void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);
     void fail(Range range, const std::string& what);
@@ -170,7 +173,10 @@ class Lowering : private BodyState {
     static constexpr int64_t abort_site = -1;
     // Goes with the site of an error whose message has an address behind it.
     static constexpr int64_t with_argument = int64_t{1} << 32;
+    // Goes with that of error(): the text is the message.
+    static constexpr int64_t with_text = int64_t{1} << 33;
     llvm::Value* is_aborted();
+    llvm::Value* has_error_text();
     void emit_error();
 
     // ---- primitives (intrinsics.cc)

@@ -1,7 +1,7 @@
 // Handlers and functions.
 //
-// A function is `i64 f(context, frame, data, error, error text, budget, row, result, scan, tokens, matches,
-// user stack, task, can wait, arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the
+// A function is `i64 f(context, frame, data, error, row, result, scan, tokens, matches, user stack, task, can wait,
+// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined (so that the
 // number of arguments does not matter and the verifier sees one program); on the host it is called. Its frame lies
 // behind what the caller uses of its own at the call; recursive functions take theirs from a stack.
 #include <cstddef>
@@ -226,22 +226,26 @@ Result<void> Lowering::run() {
 
 // What errors and MAXACTION are kept in.
 void Lowering::begin_environment(const Needs& need) {
-    env_.error = new_variable(16);
+    place_environment(need.frame ? new_bytes(environment_bytes + t_.slot_size()) : t_.stack(environment_bytes),
+                      need.frame);
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
-    bool decides = handler_ && plan::decides(handler_->kind);
-    env_.budget = new_variable(decides ? 16 : 8);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
-    if (decides)
+    if (handler_ && plan::decides(handler_->kind))
         b_.CreateStore(t_.number(handler_->kind == plan::ProbeKind::Netfilter), t_.offset(env_.budget, 8));
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
-    if (need.frame) {
-        env_.error_text = new_slot();
+    if (need.frame)
         b_.CreateStore(b_.getInt8(0), env_.error_text);
-    }
+}
+
+// One address for all of it: in the kernel a function that a loop is made of is handed each address by itself.
+void Lowering::place_environment(llvm::Value* at, bool has_text) {
+    env_.error = at;
+    env_.budget = t_.offset(at, 16);
+    env_.error_text = has_text ? t_.offset(at, environment_bytes) : nullptr;
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
@@ -326,7 +330,7 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     if (!fresh)
         return entry->second;
     llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, p, p, b_.getInt32Ty(), p, p, p, p, p, i, i};
+    std::vector<llvm::Type*> types = {p, p, p, p, b_.getInt32Ty(), p, p, p, p, p, i, i};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
@@ -353,16 +357,15 @@ void Lowering::take_environment(llvm::Function* function) {
     env_.context = function->getArg(0);
     env_.frame = function->getArg(1);
     env_.data = function->getArg(2);
-    env_.error = function->getArg(3);
-    env_.error_text = function->getArg(4);
-    env_.budget = function->getArg(5);
-    env_.row = function->getArg(6);
-    env_.scan = function->getArg(8);
-    env_.tokens = function->getArg(9);
-    env_.matches = function->getArg(10);
-    env_.stacks = function->getArg(11);
-    env_.task = function->getArg(12);
-    env_.can_wait = function->getArg(13);
+    place_environment(function->getArg(3), env_.has_frame);
+    env_.row = function->getArg(4);
+    result_ = function->getArg(5);
+    env_.scan = function->getArg(6);
+    env_.tokens = function->getArg(7);
+    env_.matches = function->getArg(8);
+    env_.stacks = function->getArg(9);
+    env_.task = function->getArg(10);
+    env_.can_wait = function->getArg(11);
 }
 
 void Lowering::lower_function(const hir::Function& function) {
@@ -370,11 +373,10 @@ void Lowering::lower_function(const hir::Function& function) {
     function_ = &function;
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
-    take_environment(out);
     NeedsWalk walk(t_.state().plan, in_kernel_);
     walk.visit(*function.body);
     env_.has_frame = walk.finish().frame;
-    result_ = out->getArg(7);
+    take_environment(out);
     llvm::BasicBlock* failed = block("failed");
     llvm::BasicBlock* end = block("end");
     catch_ = failed;
@@ -441,8 +443,6 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      frame,
                                      env_.data,
                                      env_.error,
-                                     env_.error_text ? env_.error_text : null,
-                                     env_.budget,
                                      env_.row,
                                      result,
                                      scan,

@@ -58,6 +58,8 @@ void Lowering::emit_error() {
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8)), t_.offset(buffer, 16));
     llvm::Value* size = nullptr;
     if (text) {
+        llvm::Value* first = b_.CreateLoad(b_.getInt8Ty(), env_.error_text);
+        b_.CreateStore(b_.CreateSelect(has_error_text(), first, b_.getInt8(0)), env_.error_text);
         llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {t_.offset(buffer, fixed), env_.error_text});
         size = b_.CreateAdd(b_.CreateAnd(length, t_.number(static_cast<int64_t>(max() - 1))),
                             t_.number(static_cast<int64_t>(fixed + 1)));

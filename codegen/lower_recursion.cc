@@ -85,8 +85,9 @@ void Lowering::lower_machine(const hir::Function& function) {
     // The caller's arguments become the first activation.
     b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
     t_.describe(out, function.range);
-    take_environment(out);
     env_.has_frame = true;
+    take_environment(out);
+    llvm::Value* destination = result_;
     machine.base = env_.frame;
     machine.suspend = t_.module().getOrInsertFunction("sonde_suspend", t_.i64());
     machine.pause = t_.module().getOrInsertFunction("sonde_pause", b_.getVoidTy());
@@ -135,9 +136,9 @@ void Lowering::lower_machine(const hir::Function& function) {
     b_.SetInsertPoint(done);
     llvm::Value* result = t_.offset(machine.base, Machine::result_at);
     if (function.result == ValueType::String)
-        store_string(out->getArg(7), result);
+        store_string(destination, result);
     else
-        b_.CreateStore(b_.CreateLoad(t_.i64(), result), out->getArg(7));
+        b_.CreateStore(b_.CreateLoad(t_.i64(), result), destination);
     b_.CreateRet(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
     b_.SetInsertPoint(bad);
     catch_ = block("refused");

@@ -15,19 +15,6 @@ void Lowering::raise(const std::string& message, Range range, llvm::Value* argum
     int64_t site = t_.state().add_site(message, range);
     b_.CreateStore(t_.number(argument ? site | with_argument : site), env_.error);
     b_.CreateStore(argument ? argument : t_.number(0), t_.offset(env_.error, 8));
-    if (env_.error_text && message != "%s") {
-        // Functions get null where the handler has no frame.
-        if (function_) {
-            llvm::BasicBlock *clear = block("clear"), *go = block("raise");
-            b_.CreateCondBr(b_.CreateIsNull(env_.error_text), go, clear);
-            b_.SetInsertPoint(clear);
-            b_.CreateStore(b_.getInt8(0), env_.error_text);
-            b_.CreateBr(go);
-            b_.SetInsertPoint(go);
-        } else {
-            b_.CreateStore(b_.getInt8(0), env_.error_text);
-        }
-    }
     b_.CreateBr(catch_);
 }
 
@@ -41,6 +28,11 @@ void Lowering::raise_if(llvm::Value* condition, const std::string& message, Rang
 
 llvm::Value* Lowering::is_aborted() {
     return b_.CreateICmpEQ(b_.CreateLoad(t_.i64(), env_.error), t_.number(abort_site));
+}
+
+llvm::Value* Lowering::has_error_text() {
+    llvm::Value* bit = b_.CreateAnd(b_.CreateLoad(t_.i64(), env_.error), t_.number(with_text));
+    return b_.CreateICmpNE(bit, t_.number(0));
 }
 
 // Counts statements against MAXACTION: once an iteration or call, for all that it contains.
@@ -310,10 +302,9 @@ void Lowering::lower_try(const hir::Try& stmt) {
         llvm::Value* slot = locals_[stmt.message];
         llvm::BasicBlock *own = block("text"), *standard = block("standard"), *with = block("argument"),
                          *done = block("message");
-        b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(b_.getInt8Ty(), env_.error_text), b_.getInt8(0)), own, standard);
+        b_.CreateCondBr(has_error_text(), own, standard);
         b_.SetInsertPoint(own);
         store_string(slot, env_.error_text);
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
         b_.CreateBr(done);
         b_.SetInsertPoint(standard);
         llvm::Value* error = b_.CreateLoad(t_.i64(), env_.error);
