@@ -519,6 +519,7 @@ int run(const Options& options) {
     codegen.may_goto =
         any_in_kernel && options.loops.empty() &&
         (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    codegen.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
     bool any_session = std::any_of(program->handlers.begin(), program->handlers.end(),
                                    [](const hir::Handler* handler) { return fits_session(*handler); });
     codegen.uprobe_session =

@@ -20,6 +20,7 @@ struct CodegenOptions {
     bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
     bool timing = false;        // -t
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
+    bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads
     // The kernel has session links; the target's own program, which is no gain to have one in.
     bool uprobe_session = false;
     std::string target_program;

@@ -47,7 +47,13 @@ void BpfTarget::execname(Environment& env, llvm::Value* slot) {
         return;
     }
     with_task(
-        env, [&] { helper(get_current_comm, {slot, number(16)}); },
+        env,
+        [&] {
+            if (state_.options.kernel_types)
+                routine("sonde_rt_current_comm", i64(), {slot});
+            else
+                helper(get_current_comm, {slot, number(16)});
+        },
         [&] { routine("sonde_rt_execname", i64(), {slot, env.task}); });
 }
 
@@ -378,7 +384,10 @@ llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::P
         go_if(ir_.CreateICmpNE(found, ir_.getInt32(0)));
         row = ir_.CreateSub(found, ir_.getInt32(1));
     }
-    go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
+    if (state_.options.kernel_types)
+        go_if(ir_.CreateICmpEQ(routine("sonde_rt_in_compat_call", i64(), {regs}), number(0)));
+    else
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
     return row;
 }
 

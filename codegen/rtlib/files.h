@@ -35,7 +35,6 @@ struct maple_arange_64 {
 extern u8 sonde_files, sonde_mapped, sonde_known, sonde_events; /* maps, defined by the script's module */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
-static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 /* 5.17, bpf: Introduce helper bpf_find_vma */
 static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* callback, void* context,
                                   u64 flags) = (void*)180;

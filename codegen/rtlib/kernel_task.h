@@ -60,7 +60,11 @@ struct uprobe_task {
 struct thread_struct {
     u64 fsbase; /* x86-64: the thread pointer */
 };
+struct thread_info {
+    u32 status;
+};
 struct task_struct {
+    struct thread_info thread_info;
     u32 flags;
     s32 pid, tgid;
     struct mm_struct* mm;
@@ -76,6 +80,8 @@ struct task_struct {
 #pragma clang attribute pop
 
 static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
+/* Loads through that are loads, where the other's need a helper. */
+static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 
 /* The kernel's half of the addresses. */
 static inline int is_pointer(u64 value) { return (s64)value < 0; }

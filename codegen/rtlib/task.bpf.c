@@ -42,6 +42,35 @@ RT s64 sonde_rt_execname(u8* slot, u64 task)
     return bpf_probe_read_kernel_str(slot, 16, __builtin_preserve_access_index(&other->comm));
 }
 
+/* A text's end in 8 bytes of it: the highest bit of its first NUL, or 0. */
+static inline u64 end_in(u64 bytes) { return (bytes - 0x0101010101010101ull) & ~bytes & 0x8080808080808080ull; }
+/* What stands before that end. */
+static inline u64 before(u64 end, u64 bytes) { return bytes & (((end & -end) >> 7) - 1); }
+
+/* The current task's name, padded with NULs: two loads, where the helper copies byte by byte and counts. */
+RT s64 sonde_rt_current_comm(u64* slot)
+{
+    struct task_struct* self = bpf_get_current_task_btf();
+    const u64* comm = (const u64*)__builtin_preserve_access_index(&self->comm);
+    u64 first = comm[0], second = comm[1] & ~0ull >> 8;
+    u64 end = end_in(first);
+    second &= ((end | -end) >> 63) - 1; /* nothing behind an end */
+    slot[0] = before(end, first);
+    slot[1] = before(end_in(second), second);
+    return 0;
+}
+
+/* Whether it is in a system call of the 32-bit kind, whose numbers are others. */
+RT s64 sonde_rt_in_compat_call(u64 regs)
+{
+    enum { TS_COMPAT = 2, cs_offset = 136, user_cs = 0x33 }; /* arch/x86/include/asm/thread_info.h, ptrace.h */
+    if (HAS(task_struct, thread_info.status))
+        return (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) != 0;
+    u64 cs = 0;
+    bpf_probe_read_kernel(&cs, sizeof cs, (void*)(regs + cs_offset));
+    return (cs & 0xffff) != user_cs;
+}
+
 /* As the program's last arch_prctl() or clone() has set it; the C libraries use no other way. */
 RT s64 sonde_rt_thread_pointer(void)
 {
@@ -70,7 +99,6 @@ RT s64 sonde_rt_loadavg(u64 index)
 struct pt_regs {
     u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
 };
-static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 static struct pt_regs* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
 RT s64 sonde_rt_user_address(void)
 {
