@@ -326,7 +326,7 @@ struct Plan {
     std::vector<Probe> probes;
     std::vector<Counter> counters;
     std::vector<std::string> texts; // that keys hold as numbers, sorted
-    std::string module; // the session's name; the folder of its control files has it
+    std::string module;             // the session's name; the folder of its control files has it
     // The kernel whose types the handlers are made for; empty: they need none. `kernel_types` tells one build's types
     // from another's.
     std::string kernel;

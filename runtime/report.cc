@@ -76,8 +76,9 @@ void Session::print_global(const plan::Global& global, size_t index) {
                 continue;
             }
             int64_t value = plan::number_in(key, element.key.data());
+            auto index = static_cast<uint64_t>(value);
             if (key.is_text)
-                keys += quoted(plan.texts.at(static_cast<size_t>(value)));
+                keys += quoted(index < plan.texts.size() ? plan.texts[index] : "");
             else
                 keys += std::to_string(value);
         }

@@ -19,8 +19,8 @@ struct sonde_scan_spec {
     unsigned long long mask; /* bit i: component i of the key must be the slice's; 0: every element */
     unsigned long long components;
     unsigned long long offsets[9], sizes[9]; /* of the components, in bytes */
-    unsigned long long capacity; /* elements of the array at most */
-    unsigned long long slots;    /* the same, or the next power of two */
+    unsigned long long capacity;             /* elements of the array at most */
+    unsigned long long slots;                /* the same, or the next power of two */
     unsigned long long key_size;
     unsigned long long copy_size; /* bytes of the payload that an entry keeps */
     unsigned long long rank;      /* sonde_scan_rank */

@@ -326,11 +326,11 @@ class Widths {
     }
 
     hir::Program& program_;
-    std::unordered_map<std::string, size_t> points_;                 // what intrinsics give at most
-    std::unordered_map<const void*, uint64_t> lengths_;              // of Local*, Global* and Function*
-    std::unordered_map<const void*, Interval> numbers_;              // of the same; they begin as 0
-    std::unordered_map<const void*, std::vector<Column>> columns_;   // of arrays' keys
-    uint64_t longest_text_ = 0;                                      // of Program::texts
+    std::unordered_map<std::string, size_t> points_;               // what intrinsics give at most
+    std::unordered_map<const void*, uint64_t> lengths_;            // of Local*, Global* and Function*
+    std::unordered_map<const void*, Interval> numbers_;            // of the same; they begin as 0
+    std::unordered_map<const void*, std::vector<Column>> columns_; // of arrays' keys
+    uint64_t longest_text_ = 0;                                    // of Program::texts
     const hir::Function* function_ = nullptr;
     const hir::Handler* handler_ = nullptr;
     bool changed_ = false;

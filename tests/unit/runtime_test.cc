@@ -218,13 +218,17 @@ plan::Plan sample_plan() {
     scalar.initial_long = -7;
     plan::Global array;
     array.name = "a";
-    array.keys = {{plan::Value::String, 0, plan.max_string}, {plan::Value::Long, plan.max_string, 8}};
+    array.keys = {{plan::Value::Long, plan.max_string + 8, 4, false, true},
+                  {plan::Value::String, 0, plan.max_string},
+                  {plan::Value::Long, plan.max_string, 8},
+                  {plan::Value::Long, plan.max_string + 12, 4}};
     array.in_kernel = true;
     array.map = "g_a";
     array.capacity = 4;
-    array.key_size = plan.max_string + 8;
+    array.key_size = plan.max_string + 16;
     array.value_size = 16;
     plan.globals = {scalar, array};
+    plan.texts = {"", "open", "read"};
     plan.formats = {plan::Format{{directive(Directive::Integer, 'd', '-', 4)}}};
     plan.sites = {{"division by 0", "operator '/' at <input>:1:2"}};
     plan::Probe probe;
@@ -246,6 +250,8 @@ TEST(PlanFile, ComesBackAsItWas) {
     EXPECT_EQ(plan::dump(*loaded), plan::dump(plan));
     EXPECT_EQ(loaded->globals[0].initial_long, -7);
     EXPECT_EQ(loaded->lines, plan.lines);
+    EXPECT_EQ(loaded->texts, plan.texts);
+    EXPECT_TRUE(loaded->globals[1].keys[0].is_text && !loaded->globals[1].keys[1].is_text);
     EXPECT_EQ(loaded->formats[0].directives[0].width, 4);
 }
 
@@ -277,6 +283,10 @@ TEST(PlanFile, RefusesWhatWouldLieOutside) {
     EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[0].offset = 0; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].key_size = 8; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].value_size = 8; }));
+    EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].keys[0].offset += 4; }));
+    EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].keys[0].size = 8; }));
+    EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].keys[1].is_text = true; }));
+    EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].keys[2].size = 4; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.max_string = 100; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.bpf_object.clear(); }));
     EXPECT_TRUE(refused([](plan::Plan& p) {
@@ -285,6 +295,13 @@ TEST(PlanFile, RefusesWhatWouldLieOutside) {
 }
 
 // ---- arrays ---------------------------------------------------------------------------------------------------------
+
+TEST(Arrays, KeysHaveNarrowNumbers) {
+    const char key[] = {'\xff', '\xff', '\xff', '\xff', '\xfe', '\xff', '\xff', '\xff'};
+    EXPECT_EQ(plan::number_in({plan::Value::Long, 0, 8}, key), -0x100000001);
+    EXPECT_EQ(plan::number_in({plan::Value::Long, 4, 4}, key), -2);
+    EXPECT_EQ(plan::number_in({plan::Value::Long, 4, 4, false}, key), 0xfffffffe);
+}
 
 std::string word(int64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
