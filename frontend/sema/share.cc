@@ -198,8 +198,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
-        // One program tells system calls apart by their numbers, so a point that is named twice takes two. So do those of
-        // packets, and of tracepoints without cookies.
+        // One program tells system calls apart by their numbers, so a point that is named twice takes two. So do those
+        // of packets, and of tracepoints without cookies.
         if (point.alone && (is_tracepoint(resolved) || point.kind == plan::ProbeKind::Netfilter))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
