@@ -317,6 +317,8 @@ SessionOptions session_options(const Options& options) {
     session.suppress_auto_print = options.no_global_display;
     session.verbose = options.verbose[4];
     session.timing = options.timing;
+    session.report = options.report;
+    session.lossy_ok = options.lossy_ok;
     session.attach = options.attach;
     return session;
 }

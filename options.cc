@@ -214,6 +214,8 @@ void add_run_options(CLI::App& app, Options& o) {
         "Megabytes of the buffer between the kernel and sonde (16)");
     app.add_option("-T", o.time_limit_s, "End after that many seconds");
     app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
+    app.add_option("--report", o.report, "Write what became of the hits, and what was lost, to this file as JSON");
+    app.add_flag("--lossy-ok", o.lossy_ok, "End with status 0, not 3, when events or hits were lost");
     app.add_flag("--no-global-var-display", o.no_global_display, "Do not print globals that are never read");
 }
 
@@ -388,7 +390,8 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     options.compatible = systemtap_version;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
                  "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT\n"
-                 "  sonde --why '$VARIABLE' POINT"};
+                 "  sonde --why '$VARIABLE' POINT\n"
+                 "Exit status: 0 success, 1 failure, 3 success, but events or hits were lost (--lossy-ok: 0)"};
     app.name("sonde");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.failure_message([](const CLI::App*, const CLI::Error& error) {

@@ -31,6 +31,8 @@ struct Options {
     std::vector<std::string> positional;   // FILE and script arguments
     std::string command;                   // -c
     int64_t target_pid = 0;                // -x
+    std::string report;                    // --report
+    bool lossy_ok = false;                 // --lossy-ok
     std::string output;                    // -o
     uint64_t output_bytes = 0;             // -S: a file's most; 0: no limit
     uint64_t output_files = 0;             // -S: how many are kept; 0: all

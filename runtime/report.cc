@@ -94,34 +94,24 @@ void Session::print_globals() {
             print_global(plan.globals[i], i);
 }
 
-void Session::report() {
-    if (kernel) {
-        int counts = kernel->map_fd("sonde_counts");
-        for (uint32_t i = 0; i < plan.probes.size(); i++) {
-            plan::ProbeCounts row{};
-            if (bpf_map_lookup_elem(counts, &i, &row) != 0)
-                continue;
-            if (row.lost)
-                std::fprintf(stderr, "WARNING: %llu events lost at %s: the buffer was full\n",
-                             static_cast<unsigned long long>(row.lost), plan.probes[i].place.c_str());
-            if (row.waited)
-                std::fprintf(stderr,
-                             "WARNING: %llu hits skipped at %s: other handlers held its globals (%s) for too long\n",
-                             static_cast<unsigned long long>(row.waited), plan.probes[i].place.c_str(),
-                             plan.probes[i].locked_for.c_str());
-            if (row.skipped)
-                std::fprintf(stderr, "WARNING: %llu hits skipped at %s: no scratch memory was free\n",
-                             static_cast<unsigned long long>(row.skipped), plan.probes[i].place.c_str());
-        }
+void Session::count_losses() {
+    for (uint32_t i = 0; kernel && i < plan.probes.size(); i++) {
+        plan::ProbeCounts row{};
+        const plan::Probe& probe = plan.probes[i];
+        if (bpf_map_lookup_elem(kernel->map_fd("sonde_counts"), &i, &row) != 0)
+            continue;
+        accounting.add(Loss::Records, row.lost, probe.place);
+        accounting.add(Loss::Locked, row.waited, probe.place, probe.locked_for);
+        accounting.add(Loss::NoFrame, row.skipped, probe.place);
     }
     // Of these nothing tells which handler was running.
-    uint64_t missed_all = missed + (kernel ? kernel->missed_by_programs() : 0);
-    if (missed_all && !options.warnings_off)
-        std::fprintf(stderr, "WARNING: %llu hits were missed: a handler was running on their processor already\n",
-                     static_cast<unsigned long long>(missed_all));
-    if (uint64_t dropped = speculations.dropped())
-        std::fprintf(stderr, "WARNING: %llu speculative texts were dropped: more than %zu MB waited for commit()\n",
-                     static_cast<unsigned long long>(dropped), Speculations::max_bytes >> 20);
+    if (kernel)
+        accounting.add(Loss::Missed, kernel->missed_by_programs());
+    accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
+}
+
+void Session::report() {
+    accounting.say(options.warnings_off);
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",

@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "runtime/attach/attach.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
@@ -437,6 +438,10 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
+    // It is known now that it can be written.
+    if (!options.report.empty())
+        if (Result<void> writable = write_file(options.report, ""); !writable)
+            return std::move(writable).error();
     const uint64_t files_before = allow_many_files();
     // What cannot be attached is not loaded.
     if (Result<void> possible = check_probing(plan); !possible)
@@ -509,7 +514,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     }
     __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     for (const std::unique_ptr<Attachment>& attachment : attachments)
-        session.missed += attachment->missed();
+        session.accounting.add(Loss::Missed, attachment->missed());
     attachments.clear();
     rings.drain(); // what was stopped to be watched goes on
     if (watchpoints)
@@ -523,13 +528,20 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (!session.aborted)
         session.print_globals();
     session.output.flush();
+    session.count_losses();
     session.report();
     bool unwritten = !session.output.failure().empty();
     if (unwritten)
         std::fprintf(stderr, "ERROR: %s\n", session.output.failure().c_str());
     if (session.failed)
         std::fprintf(stderr, "Pass 5: run failed.\n");
-    return session.failed || unwritten || command_bad ? 1 : 0;
+    int status = session.failed || unwritten || command_bad ? 1 : 0;
+    if (status == 0 && session.accounting.lossy() && !options.lossy_ok)
+        status = exit_lossy;
+    if (!options.report.empty())
+        if (Result<void> written = session.accounting.write(options.report, plan.script, status); !written)
+            return std::move(written).error();
+    return status;
 }
 
 } // namespace sonde

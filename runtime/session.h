@@ -22,7 +22,9 @@ struct SessionOptions {
     bool warnings_off = false;      // -w
     bool suppress_auto_print = false;
     int verbose = 0;
-    bool timing = false; // -t
+    bool timing = false;   // -t
+    std::string report;    // --report: what became of the hits goes into this file, as JSON; empty: none
+    bool lossy_ok = false; // --lossy-ok: losses do not change the exit status
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
     std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
@@ -36,6 +38,7 @@ struct SessionOptions {
 constexpr int kernel_cannot_compile = 524;
 
 // Exit status as stap's: 0 success (also when interrupted), 1 on errors. A failed -c command is reported and gives 1.
+// exit_lossy (runtime/accounting.h) where all that went well, and something was lost.
 // Errors: what could not be loaded or attached, in words, a verifier's refusal with the script's line; then nothing
 // stays attached. kernel_cannot_compile.
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);

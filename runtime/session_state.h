@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/accounting.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/kernel_memory.h"
@@ -43,7 +44,7 @@ class Session {
     bool exiting = false;                           // exit() was called, or the session ends for another reason
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
-    uint64_t missed = 0;                            // hits that links have counted as missed
+    Accounting accounting;                          // what was lost
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
     // A frame for one handler run, zeroed; recursive functions take more behind it. Null: no room.
@@ -67,8 +68,9 @@ class Session {
     uint64_t nesting = 0;          // activations of functions that call themselves
     std::list<Iterator> iterators; // freed with the handler that began them
 
-    // At the end: globals that nobody read, and what was lost.
+    // At the end: globals that nobody read; what was lost, and times.
     void print_globals();
+    void count_losses();
     void report();
 
   private:

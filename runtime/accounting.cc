@@ -1,0 +1,115 @@
+#include "runtime/accounting.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace sonde {
+namespace {
+
+struct LossRow {
+    const char* name;
+    bool lossy, always;
+    const char* message;
+};
+constexpr LossRow rows[] = {
+#define LOSS(id, name, lossy, always, message) {name, lossy, always, message},
+#include "runtime/losses.def"
+#undef LOSS
+};
+const LossRow& row_of(Loss what) { return rows[static_cast<size_t>(what)]; }
+
+// Bytes of the UTF-8 character that begins there; 0: none does (RFC 3629, section 4).
+size_t character_at(std::string_view text) {
+    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    unsigned char first = byte(0);
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xc2 && first < 0xe0 ? 2
+                    : first >= 0xe0 && first < 0xf0 ? 3
+                    : first >= 0xf0 && first < 0xf5 ? 4
+                                                    : 0;
+    if (length > text.size())
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((byte(i) & 0xc0) != 0x80)
+            return 0;
+    // Overlong forms, surrogates, and what is beyond U+10FFFF.
+    if (length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)))
+        return 0;
+    return length;
+}
+
+} // namespace
+
+std::string json_string(std::string_view text) {
+    std::string out = "\"";
+    while (!text.empty()) {
+        size_t length = character_at(text);
+        unsigned char first = static_cast<unsigned char>(text[0]);
+        if (length == 0)
+            out += "\\ufffd";
+        else if (first == '"' || first == '\\')
+            out += {'\\', text[0]};
+        else if (first < 0x20 || first == 0x7f)
+            out += fmt::format("\\u{:04x}", first);
+        else
+            out += text.substr(0, length);
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    return out + "\"";
+}
+
+void Accounting::add(Loss what, uint64_t count, const std::string& place, const std::string& detail) {
+    if (count == 0)
+        return;
+    for (Item& item : items_)
+        if (item.what == what && item.place == place && item.detail == detail) {
+            item.count += count;
+            return;
+        }
+    items_.push_back({what, count, place, detail});
+}
+
+uint64_t Accounting::count(Loss what) const {
+    uint64_t sum = 0;
+    for (const Item& item : items_)
+        sum += item.what == what ? item.count : 0;
+    return sum;
+}
+
+bool Accounting::lossy() const {
+    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return row_of(item.what).lossy; });
+}
+
+void Accounting::say(bool warnings_off) const {
+    for (const Item& item : items_)
+        if (row_of(item.what).always || !warnings_off)
+            std::fputs(fmt::format(fmt::runtime(std::string("WARNING: ") + row_of(item.what).message + "\n"),
+                                   item.count, item.place, item.detail)
+                           .c_str(),
+                       stderr);
+}
+
+Result<void> Accounting::write(const std::string& path, const std::string& script, int status) const {
+    std::string out = fmt::format("{{\n  \"script\": {},\n  \"status\": {},\n  \"lossy\": {},\n  \"losses\": [",
+                                  json_string(script), status, lossy());
+    const char* comma = "";
+    for (const Item& item : items_) {
+        out += fmt::format("{}\n    {{\"kind\": {}, \"count\": {}", comma, json_string(row_of(item.what).name),
+                           item.count);
+        if (!item.place.empty())
+            out += fmt::format(", \"place\": {}", json_string(item.place));
+        if (!item.detail.empty())
+            out += fmt::format(", \"detail\": {}", json_string(item.detail));
+        out += "}";
+        comma = ",";
+    }
+    out += fmt::format("{}]\n}}\n", items_.empty() ? "" : "\n  ");
+    return write_file(path, out);
+}
+
+} // namespace sonde
