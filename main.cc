@@ -311,7 +311,8 @@ SessionOptions session_options(const Options& options) {
     session.command = options.command;
     session.target_pid = options.target_pid;
     session.files = options.files;
-    session.output = {options.output, options.output_bytes, options.output_files};
+    session.output = {options.output, options.output_bytes, options.output_files, options.output_buffer};
+    session.output_wait_s = options.output_wait_s;
     session.time_limit_s = options.time_limit_s;
     session.warnings_off = options.warnings_off;
     session.suppress_auto_print = options.no_global_display;

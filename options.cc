@@ -212,6 +212,13 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option_function<uint64_t>(
         "-s", [&o](uint64_t megabytes) { require(set_buffer(o, megabytes)); },
         "Megabytes of the buffer between the kernel and sonde (16)");
+    app.add_option_function<uint64_t>(
+           "--output-buffer", [&o](uint64_t megabytes) { o.output_buffer = megabytes << 20; },
+           "Keep that many megabytes for a reader of the output that is slow (64)")
+        ->check(CLI::Range(1, 65536));
+    app.add_option("--output-wait", o.output_wait_s,
+                   "At the end, wait that many seconds for a reader that takes nothing (2 when told to end, else 300)")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("-T", o.time_limit_s, "End after that many seconds");
     app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
     app.add_option("--report", o.report, "Write what became of the hits, and what was lost, to this file as JSON");

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,8 @@ struct Options {
     std::string output;                    // -o
     uint64_t output_bytes = 0;             // -S: a file's most; 0: no limit
     uint64_t output_files = 0;             // -S: how many are kept; 0: all
+    uint64_t output_buffer = 64 << 20;     // --output-buffer
+    std::optional<double> output_wait_s;   // --output-wait
     bool background = false;               // -F
     uint64_t ring_bytes = 16 << 20;        // -s
     double time_limit_s = 0;               // -T

@@ -1,11 +1,11 @@
 #include "runtime/accounting.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 namespace {
@@ -88,10 +88,8 @@ bool Accounting::lossy() const {
 void Accounting::say(bool warnings_off) const {
     for (const Item& item : items_)
         if (row_of(item.what).always || !warnings_off)
-            std::fputs(fmt::format(fmt::runtime(std::string("WARNING: ") + row_of(item.what).message + "\n"),
-                                   item.count, item.place, item.detail)
-                           .c_str(),
-                       stderr);
+            sonde::say(fmt::format(fmt::runtime(std::string("WARNING: ") + row_of(item.what).message), item.count,
+                                   item.place, item.detail));
 }
 
 Result<void> Accounting::write(const std::string& path, const std::string& script, int status) const {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <sstream>
@@ -19,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 
@@ -50,19 +50,22 @@ void restore_file_limit(rlim_t soft) {
     }
 }
 
-// Words are separated by blanks. Returns if that cannot be run.
-void run_plain(const std::string& command) {
-    std::istringstream text(command);
-    std::vector<std::string> words(std::istream_iterator<std::string>(text), {});
-    Result<std::string> program = words.empty() ? Error("") : find_in_path(words[0]);
-    if (!program)
-        return;
+// A command without a shell: words are separated by blanks. Made before the child, which must not allocate memory:
+// other threads of the session may have been doing so.
+struct PlainCommand {
+    explicit PlainCommand(const std::string& command) {
+        std::istringstream text(command);
+        words.assign(std::istream_iterator<std::string>(text), {});
+        if (Result<std::string> found = words.empty() ? Error("") : find_in_path(words[0]); found)
+            program = *found;
+        for (std::string& word : words)
+            arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+    }
+    std::vector<std::string> words;
     std::vector<char*> arguments;
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(program->c_str(), arguments.data());
-}
+    std::string program; // empty: none
+};
 
 } // namespace
 
@@ -98,6 +101,8 @@ Result<Command> Command::start(const std::string& command, uint64_t files) {
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno_error("cannot start the command", errno);
     Fd reader(ends[0]), writer(ends[1]);
+    PlainCommand words(command);
+    const std::string text = plain ? "exec " + command : command;
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("cannot start the command", errno);
@@ -111,9 +116,8 @@ Result<Command> Command::start(const std::string& command, uint64_t files) {
             _exit(0);
         // A plain command needs no shell, so that target() is the program itself. One without a format that the kernel
         // knows is the shell's.
-        if (plain)
-            run_plain(command);
-        std::string text = plain ? "exec " + command : command;
+        if (plain && !words.program.empty())
+            execv(words.program.c_str(), words.arguments.data());
         execl("/bin/sh", "sh", "-c", text.c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
@@ -164,7 +168,7 @@ void run_in_background(const std::string& command) {
         _exit(127);
     }
     if (pid < 0)
-        std::fprintf(stderr, "WARNING: cannot run `%s`: %s\n", command.c_str(), std::strerror(errno));
+        say(fmt::format("WARNING: cannot run `{}`: {}", command, std::strerror(errno)));
     else
         waitpid(pid, nullptr, 0);
 }

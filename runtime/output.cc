@@ -1,13 +1,18 @@
 #include "runtime/output.h"
 
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/fd.h"
 
 namespace sonde {
 namespace {
@@ -24,39 +29,55 @@ std::string with_time(const std::string& path) {
     return length ? out : path;
 }
 
+std::string file_name(const OutputFile& target, uint64_t number) {
+    return target.bytes || number > 0 ? fmt::format("{}.{}", target.path, number) : target.path;
+}
+
 } // namespace
 
 Result<void> Output::open(const OutputFile& file) {
     target_ = file;
     target_.path = with_time(file.path);
-    return open_next();
+    Fd opened;
+    std::string later;
+    if (!target_.path.empty()) {
+        std::string name = file_name(target_, 0);
+        // A FIFO that nobody reads yet is opened by the writer, which may wait.
+        Result<Fd> now = open_file(name, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK);
+        if (!now && now.error().os_error != ENXIO)
+            return std::move(now).error();
+        if (now) {
+            opened = *std::move(now);
+            fcntl(opened.get(), F_SETFL, fcntl(opened.get(), F_GETFL) & ~O_NONBLOCK);
+        } else {
+            later = name;
+        }
+        opened_ = 1;
+    }
+    const int fd = !target_.path.empty() ? opened.get() : STDOUT_FILENO;
+    interactive_ = isatty(fd) == 1;
+    if (struct stat attr{}; fstat(fd, &attr) == 0)
+        device_ = attr.st_dev, inode_ = attr.st_ino;
+    Result<std::unique_ptr<Writer>> writer = Writer::start(target_.buffer_bytes, std::move(opened), later);
+    if (!writer)
+        return std::move(writer).error();
+    writer_ = *std::move(writer);
+    return {};
 }
 
-Result<void> Output::open_next() {
-    if (!target_.path.empty()) {
-        auto name = [&](uint64_t number) {
-            return target_.bytes || number > 0 ? fmt::format("{}.{}", target_.path, number) : target_.path;
-        };
-        Result<Fd> file = open_file(name(opened_), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
-        if (!file)
-            return std::move(file).error();
-        if (target_.files && opened_ >= target_.files)
-            unlink(name(opened_ - target_.files).c_str()); // somebody may have taken it away
-        opened_++;
-        written_ = 0;
-        file_ = *std::move(file);
-        fd_ = file_.get();
-    }
-    interactive_ = isatty(fd_) == 1;
-    return {};
+bool Output::is_same_file_as(int fd) const {
+    struct stat attr{};
+    return fstat(fd, &attr) == 0 && attr.st_dev == device_ && attr.st_ino == inode_;
 }
 
 void Output::switch_file() {
     flush();
     if (target_.path.empty())
         return;
-    if (Result<void> opened = open_next(); !opened)
-        failure_ = opened.error().message;
+    bool removes = target_.files && opened_ >= target_.files;
+    writer_->go_on_in(file_name(target_, opened_), removes ? file_name(target_, opened_ - target_.files) : "");
+    opened_++;
+    written_ = 0;
 }
 
 void Output::write(std::string_view text) {
@@ -69,20 +90,44 @@ void Output::write(std::string_view text) {
 }
 
 void Output::flush() {
-    for (size_t done = 0; done < buffer_.size() && failure_.empty();) {
-        ssize_t wrote = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
-        if (wrote > 0) {
-            done += static_cast<size_t>(wrote);
-        } else if (wrote < 0 && errno == EAGAIN) {
-            // Somebody made the terminal or pipe that we share non-blocking.
-            pollfd ready{fd_, POLLOUT, 0};
-            poll(&ready, 1, -1);
-        } else if (wrote < 0 && errno != EINTR) {
-            failure_ = errno_error("cannot write the output", errno).message;
-        }
-    }
-    written_ += buffer_.size();
+    if (buffer_.empty())
+        return;
+    const size_t size = buffer_.size();
+    auto push = [&] { return writer_->push(Writer::Printed, buffer_); };
+    if (push() || (wait([&](Patience patience) { return writer_->wait_for_room(size, patience, give_up_); }) && push()))
+        written_ += size;
+    else
+        writer_->count_lost(Writer::Printed, buffer_);
     buffer_.clear();
+}
+
+void Output::set_patience(Patience patience, Writer::GiveUp give_up) {
+    patience_ = patience;
+    give_up_ = std::move(give_up);
+}
+
+// What one wait takes is gone for the next; a reader that was waited for in vain is not waited for again.
+bool Output::wait(const std::function<bool(Patience)>& wait_for) {
+    if (patience_.total <= 0)
+        return false;
+    auto began = std::chrono::steady_clock::now();
+    bool reached = wait_for(patience_);
+    auto took = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
+    if (!reached)
+        patience_.total = 0;
+    else if (patience_.total != Patience::forever)
+        patience_.total -= std::min<int64_t>(took, patience_.total);
+    return reached;
+}
+
+void Output::settle() {
+    wait([&](Patience patience) { return writer_->wait_until_written(patience, give_up_); });
+}
+
+void Output::finish(Patience patience) {
+    flush();
+    if (!writer_->wait_until_written(patience, give_up_))
+        writer_->stop();
 }
 
 } // namespace sonde

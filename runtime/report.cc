@@ -2,7 +2,6 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -114,22 +113,20 @@ void Session::report() {
     accounting.say(options.warnings_off);
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
-        std::fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
-                     static_cast<unsigned long long>(words->errors), static_cast<unsigned long long>(skipped));
+        say(fmt::format("WARNING: Number of errors: {}, skipped probes: {}", words->errors, skipped));
     if (!options.timing || !kernel)
         return;
     int timing = kernel->map_fd("sonde_timing");
-    std::fprintf(stderr, "----- probe hit report:\n");
+    say("----- probe hit report:");
     for (uint32_t i = 0; i < plan.probes.size(); i++) {
         const plan::Probe& probe = plan.probes[i];
         plan::ProbeTiming row{};
         if (!probe.in_kernel || bpf_map_lookup_elem(timing, &i, &row) != 0)
             continue;
-        unsigned long long least = row.hits ? ~row.min_biased_ns : 0, mean = row.hits ? row.total_ns / row.hits : 0;
-        std::fprintf(stderr, "%s, (%s), hits: %llu, ns: %llumin/%lluavg/%llumax, points: %zu\n",
-                     probe.points.empty() ? "" : probe.points[0].pn.c_str(), probe.place.c_str(),
-                     static_cast<unsigned long long>(row.hits), least, mean,
-                     static_cast<unsigned long long>(row.max_ns), probe.points.size());
+        uint64_t least = row.hits ? ~row.min_biased_ns : 0, mean = row.hits ? row.total_ns / row.hits : 0;
+        say(fmt::format("{}, ({}), hits: {}, ns: {}min/{}avg/{}max, points: {}",
+                        probe.points.empty() ? "" : probe.points[0].pn, probe.place, row.hits, least, mean, row.max_ns,
+                        probe.points.size()));
     }
 }
 

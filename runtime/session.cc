@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +26,7 @@
 #include "runtime/command.h"
 #include "runtime/control_files.h"
 #include "runtime/kernel_addresses.h"
+#include "runtime/messages.h"
 #include "runtime/session_state.h"
 
 namespace sonde {
@@ -34,12 +34,14 @@ namespace {
 
 constexpr int poll_ms = 10; // events wait at most that long: handlers wake nobody for a few of them
 
-int handle_ring_record(void* session, void* record, size_t size) {
-    static_cast<Session*>(session)->handle_record(static_cast<const uint8_t*>(record), size);
-    return 0;
+int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-// Both rings. Control records are looked at first, so that a flood of prints cannot delay an exit().
+// Both rings. Control records are looked at first, so that a flood of prints cannot delay an exit(); nor does it delay
+// what else the session does.
 class Rings {
   public:
     Rings() = default;
@@ -52,8 +54,8 @@ class Rings {
 
     Result<void> open(Session& session) {
         session_ = &session;
-        events_ = ring_buffer__new(session.kernel->map_fd("sonde_events"), handle_ring_record, &session, nullptr);
-        control_ = ring_buffer__new(session.kernel->map_fd("sonde_control"), handle_ring_record, &session, nullptr);
+        events_ = ring_buffer__new(session.kernel->map_fd("sonde_events"), handle, this, nullptr);
+        control_ = ring_buffer__new(session.kernel->map_fd("sonde_control"), handle, this, nullptr);
         if (!events_ || !control_)
             return errno_error("cannot map the ring buffers", errno);
         return {};
@@ -62,7 +64,10 @@ class Rings {
         if (!session_)
             return;
         session_->error_counted_in_kernel = true;
+        const bool flows = __atomic_load_n(&session_->words->state, __ATOMIC_RELAXED) == plan::Running;
+        stop_at_ = flows ? now_ns() + most_ns : INT64_MAX;
         ring_buffer__consume(events_);
+        stop_at_ = INT64_MAX;
         ring_buffer__consume(control_);
         session_->error_counted_in_kernel = false;
     }
@@ -70,16 +75,19 @@ class Rings {
     int control_fd() const { return control_ ? ring_buffer__epoll_fd(control_) : -1; }
 
   private:
+    static constexpr int64_t most_ns = 40'000'000; // what hits go on filling has no end
+    static constexpr uint32_t clock_every = 64;    // records
+    static int handle(void* opaque, void* record, size_t size) {
+        auto& rings = *static_cast<Rings*>(opaque);
+        rings.session_->handle_record(static_cast<const uint8_t*>(record), size);
+        return ++rings.handled_ % clock_every == 0 && rings.stop_at_ != INT64_MAX && now_ns() > rings.stop_at_ ? -1 : 0;
+    }
+    int64_t stop_at_ = INT64_MAX;
+    uint32_t handled_ = 0;
     Session* session_ = nullptr;
     ring_buffer* events_ = nullptr;
     ring_buffer* control_ = nullptr;
 };
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
 
 class Timers {
   public:
@@ -209,7 +217,7 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     session.words->max_action = 10 * session.plan.max_action;
     if (probe.in_kernel) {
         if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run)
-            std::fprintf(stderr, "WARNING: the handler at %s: %s\n", probe.place.c_str(), run.error().message.c_str());
+            say(fmt::format("WARNING: the handler at {}: {}", probe.place, run.error().message));
     } else {
         session.run_host_handler(probe);
     }
@@ -261,22 +269,84 @@ class Signals {
         fd_ = Fd(signalfd(-1, &mask_, SFD_CLOEXEC | SFD_NONBLOCK));
     }
     ~Signals() { sigprocmask(SIG_SETMASK, &old_, nullptr); }
+    // Whoever wants the session to end has what was wanted: the process ends, with the status of its session.
+    void ignore_from_here() {
+        for (int signal : {SIGINT, SIGTERM, SIGHUP})
+            ::signal(signal, SIG_IGN);
+    }
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
     int fd() const { return fd_.get(); }
     // True if the session was asked to end.
     bool take_end() {
+        read_pending();
+        return asked_at_ != 0;
+    }
+    // True if it was asked again: nothing is waited for any more. timeout(1) and shells send one signal twice.
+    bool take_hurry() {
+        constexpr int64_t apart_ns = 300'000'000;
+        const int64_t before = asked_at_;
+        if (read_pending() && before && now_ns() - before > apart_ns)
+            hurried_ = true;
+        return hurried_;
+    }
+
+  private:
+    bool read_pending() {
         signalfd_siginfo info{};
         bool end = false;
         while (read(fd_.get(), &info, sizeof info) == sizeof info)
             end = end || info.ssi_signo != SIGCHLD;
+        if (end && !asked_at_)
+            asked_at_ = now_ns();
         return end;
     }
-
-  private:
     sigset_t mask_{}, old_{};
     Fd fd_;
+    int64_t asked_at_ = 0; // 0: not yet
+    bool hurried_ = false;
 };
+
+// What waits for the reader of the output, and how long (docs/architecture.md, "Output").
+constexpr int64_t turn_wait_ns = 20'000'000;        // while probes run: in a turn of the loop
+constexpr double told_wait_s = 2, own_wait_s = 300; // at the end: told to end, or ended by itself
+
+int64_t time_limit_ns(const Session& session) {
+    return session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
+}
+
+// begin probes may print more than there is room for.
+void be_patient_in_begin(Session& session, Signals& signals) {
+    session.output.set_patience({}, [&session, &signals, began = now_ns()] {
+        session.held_back->release();
+        if (signals.take_end() || now_ns() - began >= time_limit_ns(session))
+            session.exiting = session.interrupted = true;
+        return session.interrupted;
+    });
+}
+
+Patience patience_at_end(const Session& session) {
+    double seconds = session.options.output_wait_s.value_or(session.interrupted ? told_wait_s : own_wait_s);
+    return {Patience::forever, static_cast<int64_t>(std::min(seconds, 1e9) * 1e9)};
+}
+
+// The last wait for the reader. Who waits for the session is told that it is the reader that takes its time.
+void finish_output(Session& session, Signals& signals) {
+    constexpr int64_t tell_after_ns = 2'000'000'000;
+    session.output.flush();
+    // After an end of the session's own, one signal is enough.
+    const Writer::GiveUp hurry = [&] { return signals.take_hurry() || (!session.interrupted && signals.take_end()); };
+    Writer& writer = session.output.writer();
+    session.output.set_patience({}, hurry);
+    if (!session.interrupted && !writer.wait_until_written({Patience::forever, tell_after_ns}, hurry) && !hurry() &&
+        isatty(STDERR_FILENO) == 1)
+        say(fmt::format("the session has ended, {} lines wait for the reader of the output: ^C drops them",
+                        writer.queued_lines()));
+    session.output.finish(patience_at_end(session));
+    Writer::Loss lost = writer.lost(Writer::Printed);
+    session.accounting.add(Loss::Unread, lost.bytes ? std::max<uint64_t>(1, lost.lines) : 0, "",
+                           std::to_string(lost.bytes));
+}
 
 // Where texts come from and go to while the session runs.
 struct Files {
@@ -286,27 +356,25 @@ struct Files {
 
 void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files) {
     int64_t started = now_ns();
-    int64_t limit =
-        session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
+    const int64_t limit = time_limit_ns(session);
     bool host_only = !session.kernel;
     timers.start();
     while (!session.exiting) {
         int64_t wait = timers.until_next(host_only ? 1000000000ll : poll_ms * 1000000ll);
         wait = std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started)));
-        pollfd fds[] = {{signals.fd(), POLLIN, 0},
-                        {rings.control_fd(), POLLIN, 0},
-                        {rings.event_fd(), POLLIN, 0},
-                        {files.control ? files.control->fd() : -1, POLLIN, 0},
-                        {files.input.fd(), POLLIN, 0}};
+        pollfd fds[] = {{signals.fd(), POLLIN, 0},     {rings.control_fd(), POLLIN, 0},
+                        {rings.event_fd(), POLLIN, 0}, {files.control ? files.control->fd() : -1, POLLIN, 0},
+                        {files.input.fd(), POLLIN, 0}, {session.output.writer().failure_fd(), POLLIN, 0}};
         timespec timeout{wait / 1000000000, wait % 1000000000};
         ppoll(fds, std::size(fds), &timeout, nullptr);
+        session.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
         rings.drain();
         if (fds[3].revents && !session.exiting)
             files.control->serve();
         if (fds[4].revents && !session.exiting)
             files.input.serve([&] { return session.exiting; });
         if (signals.take_end())
-            session.exiting = true;
+            session.exiting = session.interrupted = true;
         if (command.pid() && command.poll()) {
             rings.drain();
             session.exiting = true;
@@ -318,13 +386,12 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
                     break;
             }
         if (now_ns() - started >= limit)
-            session.exiting = true;
+            session.exiting = session.interrupted = true;
         session.output.flush();
         if (!session.output.failure().empty())
             session.exiting = true;
         if (__atomic_load_n(&session.words->skipped, __ATOMIC_RELAXED) > session.plan.max_skipped) {
-            std::fprintf(stderr, "ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more "
-                                 "details.\n");
+            say("ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more details.");
             session.failed = session.exiting = true;
         }
     }
@@ -336,10 +403,10 @@ bool command_failed(Command& command, const std::string& text) {
     if (!status || *status == 0)
         return false;
     if (WIFSIGNALED(*status))
-        std::fprintf(stderr, "WARNING: `%s` was ended by signal %d (%s)\n", text.c_str(), WTERMSIG(*status),
-                     strsignal(WTERMSIG(*status)));
+        say(fmt::format("WARNING: `{}` was ended by signal {} ({})", text, WTERMSIG(*status),
+                        strsignal(WTERMSIG(*status))));
     else
-        std::fprintf(stderr, "WARNING: `%s` exited with status %d\n", text.c_str(), WEXITSTATUS(*status));
+        say(fmt::format("WARNING: `{}` exited with status {}", text, WEXITSTATUS(*status)));
     return true;
 }
 
@@ -404,8 +471,8 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
     if (Result<void> kept = keep(attach_probes(plan, kernel, multi, threads, refused)); !kept)
         return kept;
     if (!refused.empty() && !session.options.warnings_off)
-        std::fprintf(stderr, "WARNING: the kernel cannot probe the instruction at %s%s\n", refused[0].c_str(),
-                     refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1).c_str());
+        say(fmt::format("WARNING: the kernel cannot probe the instruction at {}{}", refused[0],
+                        refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_exit");
     return {};
@@ -438,6 +505,12 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
+    Result<std::unique_ptr<Messages>> messages =
+        Messages::start(session.output.writer(), session.output.is_same_file_as(STDERR_FILENO));
+    if (!messages)
+        return std::move(messages).error();
+    session.messages = *std::move(messages);
+    session.held_back = std::make_unique<HeldBack>(session.output, *session.messages);
     // It is known now that it can be written.
     if (!options.report.empty())
         if (Result<void> writable = write_file(options.report, ""); !writable)
@@ -481,16 +554,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return std::exchange(session.file_value, {});
     };
     Files files{nullptr, StandardInput(plan, run_file_handler)};
-    // What is asked of them waits until every probe is armed.
-    Result<std::unique_ptr<ControlFiles>> control = ControlFiles::open(plan, run_file_handler);
-    if (!control)
-        return std::move(control).error();
-    files.control = *std::move(control);
-    run_begin_probes(session, rings);
-    bool interrupted_in_begin = session.exiting;
     Attachments attachments;
     std::optional<Watchpoints> watchpoints;
-    if (!session.exiting && session.kernel) {
+    if (session.kernel) {
         if (Result<void> attached = attach_all(session, attachments, multi); !attached)
             return std::move(attached).error();
         if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
@@ -500,13 +566,27 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
                 return std::move(watched).error();
         }
     }
-    // Beyond this point every probe is armed.
+    // Whoever sees them finds every probe armed.
+    Result<std::unique_ptr<ControlFiles>> control = ControlFiles::open(plan, run_file_handler);
+    if (!control)
+        return std::move(control).error();
+    files.control = *std::move(control);
+    // Beyond this point every probe is armed; their handlers run when begin's are done, and so does whatever these
+    // cause.
+    if (session.kernel)
+        session.held_back->begin();
+    be_patient_in_begin(session, signals);
+    run_begin_probes(session, rings);
     bool command_bad = false;
-    if (!interrupted_in_begin) {
+    if (session.exiting) {
+        session.held_back->release();
+    } else {
         __atomic_store_n(&session.words->state, plan::Running, __ATOMIC_SEQ_CST);
         if (session.kernel)
             begin_running_tasks(plan, *session.kernel, command.pid());
+        session.held_back->release();
         command.release();
+        session.messages->settle([&] { return signals.take_hurry(); });
         options.armed();
         Timers timers(plan);
         pump(session, rings, timers, signals, command, files);
@@ -524,17 +604,20 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     rings.drain();
 
     // Beyond this point no kernel handler runs any more.
+    session.output.set_patience(patience_at_end(session), [&] { return signals.take_hurry(); });
     run_end_probes(session, rings);
     if (!session.aborted)
         session.print_globals();
-    session.output.flush();
+    finish_output(session, signals);
     session.count_losses();
     session.report();
     bool unwritten = !session.output.failure().empty();
     if (unwritten)
-        std::fprintf(stderr, "ERROR: %s\n", session.output.failure().c_str());
+        say("ERROR: " + session.output.failure());
     if (session.failed)
-        std::fprintf(stderr, "Pass 5: run failed.\n");
+        say("Pass 5: run failed.");
+    session.messages->finish([&] { return signals.take_hurry(); });
+    signals.ignore_from_here();
     int status = session.failed || unwritten || command_bad ? 1 : 0;
     if (status == 0 && session.accounting.lossy() && !options.lossy_ok)
         status = exit_lossy;

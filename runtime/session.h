@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,10 @@ struct SessionOptions {
     std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
     OutputFile output;              // -o, -S
     double time_limit_s = 0;        // -T; 0: none
-    bool warnings_off = false;      // -w
+    // --output-wait: how long the end waits for a reader of the output that takes nothing. By default 2 seconds after a
+    // signal or -T, and 300 after an end of the session's own.
+    std::optional<double> output_wait_s;
+    bool warnings_off = false; // -w
     bool suppress_auto_print = false;
     int verbose = 0;
     bool timing = false;   // -t

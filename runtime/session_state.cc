@@ -10,13 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
-#include "runtime/command.h"
 #include "runtime/format.h"
 
 namespace sonde {
@@ -40,7 +38,7 @@ void Session::write_to_kernel(const char* path, const std::string& text) {
         return;
     warned_of_kernel_ = true;
     if (!options.warnings_off)
-        std::fprintf(stderr, "WARNING: cannot write to %s: %s\n", path, std::strerror(errno));
+        say(fmt::format("WARNING: cannot write to {}: {}", path, std::strerror(errno)));
 }
 
 char* Session::push_frame(uint64_t size) {
@@ -115,7 +113,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
     const uint64_t spill = std::max<uint64_t>(4096, 2ull * plan.max_string);
     char* frame = push_frame(probe.frame_size + spill);
     if (!frame) {
-        std::fprintf(stderr, "WARNING: no memory for the handler at %s\n", probe.place.c_str());
+        say("WARNING: no memory for the handler at " + probe.place);
         return;
     }
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
@@ -159,7 +157,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::Warn:
         if (!options.warnings_off) {
             output.flush();
-            std::fprintf(stderr, "WARNING: %s\n", text_of(payload).c_str());
+            say("WARNING: " + text_of(payload));
         }
         break;
     case plan::Speculate:
@@ -181,8 +179,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         }
         break;
     case plan::System:
-        output.flush();
-        run_in_background(text_of(payload));
+        held_back->run(text_of(payload));
         break;
     case plan::Began:
         if (int64_t process = 0; payload.size() >= sizeof process && process_began) {
@@ -240,7 +237,7 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
         }
     }
     output.flush();
-    std::fprintf(stderr, "ERROR: %s%s%s\n", message.c_str(), near.empty() ? "" : " near ", near.c_str());
+    say(fmt::format("ERROR: {}{}{}", message, near.empty() ? "" : " near ", near));
     if (!error_counted_in_kernel)
         __atomic_fetch_add(&words->errors, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&words->errors, __ATOMIC_SEQ_CST) > words->max_errors) {

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "runtime/accounting.h"
+#include "runtime/held_back.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/kernel_memory.h"
 #include "runtime/load.h"
+#include "runtime/messages.h"
 #include "runtime/output.h"
 #include "runtime/plan.h"
 #include "runtime/session.h"
@@ -32,6 +34,8 @@ class Session {
     const plan::Plan& plan;
     const SessionOptions& options;
     Output output;
+    std::unique_ptr<Messages> messages; // after output, which it may share
+    std::unique_ptr<HeldBack> held_back;
     HostObject host_object;
     std::unique_ptr<KernelObject> kernel; // null: the script has no kernel handlers
     std::vector<uint64_t> own_data;       // the data area without kernel handlers
@@ -42,6 +46,7 @@ class Session {
     plan::SessionWords* words = nullptr;
     std::vector<std::unique_ptr<HostArray>> arrays; // by global; null for scalars
     bool exiting = false;                           // exit() was called, or the session ends for another reason
+    bool interrupted = false;                       // it ends because it was told to: by a signal or -T
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
     Accounting accounting;                          // what was lost

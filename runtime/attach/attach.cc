@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 namespace {
@@ -234,8 +235,7 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
         if (tally.refused > 0 && tally.refused == tally.points)
             return Error(tally.why);
         if (tally.refused > 0)
-            std::fprintf(stderr, "WARNING: %zu of %zu points are left out: %s\n", tally.refused, tally.points,
-                         tally.why.c_str());
+            say(fmt::format("WARNING: {} of {} points are left out: {}", tally.refused, tally.points, tally.why));
     }
     return {};
 }

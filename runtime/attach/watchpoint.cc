@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -15,6 +14,7 @@
 
 #include "base/elf_file.h"
 #include "runtime/attach/perf_links.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 namespace {
@@ -138,8 +138,7 @@ void Watchpoints::process_began(int64_t process) {
     if (some)
         watched_[process] = *std::move(some);
     else
-        std::fprintf(stderr, "WARNING: process %lld is not watched: %s\n", static_cast<long long>(process),
-                     some.error().message.c_str());
+        say(fmt::format("WARNING: process {} is not watched: {}", process, some.error().message));
     kill(static_cast<pid_t>(process), SIGCONT);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "runtime/messages.h"
 #include "runtime/symbols/file_table.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"
@@ -169,9 +170,8 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
         return;
     kernel_symbols_.read();
     if (kernel_symbols_.hidden()) {
-        std::fprintf(stderr,
-                     "WARNING: the kernel hides the addresses of its symbols, so its functions have no names in "
-                     "stacks: `sysctl kernel.kptr_restrict=1` shows them to root\n");
+        say("WARNING: the kernel hides the addresses of its symbols, so its functions have no names in stacks: `sysctl "
+            "kernel.kptr_restrict=1` shows them to root");
         return;
     }
     if (tables_ & plan::KernelNames)
