@@ -1,6 +1,8 @@
-// Control files by FUSE: real files for everybody else, answered by the session's own loop.
+// Control files by FUSE: real files for everybody else, served by a process of their own.
 //
-// libfuse's low-level interface (fuse_lowlevel.h): requests come with the numbers of nodes, and are answered in place.
+// libfuse's low-level interface (fuse_lowlevel.h): requests come with the numbers of nodes. What is known here is
+// answered in place; what a handler makes is asked of the session, and answered when it comes, or with an error when it
+// does not.
 #define FUSE_USE_VERSION 312
 #include "runtime/control_files.h"
 
@@ -16,25 +18,69 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "runtime/control_channel.h"
 
 namespace sonde {
 namespace {
+
+// A session that has not answered then is stopped, or as good as that.
+constexpr int64_t answer_within_ns = 2'000'000'000;
+
+class ControlFiles {
+  public:
+    ControlFiles(const plan::Plan& plan, Fd socket)
+        : nodes(control_nodes(plan)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
+    ~ControlFiles(); // takes the folder away
+    ControlFiles(const ControlFiles&) = delete;
+    ControlFiles& operator=(const ControlFiles&) = delete;
+
+    // Until the session ends.
+    void serve_session();
+
+    std::vector<ControlNode> nodes;
+    uint64_t text_limit;
+    ControlChannel channel;
+    bool session_ended = false;
+    // The texts that readers of open files get.
+    std::map<uint64_t, std::string> open_files;
+    uint64_t next_file = 1, next_question = 1;
+    // Reads that wait for the session's answer.
+    struct Question {
+        fuse_req_t request;
+        uint64_t file;
+        size_t size;
+        int64_t deadline_ns;
+    };
+    std::map<uint64_t, Question> questions;
+
+  private:
+    Result<void> mount(const std::string& name);
+    void serve_requests();
+    void take_answers();
+    void give_up_on(int64_t now, int error);
+    void let_go();
+    int fd() const { return session_ ? fuse_session_fd(session_) : -1; }
+    const plan::Plan& plan_;
+    std::string folder_;
+    bool made_ = false;
+    fuse_session* session_ = nullptr;
+};
 
 // Node numbers: FUSE begins with 1.
 using Number = fuse_ino_t;
 
 ControlFiles& of(fuse_req_t request) { return *static_cast<ControlFiles*>(fuse_req_userdata(request)); }
 
-ControlFiles::Node* node_of(fuse_req_t request, Number number) {
+ControlNode* node_of(fuse_req_t request, Number number) {
     auto& nodes = of(request).nodes;
     return number >= 1 && number <= nodes.size() ? &nodes[number - 1] : nullptr;
 }
 
-struct stat attributes(const ControlFiles::Node& node, Number number) {
+struct stat attributes(const ControlNode& node, Number number) {
     struct stat out{};
     out.st_ino = number;
     out.st_mode = node.is_folder ? S_IFDIR | 0555 : S_IFREG | node.mode;
@@ -60,7 +106,7 @@ void look_up(fuse_req_t request, Number parent, const char* name) {
 }
 
 void get_attributes(fuse_req_t request, Number number, fuse_file_info*) {
-    ControlFiles::Node* node = node_of(request, number);
+    ControlNode* node = node_of(request, number);
     if (!node) {
         fuse_reply_err(request, ENOENT);
         return;
@@ -77,54 +123,52 @@ void set_attributes(fuse_req_t request, Number number, struct stat*, int what, f
         get_attributes(request, number, file);
 }
 
-// The text that a reader of an open file gets.
-struct Handle {
-    std::string text;
-};
-
 void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
-    ControlFiles::Node* node = node_of(request, number);
+    ControlNode* node = node_of(request, number);
     int access = file->flags & O_ACCMODE;
     if (!node || node->is_folder)
         fuse_reply_err(request, node ? EISDIR : ENOENT);
     else if ((access == O_RDONLY && !node->reads) || (access == O_WRONLY && node->writes.empty()))
         fuse_reply_err(request, EACCES); // root may open everything otherwise
     else {
-        file->fh = reinterpret_cast<uint64_t>(new Handle);
+        ControlFiles& files = of(request); // a reply ends the request
+        file->fh = files.next_file++;
         file->direct_io = 1; // nobody knows its size before
         file->nonseekable = 0;
-        ControlFiles& files = of(request); // a reply ends the request
         if (fuse_reply_open(request, file) == 0)
-            files.open_files++;
-        else
-            delete reinterpret_cast<Handle*>(file->fh);
+            files.open_files[file->fh];
     }
 }
 
 void release_file(fuse_req_t request, Number, fuse_file_info* file) {
-    of(request).open_files--;
-    delete reinterpret_cast<Handle*>(file->fh);
+    of(request).open_files.erase(file->fh);
     fuse_reply_err(request, 0);
 }
 
 void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info* file) {
-    ControlFiles::Node* node = node_of(request, number);
+    ControlNode* node = node_of(request, number);
     if (!node || !node->reads) {
         fuse_reply_err(request, EACCES);
         return;
     }
-    auto& handle = *reinterpret_cast<Handle*>(file->fh);
     ControlFiles& files = of(request);
-    if (offset == 0) {
-        uint64_t limit = node->reads->points[0].file.max_size;
-        handle.text = files.run(*node->reads, "", limit ? limit : files.text_limit);
+    if (offset > 0) {
+        const std::string& text = files.open_files[file->fh];
+        size_t begin = std::min(static_cast<size_t>(offset), text.size());
+        fuse_reply_buf(request, text.data() + begin, std::min(size, text.size() - begin));
+        return;
     }
-    size_t begin = std::min(static_cast<size_t>(offset), handle.text.size());
-    fuse_reply_buf(request, handle.text.data() + begin, std::min(size, handle.text.size() - begin));
+    const int64_t deadline = control_clock_ns() + answer_within_ns;
+    const uint64_t id = files.next_question++;
+    ControlFrame question{ControlFrame::Read, static_cast<uint32_t>(number - 1), id, deadline, 0};
+    if (files.session_ended || !files.channel.send(question, ""))
+        fuse_reply_err(request, files.session_ended ? ENOTCONN : ETIMEDOUT);
+    else
+        files.questions[id] = {request, file->fh, size, deadline};
 }
 
 void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t size, off_t, fuse_file_info*) {
-    ControlFiles::Node* node = node_of(request, number);
+    ControlNode* node = node_of(request, number);
     if (!node || node->writes.empty()) {
         fuse_reply_err(request, EACCES);
         return;
@@ -132,10 +176,11 @@ void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t 
     ControlFiles& files = of(request);
     std::string text(bytes, std::min<size_t>(strnlen(bytes, size), files.text_limit));
     // Whoever writes need not wait for what comes of it.
-    std::vector<const plan::Probe*> handlers = node->writes;
-    fuse_reply_write(request, size);
-    for (const plan::Probe* probe : handlers)
-        files.run(*probe, text, files.text_limit);
+    ControlFrame told{ControlFrame::Write, static_cast<uint32_t>(number - 1), 0, 0, 0};
+    if (files.session_ended || !files.channel.send(told, text))
+        fuse_reply_err(request, files.session_ended ? ENOTCONN : ETIMEDOUT);
+    else
+        fuse_reply_write(request, size);
 }
 
 void read_folder(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info*) {
@@ -208,9 +253,7 @@ bool is_mounted(const std::string& folder) {
 
 void no_log(fuse_log_level, const char*, va_list) {}
 
-} // namespace
-
-void ControlFiles::add(const plan::Probe& probe) {
+void add_node(std::vector<ControlNode>& nodes, const plan::Probe& probe) {
     const plan::Point& point = probe.points[0];
     uint64_t parent = 0;
     for (size_t at = 0; at <= point.path.size();) {
@@ -218,10 +261,12 @@ void ControlFiles::add(const plan::Probe& probe) {
         std::string name = point.path.substr(at, end - at);
         bool last = end == point.path.size();
         at = end + 1;
-        auto same = [&](const Node& node) { return &node != &nodes[0] && node.parent == parent && node.name == name; };
+        auto same = [&](const ControlNode& node) {
+            return &node != &nodes[0] && node.parent == parent && node.name == name;
+        };
         auto found = std::find_if(nodes.begin(), nodes.end(), same);
         if (found == nodes.end()) {
-            Node node;
+            ControlNode node;
             node.name = name;
             node.parent = parent;
             node.is_folder = !last;
@@ -230,13 +275,26 @@ void ControlFiles::add(const plan::Probe& probe) {
         }
         parent = static_cast<uint64_t>(found - nodes.begin());
     }
-    Node& node = nodes[parent];
+    ControlNode& node = nodes[parent];
     node.mode |= point.file.mode;
     if (probe.kind == plan::ProbeKind::FileRead)
         node.reads = &probe;
     else
         node.writes.push_back(&probe);
 }
+
+} // namespace
+
+std::vector<ControlNode> control_nodes(const plan::Plan& plan) {
+    std::vector<ControlNode> nodes(1);
+    nodes[0].is_folder = true;
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
+            add_node(nodes, probe);
+    return nodes;
+}
+
+namespace {
 
 Result<void> ControlFiles::mount(const std::string& name) {
     std::string base = base_folder();
@@ -283,29 +341,62 @@ Result<void> ControlFiles::mount(const std::string& name) {
     return {};
 }
 
-Result<std::unique_ptr<ControlFiles>> ControlFiles::open(const plan::Plan& plan, RunFileHandler run) {
-    std::unique_ptr<ControlFiles> out(new ControlFiles());
-    out->run = std::move(run);
-    out->text_limit = plan.max_string - 1;
-    out->nodes.emplace_back().is_folder = true;
-    for (const plan::Probe& probe : plan.probes)
-        if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
-            out->add(probe);
-    if (out->nodes.size() == 1)
-        return std::unique_ptr<ControlFiles>();
-    if (Result<void> mounted = out->mount(plan.module); !mounted)
-        return std::move(mounted).error();
-    return out;
+void ControlFiles::give_up_on(int64_t now, int error) {
+    for (auto at = questions.begin(); at != questions.end();) {
+        if (at->second.deadline_ns > now) {
+            ++at;
+            continue;
+        }
+        fuse_reply_err(at->second.request, error);
+        at = questions.erase(at);
+    }
+}
+
+void ControlFiles::take_answers() {
+    session_ended = !channel.receive();
+    ControlFrame frame;
+    std::string text;
+    while (channel.take(frame, text)) {
+        if (frame.kind == ControlFrame::Mount) {
+            Result<void> mounted = mount(plan_.module);
+            channel.send({ControlFrame::Answer, 0, 0, 0, 0}, mounted ? "" : mounted.error().message);
+            continue;
+        }
+        auto question = questions.find(frame.id);
+        if (question == questions.end())
+            continue; // too late
+        const Question& asked = question->second;
+        fuse_reply_buf(asked.request, text.data(), std::min(asked.size, text.size()));
+        // Its reader may have been killed meanwhile.
+        if (auto file = open_files.find(asked.file); file != open_files.end())
+            file->second = text;
+        questions.erase(question);
+    }
+}
+
+void ControlFiles::serve_session() {
+    while (!session_ended) {
+        int64_t now = control_clock_ns(), next = INT64_MAX;
+        give_up_on(now, ETIMEDOUT);
+        for (const auto& [id, question] : questions)
+            next = std::min(next, question.deadline_ns - now);
+        auto events = static_cast<short>(POLLIN | (channel.has_unsent() ? POLLOUT : 0));
+        pollfd ready[] = {{channel.fd(), events, 0}, {fd(), POLLIN, 0}};
+        poll(ready, 2, questions.empty() ? -1 : static_cast<int>(next / 1000000) + 1);
+        channel.flush();
+        take_answers();
+        serve_requests();
+    }
 }
 
 // Who has ended the session by a file still has to close it, and others may be about to.
 void ControlFiles::let_go() {
     constexpr int turns = 20, turn_ms = 10;
-    run = [](const plan::Probe&, const std::string&, uint64_t) { return std::string(); };
-    for (int i = 0; i < turns && open_files > 0; i++) {
+    give_up_on(INT64_MAX, ENOTCONN);
+    for (int i = 0; i < turns && !open_files.empty(); i++) {
         pollfd ready{fd(), POLLIN, 0};
         poll(&ready, 1, turn_ms);
-        serve();
+        serve_requests();
     }
 }
 
@@ -321,13 +412,20 @@ ControlFiles::~ControlFiles() {
     }
 }
 
-int ControlFiles::fd() const { return fuse_session_fd(session_); }
-
-void ControlFiles::serve() {
+void ControlFiles::serve_requests() {
     fuse_buf buffer{};
+    if (!session_)
+        return;
     while (fuse_session_receive_buf(session_, &buffer) > 0)
         fuse_session_process_buf(session_, &buffer);
     std::free(buffer.mem);
+}
+
+} // namespace
+
+void serve_control_files(const plan::Plan& plan, Fd socket) {
+    ControlFiles files(plan, std::move(socket));
+    files.serve_session();
 }
 
 // ---- standard input -------------------------------------------------------------------------------------------------

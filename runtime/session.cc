@@ -24,7 +24,7 @@
 #include "runtime/attach/attach.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
-#include "runtime/control_files.h"
+#include "runtime/control_process.h"
 #include "runtime/kernel_addresses.h"
 #include "runtime/messages.h"
 #include "runtime/session_state.h"
@@ -350,7 +350,8 @@ void finish_output(Session& session, Signals& signals) {
 
 // Where texts come from and go to while the session runs.
 struct Files {
-    std::unique_ptr<ControlFiles> control; // null: none
+    std::unique_ptr<ControlProcess> control; // null: none
+    RunFileHandler run;
     StandardInput input;
 };
 
@@ -370,7 +371,7 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
         session.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
         rings.drain();
         if (fds[3].revents && !session.exiting)
-            files.control->serve();
+            files.control->serve(files.run, [&] { return session.exiting; });
         if (fds[4].revents && !session.exiting)
             files.input.serve([&] { return session.exiting; });
         if (signals.take_end())
@@ -503,6 +504,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (options.target_pid && (options.target_pid < 0 || options.target_pid > INT32_MAX ||
                                (kill(static_cast<pid_t>(options.target_pid), 0) != 0 && errno == ESRCH)))
         return Error(fmt::format("-x {}: there is no such process", options.target_pid));
+    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan);
+    if (!control)
+        return std::move(control).error();
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
     Result<std::unique_ptr<Messages>> messages =
@@ -553,7 +557,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
             run_handler(session, rings, probe);
         return std::exchange(session.file_value, {});
     };
-    Files files{nullptr, StandardInput(plan, run_file_handler)};
+    Files files{*std::move(control), run_file_handler, StandardInput(plan, run_file_handler)};
     Attachments attachments;
     std::optional<Watchpoints> watchpoints;
     if (session.kernel) {
@@ -567,10 +571,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         }
     }
     // Whoever sees them finds every probe armed.
-    Result<std::unique_ptr<ControlFiles>> control = ControlFiles::open(plan, run_file_handler);
-    if (!control)
-        return std::move(control).error();
-    files.control = *std::move(control);
+    if (files.control)
+        if (Result<void> mounted = files.control->mount(); !mounted)
+            return std::move(mounted).error();
     // Beyond this point every probe is armed; their handlers run when begin's are done, and so does whatever these
     // cause.
     if (session.kernel)
