@@ -13,7 +13,9 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     using Emitter = llvm::Value* (Lowering::*)(const hir::Intrinsic&);
     static const std::map<std::string, Emitter, std::less<>> emitters = {
 #define INTRINSIC(name, emitter) {name, &Lowering::emitter},
+#define SENDING_INTRINSIC(name, emitter) INTRINSIC(name, emitter)
 #include "codegen/intrinsics.def"
+#undef SENDING_INTRINSIC
 #undef INTRINSIC
     };
     auto found = emitters.find(expr.name);

@@ -255,6 +255,7 @@ class Lowering : private BodyState {
     Target& t_;
     llvm::IRBuilder<>& b_;
     bool in_kernel_;
+    bool gathers_ = false;               // the handler's records are sent at its end, as one (Environment::batch)
     const hir::Handler* root_ = nullptr; // the handler that all becomes part of; in the kernel, one of that kind
     std::unordered_map<const hir::Function*, llvm::Function*> functions_;
     std::unordered_map<const hir::Function*, uint64_t> frame_sizes_;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "codegen/lower.h"
+#include "codegen/record_count.h"
 
 namespace sonde {
 
@@ -226,8 +227,10 @@ Result<void> Lowering::run() {
 
 // What errors and MAXACTION are kept in.
 void Lowering::begin_environment(const Needs& need) {
-    place_environment(need.frame ? new_bytes(environment_bytes + t_.slot_size()) : t_.stack(environment_bytes),
-                      need.frame);
+    const uint64_t bytes = environment_bytes + t_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
+    place_environment(need.frame ? new_bytes(bytes) : t_.stack(environment_bytes), need.frame);
+    if (env_.batch)
+        t_.begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
@@ -246,20 +249,24 @@ void Lowering::place_environment(llvm::Value* at, bool has_text) {
     env_.error = at;
     env_.budget = t_.offset(at, 16);
     env_.error_text = has_text ? t_.offset(at, environment_bytes) : nullptr;
+    env_.batch = gathers_ ? t_.offset(at, environment_bytes + t_.slot_size()) : nullptr;
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
     // What a function may do depends on what it becomes part of.
-    if (in_kernel_ && handler_ && handler_->kind != handler.kind) {
+    const bool gathers = in_kernel_ && sends_several_records(handler);
+    if (in_kernel_ && handler_ && (handler_->kind != handler.kind || gathers != gathers_)) {
         functions_.clear();
         frame_sizes_.clear();
         scan_sizes_.clear();
     }
     handler_ = root_ = &handler;
+    gathers_ = gathers;
     function_ = nullptr;
     env_ = {};
     locals_.clear();
     Needs need = needs(handler);
+    need.frame = need.frame || gathers;
     plan::Probe& out = t_.state().plan.probes[probe];
     SessionLegs legs = split_legs(handler, out, t_.state().options, need.counter);
     out.is_session = legs.wanted;
@@ -317,9 +324,13 @@ void Lowering::begin_program(const hir::Handler& handler, const std::string& sym
 void Lowering::end_program() {
     branch_to(leave_);
     b_.SetInsertPoint(catch_);
+    if (env_.batch)
+        t_.send_batch(env_); // it comes before the message
     emit_error();
     branch_to(leave_);
     b_.SetInsertPoint(leave_);
+    if (env_.batch)
+        t_.send_batch(env_);
     t_.end_handler(env_);
     t_.need_frame(frame_max_);
     t_.need_scan(scan_max_);
@@ -479,6 +490,7 @@ void Lowering::lower_entry_program(const hir::Handler& handler, const SessionLeg
             need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });
+    need.frame = need.frame || gathers_;
     begin_program(handler, handler.name + "_entry", probe, need);
     llvm::Value* buffer = nullptr;
     if (need.frame)

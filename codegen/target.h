@@ -36,10 +36,12 @@ struct Environment {
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
     llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
-    llvm::Value* budget = nullptr;     // i64: statements left (MAXACTION); then i64: what the handler decides
-    llvm::Value* row = nullptr;        // i32: the probe point's row
-    llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
-    llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
+    llvm::Value* batch =
+        nullptr; // BPF: struct sonde_batch (rtlib/batch.h) of a handler that sends several records, or null
+    llvm::Value* budget = nullptr;   // i64: statements left (MAXACTION); then i64: what the handler decides
+    llvm::Value* row = nullptr;      // i32: the probe point's row
+    llvm::Value* task = nullptr;     // i64, BPF: the task that the event is about, where it is not the current one; 0
+    llvm::Value* can_wait = nullptr; // i64, BPF: 1 where memory that is not there may be waited for
 };
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
@@ -87,6 +89,10 @@ class Target {
     // `size` includes the header; a constant when fixed_size.
     virtual void emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size,
                              bool fixed_size) = 0;
+    // Bytes of Environment::batch; the records of one run are gathered there, and sent together at its end.
+    virtual uint64_t batch_bytes() const { return 0; }
+    virtual void begin_batch(Environment&) {}
+    virtual void send_batch(Environment&) {}
 
     // ---- arrays. Keys are in memory as plan.h says.
     virtual llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) = 0;

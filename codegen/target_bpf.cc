@@ -8,6 +8,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "codegen/loop_callbacks.h"
+#include "codegen/rtlib/batch.h"
 #include "codegen/rtlib/counters.h"
 #include "runtime/symbols/stack.h"
 
@@ -173,8 +174,26 @@ void BpfTarget::finish_maps() {
     di_.finalize();
 }
 
-void BpfTarget::emit_record(Environment&, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) {
+uint64_t BpfTarget::batch_bytes() const { return sizeof(sonde_batch); }
+
+void BpfTarget::begin_batch(Environment& env) {
+    ir_.CreateStore(env.batch, offset(env.batch, offsetof(sonde_batch, id)));
+    for (size_t field : {offsetof(sonde_batch, used), offsetof(sonde_batch, sent), offsetof(sonde_batch, lost)})
+        ir_.CreateStore(number(0), offset(env.batch, field));
+}
+
+void BpfTarget::send_batch(Environment& env) {
+    llvm::Value* lost = routine("sonde_rt_send_records", i64(), {env.batch});
+    count_if(ir_.CreateICmpNE(lost, number(0)), offsetof(plan::ProbeCounts, lost));
+}
+
+void BpfTarget::emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) {
     bool control = type >= plan::Exit;
+    if (env.batch && !control) {
+        ir_.CreateStore(buffer, offset(env.batch, offsetof(sonde_batch, record)));
+        routine("sonde_rt_add_record", i64(), {env.batch, size});
+        return;
+    }
     llvm::Value* ring = map_reference(control ? "sonde_control" : "sonde_events");
     llvm::Value* flags = number(ring_force_wakeup);
     if (!control) {
@@ -187,12 +206,7 @@ void BpfTarget::emit_record(Environment&, uint32_t type, llvm::Value* buffer, ll
     if (type == plan::RaiseError)
         count_error();
     llvm::Value* status = helper(ringbuf_output, {ring, buffer, size, flags});
-    llvm::BasicBlock *lost = block("lost"), *sent = block("sent");
-    ir_.CreateCondBr(ir_.CreateICmpSLT(status, number(0)), lost, sent);
-    ir_.SetInsertPoint(lost);
-    count(offsetof(plan::ProbeCounts, lost));
-    ir_.CreateBr(sent);
-    ir_.SetInsertPoint(sent);
+    count_if(ir_.CreateICmpSLT(status, number(0)), offsetof(plan::ProbeCounts, lost));
 }
 
 llvm::Value* BpfTarget::unknown_zero(Environment& env) {
@@ -300,6 +314,15 @@ void BpfTarget::count(size_t field) {
                         llvm::AtomicOrdering::Monotonic);
     ir_.CreateBr(end);
     ir_.SetInsertPoint(end);
+}
+
+void BpfTarget::count_if(llvm::Value* condition, size_t field) {
+    llvm::BasicBlock *yes = block("yes"), *go = block("go");
+    ir_.CreateCondBr(condition, yes, go);
+    ir_.SetInsertPoint(yes);
+    count(field);
+    ir_.CreateBr(go);
+    ir_.SetInsertPoint(go);
 }
 
 void BpfTarget::count_error() {

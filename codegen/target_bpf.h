@@ -55,7 +55,10 @@ class BpfTarget final : public Target {
 
     // ---- output
 
-    void emit_record(Environment&, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) override;
+    void emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) override;
+    uint64_t batch_bytes() const override;
+    void begin_batch(Environment& env) override;
+    void send_batch(Environment& env) override;
 
     // ---- arrays
 
@@ -152,6 +155,7 @@ class BpfTarget final : public Target {
     void describe_data();
     llvm::Value* u32_key(uint32_t value);
     void count(size_t field);
+    void count_if(llvm::Value* condition, size_t field);
     // More soft errors than MAXERRORS stop all handlers at once.
     void count_error();
     // A tracepoint that is about a task other than the one at hand says so by `__about_task(N)`: it is the N'th

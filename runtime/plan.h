@@ -156,6 +156,8 @@ enum RecordType : uint32_t {
     Commit = 6,    // events ring: commit(), discard(); payload: the id
     Discard = 7,
     SwitchFile = 8, // events ring: switch_file()
+    Batch = 12,     // events ring: what one run of a handler sends together, or a piece of it: records one after the
+                // other; format: BatchPiece bits; row: a number that no other run has meanwhile (codegen/rtlib/batch.h)
     TraceText = 10, // events ring: ftrace(); payload: the text, NUL-terminated
     LogText = 11,   // events ring: printk(); payload: the level (int64), then the text and its NUL
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
@@ -166,6 +168,8 @@ enum RecordType : uint32_t {
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
                     // its NUL (may be empty)
 };
+
+enum BatchPiece : uint32_t { FirstPiece = 1, LastPiece = 2 };
 
 // A place in the script where a soft error can arise. `message` may contain one "%#x", which the record's argument
 // fills; for error("text") the record's text is the message.

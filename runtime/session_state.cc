@@ -148,6 +148,9 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         if (header.format < plan.formats.size())
             output.write(render_print(plan.formats[header.format], payload, &symbols));
         break;
+    case plan::Batch:
+        batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });
+        break;
     case plan::Mapping:
         if (sonde_new_mapping mapping; payload.size() == sizeof mapping) {
             std::memcpy(&mapping, payload.data(), sizeof mapping);

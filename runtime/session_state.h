@@ -11,6 +11,7 @@
 
 #include "runtime/accounting.h"
 #include "runtime/held_back.h"
+#include "runtime/batches.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/kernel_memory.h"
@@ -41,6 +42,7 @@ class Session {
     std::vector<uint64_t> own_data;       // the data area without kernel handlers
     KernelMemory kernel_memory;
     Speculations speculations;
+    Batches batches;
     Symbols symbols; // what lies where in the traced processes; before kernel's end
     char* data = nullptr;
     plan::SessionWords* words = nullptr;

@@ -1,0 +1,80 @@
+/* What one handler prints is one piece: its records are gathered in its frame, and sent as one at its end. */
+#include "batch.h"
+#include "rt.h"
+
+static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
+static u64 (*const bpf_ringbuf_query)(void* ring, u64 flags) = (void*)134;
+
+extern u8 sonde_events; /* the map */
+
+enum { BATCH_RECORD = 12 /* plan::Batch */, NO_WAKEUP = 1, FORCE_WAKEUP = 2, WAKE_AT_BYTES = 64 << 10 };
+enum { MOST_PIECES = 1 << 16 };
+
+static inline void send(struct sonde_batch* b, u32 last)
+{
+    u64 used = masked(b->used, 2 * SONDE_BATCH_BYTES - 1);
+    b->header.type = BATCH_RECORD;
+    b->header.format = (b->sent ? 0 : SONDE_FIRST_PIECE) | last;
+    b->header.row = (u32)b->id;
+    b->header.size = (u32)used;
+    /* As with single records, the reader is woken when much waits. */
+    u64 flags = bpf_ringbuf_query(&sonde_events, 0) >= WAKE_AT_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
+    if (bpf_ringbuf_output(&sonde_events, &b->header, sizeof b->header + used, flags) < 0)
+        b->lost = 1;
+    b->sent = 1;
+    b->used = 0;
+}
+
+static inline void copy(struct sonde_batch* b, u64 from, u64 size)
+{
+    u64 used = b->used;
+    if (size > SONDE_BATCH_BYTES)
+        size = SONDE_BATCH_BYTES;
+    bpf_probe_read_kernel(b->bytes + masked(used, SONDE_BATCH_BYTES - 1), (u32)size, (const void*)from);
+    b->used = used + size;
+}
+
+struct adding { /* on the stack, as bpf_loop() wants it */
+    struct sonde_batch* batch;
+};
+/* What is left lies in the batch, where the verifier remembers none of it: it would check each round by itself. */
+static long add_piece(u64 i, const struct adding* a)
+{
+    (void)i;
+    struct sonde_batch* b = a->batch;
+    if (b->used >= SONDE_BATCH_BYTES)
+        send(b, 0);
+    u64 room = SONDE_BATCH_BYTES - b->used, left = b->left, size = left < room ? left : room;
+    copy(b, b->record, size);
+    b->record += size;
+    b->left = left - size;
+    return left == size || b->lost;
+}
+
+/* Adds the record of `size` bytes at b->record. Pieces end anywhere in a record. */
+ONCE s64 sonde_rt_add_record(struct sonde_batch* b, u64 size)
+{
+    NEED(b);
+    if (b->lost)
+        return 0;
+    if (size <= SONDE_BATCH_BYTES && b->used + size <= SONDE_BATCH_BYTES) {
+        copy(b, b->record, size);
+        return 0;
+    }
+    b->left = size;
+    struct adding a = {b};
+    LOOP(MOST_PIECES, add_piece, &a);
+    return 0;
+}
+
+/* At the handler's end. 1: the ring had no room, and the runtime gets nothing of this run. */
+ONCE s64 sonde_rt_send_records(struct sonde_batch* b)
+{
+    NEED(b);
+    if (!b->lost && (b->used || b->sent))
+        send(b, SONDE_LAST_PIECE);
+    s64 lost = b->lost != 0;
+    b->sent = 0;
+    b->lost = 0;
+    return lost;
+}
