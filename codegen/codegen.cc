@@ -32,6 +32,7 @@
 #include "codegen/rtlib/scan.h"
 #include "codegen/sink_addresses.h"
 #include "codegen/wiped_scratch.h"
+#include "runtime/wrap.h"
 
 namespace sonde {
 namespace {
@@ -97,6 +98,10 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
             out.in_kernel = global->used_in_kernel;
             if (out.in_kernel)
                 out.map = fmt::format("g{}", global->index);
+            if (out.in_kernel && out.wrap) {
+                out.offset = next;
+                next += sizeof(sonde_wrap);
+            }
         } else {
             out.offset = next;
             // A string's slot has slack behind it (codegen/rtlib/rt.h).

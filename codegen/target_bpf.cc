@@ -11,6 +11,7 @@
 #include "codegen/rtlib/batch.h"
 #include "codegen/rtlib/counters.h"
 #include "runtime/symbols/stack.h"
+#include "runtime/wrap.h"
 
 namespace sonde {
 namespace {
@@ -164,8 +165,12 @@ void BpfTarget::finish_maps() {
         map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
             std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
     for (const plan::Global& g : state_.plan.globals)
-        if (g.in_kernel)
+        if (g.in_kernel) {
             map(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));
+            if (g.wrap)
+                map(g.map + SONDE_WRAP_ORDER, Array, 4, 8 + ((g.key_size + 7ull) & ~7ull),
+                    sonde_wrap_places(g.capacity));
+        }
     for (size_t i = 0; i < state_.plan.probes.size(); i++)
         if (!state_.plan.probes[i].entry_map.empty())
             map(state_.plan.probes[i].entry_map, LruHash, 16,

@@ -180,6 +180,11 @@ class BpfTarget final : public Target {
         llvm::Value *spec, *area, *slice;
     };
     llvm::Constant* scan_constant(const sonde_scan_spec& spec);
+    llvm::Constant* constant_words(llvm::ArrayRef<uint64_t> words, const char* name);
+    // A routine of wrap.bpf.c, for an array that wraps.
+    llvm::Value* wrap_routine(const char* name, const hir::Global& array, llvm::Value* key);
+    // Of an element that is being created.
+    llvm::Value* insertion_number(const hir::Global& array, llvm::Value* key);
     // Calls a routine of scan.bpf.c, with the array and the limit where it takes them.
     llvm::Value* walk(const char* name, const Scan& what, const hir::Global* array, llvm::Value* limit = nullptr);
     // Zeros in scratch memory whose tag begins with "wiped" (wiped_scratch.h).

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/target_bpf.h"
+#include "runtime/wrap.h"
 
 namespace sonde {
 
@@ -163,9 +164,13 @@ llvm::Constant* BpfTarget::scan_constant(const sonde_scan_spec& spec) {
     static_assert(sizeof spec % 8 == 0);
     uint64_t words[sizeof spec / 8];
     std::memcpy(words, &spec, sizeof spec);
-    auto* constant = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(i64(), std::size(words)), true,
+    return constant_words(words, "scan_spec");
+}
+
+llvm::Constant* BpfTarget::constant_words(llvm::ArrayRef<uint64_t> words, const char* name) {
+    auto* constant = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(i64(), words.size()), true,
                                               llvm::GlobalValue::InternalLinkage,
-                                              llvm::ConstantDataArray::get(*context_, words), "scan_spec");
+                                              llvm::ConstantDataArray::get(*context_, words), name);
     constant->setSection(".rodata");
     constant->setAlignment(llvm::Align(8));
     return constant;
@@ -207,6 +212,24 @@ template <typename Body> void BpfTarget::with_element(const hir::Global& array, 
     ir_.SetInsertPoint(end);
 }
 
+llvm::Value* BpfTarget::wrap_routine(const char* name, const hir::Global& array, llvm::Value* key) {
+    const plan::Global& global = state_.plan.globals[array.index];
+    const uint64_t spec[] = {global.key_size, sonde_wrap_places(global.capacity)};
+    static_assert(sizeof spec == sizeof(sonde_wrap_spec));
+    return routine(name, i64(),
+                   {map_reference(global.map), key, map_reference(global.map + SONDE_WRAP_ORDER),
+                    offset(data_, global.offset), constant_words(spec, "wrap_spec")});
+}
+
+llvm::Value* BpfTarget::insertion_number(const hir::Global& array, llvm::Value* key) {
+    if (array.wrap)
+        return wrap_routine("sonde_rt_number_wrapped", array, key);
+    llvm::Value* last =
+        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)), number(1),
+                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    return ir_.CreateAdd(last, number(1));
+}
+
 template <typename Body> llvm::Value* BpfTarget::with_created(const hir::Global& array, llvm::Value* key, Body body) {
     const plan::Global& global = state_.plan.globals[array.index];
     llvm::Value* map = map_reference(global.map);
@@ -226,7 +249,7 @@ template <typename Body> llvm::Value* BpfTarget::with_created(const hir::Global&
     llvm::BasicBlock* made_room = nullptr;
     if (array.wrap) {
         ir_.SetInsertPoint(no_room);
-        routine("sonde_rt_insert_wrapped", i64(), {map, key});
+        wrap_routine("sonde_rt_insert_wrapped", array, key);
         wrapped = helper_pointer(map_lookup_elem, {map, key});
         made_room = ir_.GetInsertBlock();
         ir_.CreateCondBr(ir_.CreateIsNull(wrapped), full, numbering);
@@ -236,10 +259,7 @@ template <typename Body> llvm::Value* BpfTarget::with_created(const hir::Global&
     created->addIncoming(again, inserted);
     if (wrapped)
         created->addIncoming(wrapped, made_room);
-    llvm::Value* insertion =
-        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)), number(1),
-                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    ir_.CreateAtomicCmpXchg(created, number(0), ir_.CreateAdd(insertion, number(1)), llvm::Align(8),
+    ir_.CreateAtomicCmpXchg(created, number(0), insertion_number(array, key), llvm::Align(8),
                             llvm::AtomicOrdering::SequentiallyConsistent, llvm::AtomicOrdering::SequentiallyConsistent);
     ir_.CreateBr(have);
     ir_.SetInsertPoint(have);

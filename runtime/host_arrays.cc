@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "runtime/histogram.h"
+#include "runtime/wrap.h"
 
 namespace sonde {
 namespace {
@@ -68,8 +69,8 @@ class MemoryArray final : public HostArray {
 
 class KernelArray final : public HostArray {
   public:
-    KernelArray(const plan::Global& global, int fd, plan::SessionWords* words)
-        : global_(global), fd_(fd), words_(words) {}
+    KernelArray(const plan::Global& global, int fd, plan::SessionWords* words, int order_fd)
+        : global_(global), fd_(fd), words_(words), order_fd_(order_fd) {}
 
     bool load(const std::string& key, std::string& payload) override {
         std::string value(global_.value_size, '\0');
@@ -82,17 +83,16 @@ class KernelArray final : public HostArray {
         std::string value(global_.value_size, '\0');
         bool there = bpf_map_lookup_elem(fd_, key.data(), value.data()) == 0;
         if (!there) {
-            uint64_t number = __atomic_fetch_add(&words_->insertion, 1, __ATOMIC_RELAXED) + 1;
+            uint64_t number =
+                global_.wrap ? draw_number(key) : __atomic_fetch_add(&words_->insertion, 1, __ATOMIC_RELAXED) + 1;
             std::memcpy(value.data(), &number, 8);
         }
         std::memcpy(value.data() + 8, payload.data(), std::min(payload.size(), value.size() - 8));
         int failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
-        if (failed && global_.wrap) {
-            std::vector<ArrayElement> all = snapshot();
-            if (!all.empty()) {
-                erase(all.front().key);
-                failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
-            }
+        // Handlers in the kernel may take the room.
+        for (int tries = 3; failed && global_.wrap && tries > 0; tries--) {
+            evict_oldest();
+            failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
         }
         return failed ? HostArrayFull : HostOk;
     }
@@ -118,6 +118,69 @@ class KernelArray final : public HostArray {
     }
 
   private:
+    // ---- arrays that wrap, as codegen/rtlib/wrap.bpf.c does it
+
+    sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
+    std::string read_place(uint64_t number) {
+        uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
+        std::string place(8 + ((global_.key_size + 7ull) & ~7ull), '\0');
+        bpf_map_lookup_elem(order_fd_, &at, place.data());
+        return place;
+    }
+    static uint64_t number_of(const std::string& bytes) {
+        uint64_t number = 0;
+        std::memcpy(&number, bytes.data(), sizeof number);
+        return number;
+    }
+    // Of the element with the key that a place has; 0: there is none.
+    uint64_t number_of_element(const std::string& place) {
+        std::string value(global_.value_size, '\0');
+        return bpf_map_lookup_elem(fd_, place.data() + 8, value.data()) == 0 ? number_of(value) : 0;
+    }
+    uint64_t draw_number(const std::string& key) {
+        const uint64_t number = __atomic_fetch_add(&wrap().newest, 1, __ATOMIC_SEQ_CST) + 1;
+        uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
+        std::string place = read_place(number);
+        if (uint64_t before = number_of(place);
+            before > __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST) && number_of_element(place) == before)
+            __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
+        std::copy_n(key.data(), global_.key_size, place.data() + 8);
+        for (uint64_t shown : {uint64_t{0}, number}) { // nobody may take the number for the last key's
+            std::memcpy(place.data(), &shown, sizeof shown);
+            bpf_map_update_elem(order_fd_, &at, place.data(), BPF_ANY);
+        }
+        return number;
+    }
+    void evict_oldest() {
+        const uint64_t places = sonde_wrap_places(global_.capacity);
+        while (!__atomic_load_n(&wrap().unlisted, __ATOMIC_SEQ_CST)) {
+            uint64_t passed = __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST), number = passed + 1;
+            const uint64_t newest = __atomic_load_n(&wrap().newest, __ATOMIC_SEQ_CST);
+            if (passed >= newest)
+                break;
+            const std::string place = read_place(number);
+            const uint64_t there = number_of(place);
+            if (there < number) { // it is being written
+                if (newest - number < places / 2)
+                    break;
+                __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
+            }
+            if (!__atomic_compare_exchange_n(&wrap().passed, &passed, number, false, __ATOMIC_SEQ_CST,
+                                             __ATOMIC_SEQ_CST) ||
+                there != number || number_of_element(place) != number)
+                continue;
+            bpf_map_delete_elem(fd_, place.data() + 8);
+            return;
+        }
+        __atomic_store_n(&wrap().unlisted, 0, __ATOMIC_SEQ_CST);
+        const std::vector<ArrayElement> all = snapshot();
+        if (all.empty())
+            return;
+        if (all.front().insertion <= __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST))
+            __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
+        erase(all.front().key);
+    }
+
     // In order of insertion, each once: a walk that began anew has met some twice.
     static std::vector<ArrayElement> by_insertion(std::vector<ArrayElement> elements) {
         std::vector<std::pair<uint64_t, size_t>> sorted;
@@ -182,6 +245,7 @@ class KernelArray final : public HostArray {
     const plan::Global& global_;
     int fd_;
     plan::SessionWords* words_;
+    int order_fd_; // -1: it does not wrap
 };
 
 int64_t number_at(const std::string& bytes, size_t at) {
@@ -220,8 +284,9 @@ int64_t stat_value(const ArrayElement& element, int32_t what) {
 } // namespace
 
 std::unique_ptr<HostArray> make_host_array(const plan::Global& global) { return std::make_unique<MemoryArray>(global); }
-std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words) {
-    return std::make_unique<KernelArray>(global, map_fd, words);
+std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words,
+                                             int order_fd) {
+    return std::make_unique<KernelArray>(global, map_fd, words, order_fd);
 }
 
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice) {

@@ -30,8 +30,10 @@ class HostArray {
 };
 
 std::unique_ptr<HostArray> make_host_array(const plan::Global& global);
-// Over a hash map of the kernel; `words` gives insertion numbers.
-std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words);
+// Over a hash map of the kernel; `words` gives insertion numbers. One that wraps has its own, and the map `order_fd`
+// (runtime/wrap.h).
+std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words,
+                                             int order_fd);
 
 // True if the keys selected by mask are equal.
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice);

@@ -28,6 +28,7 @@
 #include "runtime/kernel_addresses.h"
 #include "runtime/messages.h"
 #include "runtime/session_state.h"
+#include "runtime/wrap.h"
 
 namespace sonde {
 namespace {
@@ -203,7 +204,8 @@ Result<void> prepare(Session& session, bool multi) {
         if (global.keys.empty())
             session.arrays.push_back(nullptr);
         else if (global.in_kernel)
-            session.arrays.push_back(make_kernel_array(global, session.kernel->map_fd(global.map), session.words));
+            session.arrays.push_back(make_kernel_array(global, session.kernel->map_fd(global.map), session.words,
+                                                       session.kernel->map_fd(global.map + SONDE_WRAP_ORDER)));
         else
             session.arrays.push_back(make_host_array(global));
     }

@@ -1,8 +1,7 @@
-/* Walks over hash maps: foreach with its order, slices, and the oldest element. */
+/* Walks over hash maps: foreach with its order, and slices. */
 #include "rt.h"
 #include "scan.h"
 
-static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
 static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
 
@@ -237,38 +236,5 @@ static long erase(void* map, const u8* key, const u8* value, const struct sonde_
 RT s64 sonde_rt_scan_delete(void* map, const struct sonde_scan* s)
 {
     bpf_for_each_map_elem(map, (void*)erase, (void*)s, 0);
-    return 0;
-}
-
-struct oldest {
-    u64 insertion;
-};
-static long find_oldest(void* map, const u8* key, const u8* value, struct oldest* o)
-{
-    (void)map;
-    (void)key;
-    u64 insertion = *(const volatile u64*)value;
-    if (insertion && insertion < o->insertion)
-        o->insertion = insertion;
-    return 0;
-}
-static long erase_oldest(void* map, const u8* key, const u8* value, struct oldest* o)
-{
-    if (*(const volatile u64*)value != o->insertion)
-        return 0;
-    bpf_map_delete_elem(map, key);
-    return 1;
-}
-/* Makes room in a full array that wraps and creates the element, all zero. Others may take the room: three tries. */
-RT s64 sonde_rt_insert_wrapped(void* map, const u8* key)
-{
-    for (int i = 0; i < 3; i++) {
-        struct oldest o = {~0ull};
-        bpf_for_each_map_elem(map, (void*)find_oldest, &o, 0);
-        bpf_for_each_map_elem(map, (void*)erase_oldest, &o, 0);
-        long status = bpf_map_update_elem(map, key, sonde_rt_zeros, 1 /* BPF_NOEXIST */);
-        if (status == 0 || status == -17 /* EEXIST */)
-            break;
-    }
     return 0;
 }
