@@ -32,6 +32,7 @@
 #include "codegen/rtlib/scan.h"
 #include "codegen/sink_addresses.h"
 #include "codegen/wiped_scratch.h"
+#include "runtime/attach/watched_programs.h"
 #include "runtime/wrap.h"
 
 namespace sonde {
@@ -388,6 +389,9 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
             return std::move(linked).error();
     if (bpf && !state.plan.counters.empty())
         if (Result<void> linked = link_bitcode(module, counters_bpf_bitcode(), false); !linked)
+            return std::move(linked).error();
+    if (bpf && watches_programs(state.plan))
+        if (Result<void> linked = link_bitcode(module, watch_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
     target.define_constants();
     if (bpf) {

@@ -263,6 +263,7 @@ void Target::define_constants() {
         texts.resize(4 * row_cells());
         define("sonde_row_texts", cells(texts, row_text_bytes));
     }
+    define("sonde_rt_filter", ir_.getInt32(state_.options.filter_target));
     define("sonde_rt_max", ir_.getInt32(static_cast<uint32_t>(max)));
     define("sonde_rt_zeros",
            llvm::ConstantAggregateZero::get(llvm::ArrayType::get(ir_.getInt8Ty(), std::max(zeros_size_, max) + max)));

@@ -10,6 +10,8 @@
 #include "codegen/loop_callbacks.h"
 #include "codegen/rtlib/batch.h"
 #include "codegen/rtlib/counters.h"
+#include "runtime/attach/watch_events.h"
+#include "runtime/attach/watched_programs.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/wrap.h"
 
@@ -154,6 +156,12 @@ void BpfTarget::finish_maps() {
     if (state_.plan.has_subjects()) {
         map("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * state_.plan.rows.size()));
         map("sonde_tasks", Hash, 4, 8, state_.plan.follows_tasks() ? 65536 : 1);
+    }
+    if (watches_programs(state_.plan)) {
+        constexpr uint32_t families = 8192, members = 16384;
+        map("sonde_watches", Ringbuf, 0, 0, 64 << 10);
+        map("sonde_watched", Hash, 4, 8, members);
+        map("sonde_families", Hash, 8, sizeof(sonde_family), families);
     }
     if (uint32_t counters = static_cast<uint32_t>(state_.plan.counters.size())) {
         // The runtime makes room for each processor.

@@ -567,8 +567,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
             return std::move(attached).error();
         if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
             watchpoints.emplace(plan, *session.kernel);
-            session.process_began = [&](int64_t process) { watchpoints->process_began(process); };
-            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid())); !watched)
+            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid()), multi); !watched)
                 return std::move(watched).error();
         }
     }
@@ -601,7 +600,6 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     for (const std::unique_ptr<Attachment>& attachment : attachments)
         session.accounting.add(Loss::Missed, attachment->missed());
     attachments.clear();
-    rings.drain(); // what was stopped to be watched goes on
     if (watchpoints)
         watchpoints->clear();
     files.control.reset();

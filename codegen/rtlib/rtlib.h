@@ -11,5 +11,6 @@ std::span<const unsigned char> follow_bpf_bitcode();   // the programs that keep
 std::span<const unsigned char> ask_bpf_bitcode();      // the program that tells the runtime which file is which
 std::span<const unsigned char> counters_bpf_bitcode(); // the program that counts for threads
 std::span<const unsigned char> tasks_bpf_bitcode();    // the programs that keep what process probes are about
+std::span<const unsigned char> watch_bpf_bitcode();    // the programs that hold processes until they are watched
 
 } // namespace sonde

@@ -61,7 +61,6 @@ hir::Program* Analyzer::run() {
     order_functions();
     if (diags_.has_errors())
         return nullptr;
-    stop_watched_processes();
     if (!options_.unoptimized)
         forward_texts(*program_);
     if (!options_.unoptimized)

@@ -1,19 +1,27 @@
 // Watchpoints: hardware breakpoints as perf events (perf_event_open(2), PERF_TYPE_BREAKPOINT).
 #include "runtime/attach/watchpoint.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <elf.h>
 #include <linux/hw_breakpoint.h>
-#include <signal.h>
-#include <sys/stat.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
 #include "runtime/attach/perf_links.h"
+#include "runtime/attach/watched_programs.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -74,6 +82,11 @@ uint64_t kernel_address(const plan::Point& point) {
     return point.watch.address;
 }
 
+// Whether a point is about this process: by the program that it runs, or for an empty one by its number.
+bool is_about(const plan::Probe& probe, const plan::Point& point, int64_t process, const std::string& program) {
+    return program.empty() ? point.pid == process : watches_program(probe, point) && point.program == program;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Attachment>> attach_watchpoint(bpf_object* object, const std::string& name,
@@ -86,23 +99,16 @@ Result<std::unique_ptr<Attachment>> attach_watchpoint(bpf_object* object, const 
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
-Result<Attachments> Watchpoints::watch(int64_t process, bool by_number) {
+Result<Attachments> Watchpoints::watch(int64_t process, const std::string& program, uint64_t bias) {
     Attachments out;
     for (const plan::Probe& probe : plan_.probes)
         for (const plan::Point& point : probe.points) {
-            if (probe.kind != plan::ProbeKind::Watch || point.watch.is_kernel)
+            if (probe.kind != plan::ProbeKind::Watch || point.watch.is_kernel ||
+                !is_about(probe, point, process, program))
                 continue;
-            if (by_number ? point.pid != process : point.program.empty() || !runs(process, point.program))
-                continue;
-            uint64_t address = point.watch.address;
-            if (point.watch.is_relative) {
-                Result<uint64_t> bias = load_bias(process, point.path);
-                if (!bias)
-                    return std::move(bias).error().in(fmt::format("cannot attach to {}", point.pp));
-                address += *bias;
-            }
-            perf_event_attr attr = attributes(point.watch, address);
+            perf_event_attr attr = attributes(point.watch, point.watch.address + (point.watch.is_relative ? bias : 0));
             attr.inherit = 1;
+            attr.remove_on_exec = 1; // 5.13, "perf: Add support for event removal on exec"
             auto links = std::make_unique<PerfLinks>(kernel_.object(), probe.symbol, point);
             for (int64_t thread : threads_of(process))
                 if (Result<void> added = links->add(attr, static_cast<pid_t>(thread), -1); !added)
@@ -112,34 +118,186 @@ Result<Attachments> Watchpoints::watch(int64_t process, bool by_number) {
     return out;
 }
 
-Result<void> Watchpoints::begin(const std::vector<int64_t>& processes) {
-    auto keep = [&](int64_t process, bool by_number) -> Result<void> {
-        Result<Attachments> some = watch(process, by_number);
-        if (!some)
-            return std::move(some).error();
-        if (!some->empty())
-            std::move(some->begin(), some->end(), std::back_inserter(watched_[process]));
+Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
+    std::string program;
+    for (const Beginning& beginning : beginnings_)
+        if (!by_number && runs(process, beginning.program))
+            program = beginning.program;
+    if (!by_number && program.empty())
         return {};
-    };
+    const std::lock_guard hold(lock_);
+    const auto family = static_cast<uint64_t>(process);
+    if (watches_programs(plan_)) {
+        Result<uint32_t> fresh = kernel_.run("sonde_watch_running", {static_cast<uint64_t>(process), family});
+        if (!fresh)
+            return std::move(fresh).error();
+        if (!by_number && *fresh == 0)
+            return {}; // it has just begun, and is or was held
+    }
+    uint64_t bias = 0;
     for (const plan::Probe& probe : plan_.probes)
         for (const plan::Point& point : probe.points)
-            if (probe.kind == plan::ProbeKind::Watch && point.pid && !watched_.contains(point.pid))
-                if (Result<void> kept = keep(point.pid, true); !kept)
+            if (probe.kind == plan::ProbeKind::Watch && point.watch.is_relative &&
+                is_about(probe, point, process, program)) {
+                Result<uint64_t> found = load_bias(process, point.path);
+                if (!found)
+                    return std::move(found).error().in(fmt::format("cannot attach to {}", point.pp));
+                bias = *found;
+            }
+    Result<Attachments> some = watch(process, program, bias);
+    if (!some)
+        return std::move(some).error();
+    std::move(some->begin(), some->end(), std::back_inserter(watched_[family]));
+    return {};
+}
+
+Result<void> Watchpoints::find_beginnings() {
+    std::set<std::string> programs;
+    for (const plan::Probe& probe : plan_.probes)
+        for (const plan::Point& point : probe.points)
+            if (probe.kind == plan::ProbeKind::Watch && watches_program(probe, point))
+                programs.insert(point.program);
+    for (const std::string& program : programs) {
+        Result<ElfFile> file = ElfFile::open(program);
+        if (!file)
+            return std::move(file).error();
+        std::optional<uint64_t> offset = file->file_offset(file->entry());
+        if (file->entry() == 0 || !offset)
+            return Error(
+                fmt::format("the memory of {} cannot be watched: it is no program that begins by itself", program));
+        beginnings_.push_back({program, file->entry(), *offset});
+    }
+    return {};
+}
+
+Result<void> Watchpoints::attach_beginnings(bool multi) {
+    const struct {
+        const char *program, *tracepoint;
+    } followed[] = {{"sonde_watch_fork", "sched_process_fork"},
+                    {"sonde_watch_exec", "sched_process_exec"},
+                    {"sonde_watch_exit", "sched_process_exit"}};
+    for (const auto& [program, tracepoint] : followed) {
+        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel_.program_fd(program), tracepoint);
+        if (!attached)
+            return std::move(attached).error().in("cannot follow watched processes");
+        attachments_.push_back(*std::move(attached));
+    }
+    for (size_t i = 0; i < beginnings_.size(); i++) {
+        UprobeTargets target;
+        target.program = "sonde_watch_begin";
+        target.path = beginnings_[i].program;
+        target.offsets = {beginnings_[i].offset};
+        target.ref_ctr_offsets = {0};
+        target.cookies = {i};
+        target.names = {fmt::format("the first instruction of {}", target.path)};
+        Result<std::unique_ptr<Attachment>> attached =
+            multi ? attach_uprobe_multi(kernel_.program_fd(target.program), target)
+                  : attach_perf_event(kernel_.object(), target);
+        if (!attached)
+            return std::move(attached).error().in("the program's memory cannot be watched from its beginning on");
+        attachments_.push_back(*std::move(attached));
+    }
+    return {};
+}
+
+Result<void> Watchpoints::begin(const std::vector<int64_t>& processes, bool multi) {
+    if (watches_programs(plan_)) {
+        if (Result<void> found = find_beginnings(); !found)
+            return found;
+        const uint64_t untold = SONDE_FAMILY_UNTOLD;
+        const sonde_family none{};
+        bpf_map_update_elem(kernel_.map_fd("sonde_families"), &untold, &none, BPF_ANY);
+        events_ = ring_buffer__new(kernel_.map_fd("sonde_watches"), handle_record, this, nullptr);
+        stop_ = Fd(eventfd(0, EFD_CLOEXEC));
+        if (!events_ || !stop_)
+            return errno_error("cannot follow watched processes", errno);
+        thread_ = std::thread([this] { serve(); });
+        if (Result<void> attached = attach_beginnings(multi); !attached)
+            return attached;
+    }
+    std::set<int64_t> named;
+    for (const plan::Probe& probe : plan_.probes)
+        for (const plan::Point& point : probe.points)
+            if (probe.kind == plan::ProbeKind::Watch && point.pid && named.insert(point.pid).second)
+                if (Result<void> kept = watch_running(point.pid, true); !kept)
                     return kept;
     for (int64_t process : processes)
-        if (Result<void> kept = keep(process, false); !kept)
+        if (Result<void> kept = watch_running(process, false); !kept)
             return kept;
     return {};
 }
 
-void Watchpoints::process_began(int64_t process) {
-    watched_.erase(process); // of the program that it has left
-    Result<Attachments> some = watch(process, false);
-    if (some)
-        watched_[process] = *std::move(some);
-    else
-        say(fmt::format("WARNING: process {} is not watched: {}", process, some.error().message));
-    kill(static_cast<pid_t>(process), SIGCONT);
+void Watchpoints::process_began(const sonde_watch_event& event) {
+    const Beginning& beginning = beginnings_[event.program];
+    std::string not_watched, late;
+    if (event.process == 0) {
+        not_watched = "it is not in the session's PID namespace";
+    } else if (!thread_.joinable()) {
+        // The session ends. It is only said what was missed.
+    } else if (Result<Attachments> some = watch(event.process, beginning.program, event.entry - beginning.address)) {
+        watched_[event.family] = *std::move(some);
+    } else {
+        not_watched = some.error().message;
+    }
+    Result<uint32_t> waited = kernel_.run("sonde_watch_release", {event.family});
+    if (!not_watched.empty())
+        say(fmt::format("WARNING: process {} ({}) is not watched: {}", event.process, beginning.program, not_watched));
+    else if (!waited || *waited == 0)
+        say(fmt::format(
+            "WARNING: process {} ({}) is not watched from its beginning on: the session has not answered within "
+            "a second; the first accesses may be missing",
+            event.process, beginning.program));
+}
+
+void Watchpoints::handle(const sonde_watch_event& event) {
+    const std::lock_guard hold(lock_);
+    if (event.entry != 0) {
+        process_began(event);
+        return;
+    }
+    watched_.erase(event.family);
+    bpf_map_delete_elem(kernel_.map_fd("sonde_families"), &event.family);
+}
+
+int Watchpoints::handle_record(void* self, void* record, size_t size) {
+    sonde_watch_event event;
+    if (size >= sizeof event) {
+        std::memcpy(&event, record, sizeof event);
+        static_cast<Watchpoints*>(self)->handle(event);
+    }
+    return 0;
+}
+
+void Watchpoints::serve() {
+    // Others wait for it.
+    constexpr int soon = -10;
+    setpriority(PRIO_PROCESS, 0, soon); // this thread; without root it stays as it is
+    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {ring_buffer__epoll_fd(events_), POLLIN, 0}};
+    while (poll(fds, std::size(fds), -1) >= 0 || errno == EINTR) {
+        if (fds[0].revents != 0)
+            return;
+        ring_buffer__consume(events_);
+    }
+}
+
+void Watchpoints::clear() {
+    if (thread_.joinable()) {
+        const uint64_t one = 1;
+        if (write(stop_.get(), &one, sizeof one) == sizeof one)
+            thread_.join();
+    }
+    attachments_.clear();
+    if (events_) {
+        ring_buffer__consume(events_);
+        const uint64_t untold = SONDE_FAMILY_UNTOLD;
+        sonde_family none{};
+        if (bpf_map_lookup_elem(kernel_.map_fd("sonde_families"), &untold, &none) == 0 && none.members > 0)
+            say(fmt::format(
+                "WARNING: {} processes began or ended too fast to be followed; some may not have been watched",
+                none.members));
+    }
+    ring_buffer__free(std::exchange(events_, nullptr));
+    watched_.clear();
 }
 
 } // namespace sonde

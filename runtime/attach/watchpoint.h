@@ -1,35 +1,67 @@
 // Watchpoints in processes' memory.
 //
-// A processor's debug registers are a thread's, so each thread gets the events, and what it starts inherits them. Where
-// a program is loaded is known only when it runs: a handler of ours stops each process that begins with a watched
-// program before its first instruction (plan::Began), and it goes on when the events are there.
+// A processor's debug registers are a thread's, so each thread gets the events, and what it starts or forks inherits
+// them. Where a program is loaded is known only when it runs: a breakpoint at its first instruction keeps each process
+// that begins with it (codegen/rtlib/watch.bpf.c) until a thread of ours has opened the events. This thread does
+// nothing else, so that nobody waits for handlers or for whoever reads the session's output.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "runtime/attach/attach.h"
+#include "runtime/attach/watch_events.h"
+
+struct ring_buffer;
 
 namespace sonde {
 
 class Watchpoints {
   public:
     Watchpoints(const plan::Plan& plan, const KernelObject& kernel) : plan_(plan), kernel_(kernel) {}
+    ~Watchpoints() { clear(); }
+    Watchpoints(const Watchpoints&) = delete;
+    Watchpoints& operator=(const Watchpoints&) = delete;
 
-    // Watches the processes that run already: those that a probe names by their number, and those of the named programs
-    // among `processes`. Errors: a process that was asked for by its number cannot be watched.
-    Result<void> begin(const std::vector<int64_t>& processes);
-    // A process has begun, and is stopped. What cannot be watched is said on standard error.
-    void process_began(int64_t process);
-    void clear() { watched_.clear(); }
+    // Watches the processes that begin from here on, and those that run already: the ones that a probe names by their
+    // number, and those of the named programs among `processes`. `multi`: as for KernelObject::load(). Errors: a
+    // program's beginning cannot be probed; a process that was asked for by its number cannot be watched.
+    Result<void> begin(const std::vector<int64_t>& processes, bool multi);
+    // Those that still wait go on first if the session's state is Stopping.
+    void clear();
 
   private:
-    // All that is about this process; `by_number` only those that name it, else only those that name its program.
-    Result<Attachments> watch(int64_t process, bool by_number);
+    // The first instruction of a program.
+    struct Beginning {
+        std::string program;
+        uint64_t address = 0; // as linked
+        uint64_t offset = 0;  // in the file
+    };
+    Result<void> find_beginnings();
+    Result<void> attach_beginnings(bool multi);
+    Result<void> watch_running(int64_t process, bool by_number);
+    // Watches all points that name this program (empty: this process' number) in the process' threads.
+    Result<Attachments> watch(int64_t process, const std::string& program, uint64_t bias);
+    void handle(const sonde_watch_event& event);
+    void process_began(const sonde_watch_event& event);
+    void serve(); // the thread
+    static int handle_record(void* self, void* record, size_t size);
+
     const plan::Plan& plan_;
     const KernelObject& kernel_;
-    std::map<int64_t, Attachments> watched_; // by process
+    std::vector<Beginning> beginnings_; // by the cookie of what is attached there
+    Attachments attachments_;
+    std::mutex lock_;                         // of what follows
+    std::map<uint64_t, Attachments> watched_; // by family
+    ring_buffer* events_ = nullptr;
+    Fd stop_; // readable when the thread has to end
+    std::thread thread_;
 };
 
 } // namespace sonde
