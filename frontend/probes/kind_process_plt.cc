@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/probes/returns_twice.h"
 
 namespace sonde {
 
@@ -27,6 +28,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
 
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
+    std::string twice; // one whose return cannot be probed
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)
         for (const PltEntry& entry : target.module->plt()) {
@@ -34,6 +36,10 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
             std::optional<ResolvedPoint> point = point_at(target, entry.address);
             if (!point || !glob_match(pattern, entry.name))
                 continue;
+            if (suffix && returns_twice(entry.name)) {
+                twice = entry.name;
+                continue;
+            }
             point->plt = &entry;
             point->point.function = entry.name;
             point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), suffix ? ".return" : "");
@@ -46,6 +52,10 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
         }
     if (!points.empty() || targets.empty())
         return points;
+    if (!twice.empty()) {
+        resolving.diags.report(DiagId::Unsupported, component.range, why_no_return_twice(twice));
+        return points;
+    }
     std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
                                             : fmt::format("{} programs", targets.size());
     DiagBuilder report = resolving.diags.report(

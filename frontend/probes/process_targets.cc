@@ -15,6 +15,7 @@
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/probes/returns_twice.h"
 
 namespace sonde {
 namespace {
@@ -315,6 +316,8 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
     bool is_return = suffix == "return";
     std::vector<Address> addresses = {is_return ? function.entry : function.body};
     bool at_instruction = false;
+    if (is_return && !function.inlined && returns_twice(function.name))
+        return Error(why_no_return_twice(function.name));
     if (is_return) {
         Result<std::vector<Address>> sites = target.module->return_sites(function);
         if (!sites)

@@ -85,3 +85,9 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
           ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc VERBATIM)
 add_custom_target(trigger_libcxx_values ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values)
+
+# What probes must not change (tests/harmless).
+add_run_trigger(harmless harmless.c -O1)
+target_link_libraries(trigger_harmless PRIVATE pthread)
+add_run_trigger(harmless_cxx harmless_cxx.cc -O0)
+target_link_libraries(trigger_harmless_cxx PRIVATE pthread)

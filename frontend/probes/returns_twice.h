@@ -1,0 +1,26 @@
+// Functions whose return cannot be probed by changing the return address.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+// Functions that keep their return address and come back there once more, when nobody knows any longer where a changed
+// one leads to (C11, 7.13; SUSv2, getcontext and swapcontext).
+inline bool returns_twice(std::string_view name) {
+    static constexpr std::string_view names[] = {"setjmp",        "_setjmp",    "__setjmp",     "sigsetjmp",
+                                                 "__sigsetjmp",   "getcontext", "__getcontext", "swapcontext",
+                                                 "__swapcontext", "savectx"};
+    return std::find(std::begin(names), std::end(names), name.substr(0, name.find('@'))) != std::end(names);
+}
+
+inline std::string why_no_return_twice(std::string_view name) {
+    return fmt::format("`{}` returns more than once, and its second return would meet a changed return address", name);
+}
+
+} // namespace sonde
