@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/replace_file.h"
 
 namespace sonde::plan {
 namespace {
@@ -216,7 +217,7 @@ Result<Plan> load(std::span<const uint8_t> bytes) {
 
 Result<void> save_file(const Plan& plan, const std::string& path) {
     std::vector<uint8_t> bytes = save(plan);
-    return write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    return replace_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 Result<Plan> load_file(const std::string& path) {

@@ -276,14 +276,13 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             return multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
                                             : attach_perf_event(kernel.object(), some);
         };
-        size_t before = out.size();
         Result<void> attached = attach_most(attach, targets, out, refused);
         if (!attached)
             return std::move(attached).error();
-        if (out.size() == before)
-            return Error(
-                fmt::format("cannot attach to {}: the kernel cannot probe the instruction there", refused.back()));
     }
+    // An instruction that cannot be probed leaves out its point, and what else the script does goes on.
+    if (out.empty() && !refused.empty())
+        return Error(fmt::format("cannot attach to {}: the kernel cannot probe the instruction there", refused.back()));
     return out;
 }
 

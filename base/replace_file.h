@@ -1,0 +1,15 @@
+// Whole files that other programs read.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sonde {
+
+// Creates or replaces the file: it is there as a whole, or as it was before, whatever happens meanwhile. The error is
+// "cannot write `path`: ...".
+Result<void> replace_file(const std::string& path, std::string_view data, unsigned mode = 0666);
+
+} // namespace sonde
