@@ -26,20 +26,33 @@ bool Lowering::probes_kernel() const {
                        [](const hir::Handler* handler) { return is_in_kernel(handler->kind); });
 }
 
+// Where the handler's user stack begins; a sample's in user space is FROM_REGISTERS, which only its hit tells.
+sonde_stack_origin Lowering::user_stack_origin() const {
+    using enum plan::ProbeKind;
+    if (!root_ || !plan::is_event(root_->kind) || root_->kind == Netfilter)
+        return SONDE_FROM_NOWHERE;
+    if (plan::is_uprobe(root_->kind))
+        return SONDE_FROM_REGISTERS;
+    return root_->kind == ProcessEnd || root_->kind == ThreadEnd ? SONDE_FROM_END : SONDE_FROM_ENTRY;
+}
+
 void Lowering::begin_stacks() {
     env_.stacks = new_bytes(sizeof(sonde_stacks));
     auto set = [&](size_t field, llvm::Value* value) { b_.CreateStore(value, t_.offset(env_.stacks, field)); };
-    bool sample = handler_ && plan::is_sample(handler_->kind);
-    bool there = handler_ && (plan::is_uprobe(handler_->kind) || sample);
-    // What a sample interrupts may be the kernel, whose registers lead nowhere here.
+    const sonde_stack_origin origin = user_stack_origin();
+    const bool sample = handler_ && plan::is_sample(handler_->kind);
+    // What a sample interrupts may be the kernel.
     llvm::Value* user = sample ? b_.CreateNeg(t_.user_mode(env_)) : nullptr;
     auto value = [&](int number) {
-        llvm::Value* held = there ? t_.user_register(env_, number) : t_.number(0);
+        if (origin != SONDE_FROM_REGISTERS && !sample)
+            return number == rsp ? env_.task : t_.number(0);
+        llvm::Value* held = t_.user_register(env_, number);
         return sample ? b_.CreateAnd(held, user) : held;
     };
     set(offsetof(sonde_stack, rip), value(rip));
     set(offsetof(sonde_stack, rsp), value(rsp));
     set(offsetof(sonde_stack, rbp), value(rbp));
+    set(offsetof(sonde_stack, from), sample ? b_.CreateAdd(user, t_.number(SONDE_FROM_ENTRY)) : t_.number(origin));
     set(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), t_.number(0));
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
@@ -59,6 +72,10 @@ llvm::Value* Lowering::unwind(const std::string& name) {
     auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
     if (name.find("kstack") == std::string::npos) {
         t_.need_tables(plan::UnwindTable);
+        if (user_stack_origin() == SONDE_FROM_NOWHERE) { // a packet's program may not even ask
+            b_.CreateStore(t_.number(SONDE_STACK_NO_PROCESS), t_.offset(env_.stacks, offsetof(sonde_stack, state)));
+            return env_.stacks;
+        }
         t_.routine("sonde_rt_unwind", b_.getInt32Ty(), {env_.stacks, t_.number(most)});
         return env_.stacks;
     }
@@ -68,6 +85,21 @@ llvm::Value* Lowering::unwind(const std::string& name) {
     return t_.routine("sonde_rt_kernel_stack", t_.ptr(),
                       {env_.context, t_.offset(env_.stacks, offsetof(sonde_stacks, kernel)), t_.number(most),
                        b_.CreateZExt(env_.row, t_.i64())});
+}
+
+// The same for what gives text or numbers, where a stack that is not there leaves no line in the output.
+llvm::Value* Lowering::unwind_and_count(const std::string& name) {
+    llvm::Value* stack = unwind(name);
+    if (stack != env_.stacks)
+        return stack;
+    llvm::Value* state = b_.CreateLoad(t_.i64(), t_.offset(stack, offsetof(sonde_stack, state)));
+    llvm::BasicBlock *none = block("nostack"), *end = block("stack");
+    b_.CreateCondBr(b_.CreateICmpUGE(state, t_.number(SONDE_STACK_NONE)), none, end);
+    b_.SetInsertPoint(none);
+    t_.count_no_stack(stack);
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+    return stack;
 }
 
 llvm::Value* Lowering::emit_kernel_stack_there(const hir::Intrinsic&) {
@@ -85,7 +117,7 @@ llvm::Value* Lowering::emit_stack_address(const hir::Intrinsic& expr) {
     llvm::Value* index = lower(*expr.args[0]);
     if (!in_kernel_)
         return t_.number(0);
-    return t_.routine("sonde_rt_stack_at", t_.i64(), {unwind(expr.name), index});
+    return t_.routine("sonde_rt_stack_at", t_.i64(), {unwind_and_count(expr.name), index});
 }
 
 // As many addresses (-1: all) as text, from one on.
@@ -94,7 +126,7 @@ llvm::Value* Lowering::emit_stack_text(const hir::Intrinsic& expr) {
     llvm::Value* count = lower(*expr.args[1]);
     if (!in_kernel_)
         return t_.literal("");
-    llvm::Value* stack = unwind(expr.name);
+    llvm::Value* stack = unwind_and_count(expr.name);
     llvm::Value* slot = new_slot();
     t_.routine("sonde_rt_stack_text", t_.i64(), {slot, stack, first, count});
     return slot;
@@ -112,10 +144,21 @@ plan::Format Lowering::stack_format(plan::Directive::Kind kind, const hir::Expr&
     return {{directive}};
 }
 
+// Where the session runs the handler itself.
+void Lowering::print_no_stack(const hir::Expr& style) {
+    plan::Format format = stack_format(plan::Directive::Stack, style);
+    const uint64_t bytes = 8ull * static_cast<unsigned>(format.directives[0].width);
+    emit(plan::Print, t_.state().add_format(format), {t_.number(0), t_.number(SONDE_STACK_NO_PROCESS), t_.number(0)},
+         {{t_.zeros(bytes), bytes}});
+}
+
 llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
-    if (!in_kernel_)
-        return t_.number(0);
     Mark mark(*this);
+    if (!in_kernel_) {
+        if (expr.name == "__ustack_print")
+            print_no_stack(*expr.args[0]);
+        return t_.number(0);
+    }
     llvm::Value* stack = unwind(expr.name);
     auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(stack, at)); };
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
@@ -127,12 +170,16 @@ llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
 // The same from other registers: rip, rsp, rbp. The handler's own stack is unwound anew when it is asked for again.
 llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
     Mark mark(*this);
-    constexpr size_t fields[] = {offsetof(sonde_stack, rip), offsetof(sonde_stack, rsp), offsetof(sonde_stack, rbp)};
+    constexpr size_t fields[] = {offsetof(sonde_stack, rip), offsetof(sonde_stack, rsp), offsetof(sonde_stack, rbp),
+                                 offsetof(sonde_stack, from)};
     std::vector<llvm::Value*> own, other;
-    for (size_t i = 0; i < std::size(fields); i++)
-        other.push_back(lower(*expr.args[i + 1]));
-    if (!in_kernel_)
+    for (size_t i = 1; i < expr.args.size(); i++)
+        other.push_back(lower(*expr.args[i]));
+    other.push_back(t_.number(SONDE_FROM_REGISTERS));
+    if (!in_kernel_) {
+        print_no_stack(*expr.args[0]);
         return t_.number(0);
+    }
     auto place = [&](size_t field) { return t_.offset(env_.stacks, field); };
     auto begin_with = [&](const std::vector<llvm::Value*>& registers) {
         for (size_t i = 0; i < registers.size(); i++)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/target.h"
+#include "runtime/symbols/stack.h"
 
 namespace sonde {
 
@@ -150,7 +151,9 @@ class Lowering : private BodyState {
     void begin_matches();
     bool probes_kernel() const;
     void begin_stacks();
+    sonde_stack_origin user_stack_origin() const;
     llvm::Value* unwind(const std::string& name);
+    llvm::Value* unwind_and_count(const std::string& name);
     plan::Format stack_format(plan::Directive::Kind kind, const hir::Expr& style);
     llvm::Value* regex(const hir::Regex& expr);
     void need_match(Range range);
@@ -221,6 +224,7 @@ class Lowering : private BodyState {
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
     llvm::Value* emit_user_stack_left(const hir::Intrinsic& expr);
     llvm::Value* emit_inlined(const hir::Intrinsic& expr);
+    void print_no_stack(const hir::Expr& style);
     llvm::Value* emit_print_stack(const hir::Intrinsic& expr);
     llvm::Value* emit_print_stack_from(const hir::Intrinsic& expr);
     llvm::Value* emit_print_addresses(const hir::Intrinsic& expr);

@@ -142,6 +142,8 @@ void BpfTarget::finish_maps() {
     }
     map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
         std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
+    if (counts_stacks_)
+        map("sonde_no_stacks", Array, 4, sizeof(sonde_no_stacks), static_cast<uint32_t>(state_.plan.probes.size()));
     if (state_.options.filter_target)
         map("sonde_targets", Array, 4, 8, plan::most_processes / 64);
     if (state_.plan.tables & plan::KernelStacks)

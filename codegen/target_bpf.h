@@ -94,7 +94,10 @@ class BpfTarget final : public Target {
     llvm::Value* clock(Environment& env, const std::string& what) override;
     llvm::Value* user_register(Environment& env, int number_) override;
     llvm::Value* user_mode(Environment& env) override;
-    llvm::Value* user_address(Environment&) override { return routine("sonde_rt_user_address", i64(), {}); }
+    void count_no_stack(llvm::Value* stack) override;
+    llvm::Value* user_address(Environment& env) override {
+        return kind_ == plan::ProbeKind::Netfilter ? number(0) : routine("sonde_rt_user_address", i64(), {env.task});
+    }
     bool trace(llvm::Value* text) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
     llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_rt_loadavg", i64(), {index}); }
@@ -232,7 +235,7 @@ class BpfTarget final : public Target {
     std::vector<llvm::Value*> claimed_; // busy words, the lock's too
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
-    bool frames_ = false, scans_ = false;
+    bool frames_ = false, scans_ = false, counts_stacks_ = false;
     bool registers_are_behind_ = false; // the context's first word points to them
     bool counts_ = false;               // the handler that is being lowered looks at counters
     bool saves_entry_ = false;          // the handler's program for the entry is being lowered

@@ -88,6 +88,11 @@ llvm::Value* BpfTarget::user_mode(Environment& env) {
     return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
 }
 
+void BpfTarget::count_no_stack(llvm::Value* stack) {
+    counts_stacks_ = true;
+    routine("sonde_rt_count_no_stack", i64(), {stack, number(probe_)});
+}
+
 bool BpfTarget::trace(llvm::Value* text) {
     const std::string format = "%s";
     helper(trace_printk, {literal(format), number(static_cast<int64_t>(format.size() + 1)), text});

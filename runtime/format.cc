@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/histogram.h"
+#include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/symbols/symbols.h"
 
@@ -134,6 +135,8 @@ std::string render_address(Symbols& symbols, uint64_t process, uint64_t address,
 
 std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
     std::string out;
+    if (stack.state >= SONDE_STACK_NONE)
+        return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
     for (uint64_t i = 0; i < stack.depth; i++)
         out += render_address(symbols, process, stack.address[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)

@@ -8,6 +8,7 @@
 
 #include "runtime/histogram.h"
 #include "runtime/session_state.h"
+#include "runtime/symbols/no_stacks.h"
 
 namespace sonde {
 namespace {
@@ -103,6 +104,8 @@ void Session::count_losses() {
         accounting.add(Loss::Locked, row.waited, probe.place, probe.locked_for);
         accounting.add(Loss::NoFrame, row.skipped, probe.place);
     }
+    if (kernel)
+        count_no_stacks(plan, *kernel, accounting);
     // Of these nothing tells which handler was running.
     if (kernel)
         accounting.add(Loss::Missed, kernel->missed_by_programs());

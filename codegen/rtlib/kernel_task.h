@@ -83,6 +83,10 @@ static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
 /* Loads through that are loads, where the other's need a helper. */
 static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 
+/* 5.15, bpf: Add bpf_task_pt_regs() helper: the registers with which a task entered the kernel. */
+static void* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
+enum { REGS_BP = 32, REGS_ORIG_AX = 120, REGS_IP = 128 }; /* arch/x86/include/asm/ptrace.h; then cs, flags, sp */
+
 /* The kernel's half of the addresses. */
 static inline int is_pointer(u64 value) { return (s64)value < 0; }
 

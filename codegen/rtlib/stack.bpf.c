@@ -1,4 +1,7 @@
-/* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers. */
+/* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers.
+ *
+ * They begin with the registers of what was hit in user space. Where the task is in the kernel, these are the ones that
+ * the kernel saved when the task entered it, by a system call, a fault or an interrupt: it saves all of them. */
 #include "files.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
@@ -8,7 +11,8 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 struct walk {
     struct sonde_stack* stack;
     u64 rip, rsp, rbp;
-    u64 exact; /* rip is the instruction itself; else it is behind a call */
+    u64 exact;  /* rip is the instruction itself; else it is behind a call */
+    u64 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
     u64 most, depth, state;
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
     struct mapped in;
@@ -50,9 +54,10 @@ static long find_return(u64 i, struct returning* r)
 static long climb(u64 i, struct walk* w)
 {
     u64 address = w->rip - !w->exact;
+    u64 is_code = sonde_rt_find_mapping(address, &w->in) && w->in.code;
     w->state = SONDE_STACK_LOST;
-    /* What is no code was no return address. */
-    if (!sonde_rt_find_mapping(address, &w->in) || !w->in.code)
+    /* What is no code was no return address. But the task may have been led there: by a call through a null pointer. */
+    if (!is_code && i)
         return 1;
     if (i >= w->most) {
         w->state = SONDE_STACK_CUT;
@@ -61,7 +66,8 @@ static long climb(u64 i, struct walk* w)
     w->stack->address[i & (SONDE_STACK_MOST - 1)] = w->rip;
     w->depth = i + 1;
 
-    u32 rule = rule_at(address, &w->in);
+    u32 rule = is_code ? rule_at(address, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0);
+    rule |= w->narrow;
     /* Words of 8 bytes or 4, by arithmetic whose bounds the verifier sees. */
     u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
     u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_RBP(rule) * word, rbp = w->rbp, back = 0;
@@ -124,19 +130,84 @@ static long climb(u64 i, struct walk* w)
     return 0;
 }
 
+/* Why a task in the kernel has no user stack; 0: it has one. */
+static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
+{
+    enum { PF_EXITING = 4, PF_KTHREAD = 0x200000 };
+    struct mm_struct* mm = 0;
+    u32 flags = 0;
+    if (stack->from == SONDE_FROM_NOWHERE)
+        return SONDE_STACK_NO_PROCESS;
+    if (stack->rsp && stack->rsp != (u64)bpf_get_current_task())
+        return SONDE_STACK_OTHER_TASK;
+    READ(flags, task->flags);
+    READ(mm, task->mm);
+    if (flags & PF_KTHREAD)
+        return SONDE_STACK_KERNEL_THREAD;
+    if (flags & PF_EXITING)
+        return mm ? 0 : SONDE_STACK_GONE;
+    return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
+}
+
+/* Begins where the current task entered the kernel. */
+static inline void begin_at_entry(struct walk* w)
+{
+    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED };
+    enum { NARROW_CS = 0x23, PRIVILEGE = 3 }; /* arch/x86/include/asm/segment.h */
+    struct task_struct* task = bpf_get_current_task_btf();
+    u64* saved = w->stack->address; /* not in use yet */
+    w->state = why_none(w->stack, task);
+    if (w->state)
+        return;
+    const u8* registers = bpf_task_pt_regs(task);
+    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + REGS_ORIG_AX);
+    bpf_probe_read_kernel(&w->rbp, sizeof w->rbp, registers + REGS_BP);
+    w->rip = saved[IP];
+    w->rsp = saved[SP];
+    /* A thread of the kernel's in the process (io_uring's) has registers that never were in user space. */
+    if ((saved[CS] & PRIVILEGE) != PRIVILEGE || (w->rip | w->rsp) == 0)
+        w->state = SONDE_STACK_KERNEL_THREAD;
+    if ((saved[CS] & 0xffff) == NARROW_CS)
+        w->narrow = SONDE_RULE_NARROW;
+    /* After a system call rip is behind its instruction, which may be its function's last one. */
+    w->exact = (s64)saved[ORIG_AX] < 0;
+}
+
 /* Fills the stack, at most `most` addresses, unless that is done. */
 ONCE int sonde_rt_unwind(struct sonde_stack* stack, u64 most)
 {
     if (!stack || stack->state != SONDE_STACK_FRESH)
         return 0;
-    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, most, 0, SONDE_STACK_WHOLE, 0, {}};
+    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, 0, most, 0, 0, 0, {}};
+    if (stack->from != SONDE_FROM_REGISTERS)
+        begin_at_entry(&w);
+    if (w.state) {
+        stack->state = w.state;
+        stack->depth = 0;
+        return 0;
+    }
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
     if (probes)
         READ(w.returns, probes->return_instances);
-    if (w.rip)
-        LOOP((u32)most + 1, climb, &w);
+    LOOP((u32)most + 1, climb, &w);
     stack->depth = w.depth;
     stack->state = w.state;
+    return 0;
+}
+
+extern u8 sonde_no_stacks; /* a map, defined by the script's module */
+
+/* There is none, and no line of the output says so: once for each hit. rbp is not in use then. */
+RT s64 sonde_rt_count_no_stack(struct sonde_stack* stack, u64 probe)
+{
+    u32 index = (u32)probe;
+    if (stack->rbp)
+        return 0;
+    stack->rbp = 1;
+    struct sonde_no_stacks* counts = bpf_map_lookup_elem(&sonde_no_stacks, &index);
+    u64 why = stack->state - SONDE_STACK_NONE;
+    if (counts && why < SONDE_STACK_STATES - SONDE_STACK_NONE)
+        __sync_fetch_and_add(&counts->count[why], 1);
     return 0;
 }
 

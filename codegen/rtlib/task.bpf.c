@@ -95,19 +95,15 @@ RT s64 sonde_rt_loadavg(u64 index)
     return load;
 }
 
-/* Where the current task left user space; 0 for the kernel's own threads. */
-struct pt_regs {
-    u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
-};
-static struct pt_regs* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
-RT s64 sonde_rt_user_address(void)
+/* Where the current task left user space; 0 for the kernel's own threads, and where the handler is about another task. */
+RT s64 sonde_rt_user_address(u64 about)
 {
     struct mm_struct* mm = 0;
     u64 ip = 0;
     struct task_struct* task = bpf_get_current_task_btf();
     READ(mm, task->mm);
-    if (!mm)
+    if (!mm || (about && about != (u64)bpf_get_current_task()))
         return 0;
-    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + 128);
+    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + REGS_IP);
     return (s64)ip;
 }

@@ -9,9 +9,24 @@ enum sonde_stack_state {
     SONDE_STACK_WHOLE, /* up to the outermost function */
     SONDE_STACK_CUT,   /* there is more than MAXBACKTRACE */
     SONDE_STACK_LOST,  /* how to go on is not known */
+    /* There is none, and why: */
+    SONDE_STACK_NONE,
+    SONDE_STACK_NO_PROCESS = SONDE_STACK_NONE, /* the handler is about no process */
+    SONDE_STACK_KERNEL_THREAD,
+    SONDE_STACK_GONE,       /* the process has given back its memory */
+    SONDE_STACK_OTHER_TASK, /* the handler is about a task that is not the current one */
+    SONDE_STACK_STATES,
+};
+/* Which registers a user stack begins with. */
+enum sonde_stack_origin {
+    SONDE_FROM_REGISTERS, /* rip, rsp, rbp of struct sonde_stack */
+    SONDE_FROM_ENTRY, /* those that the kernel saved when the task entered it; rsp is the task, or 0: the current one */
+    SONDE_FROM_END,   /* the same, where a program ends: by exec, its memory is the next one's already */
+    SONDE_FROM_NOWHERE, /* the handler is about no process */
 };
 struct sonde_stack {
-    unsigned long long rip, rsp, rbp; /* where it begins; rip 0: there is no user stack */
+    unsigned long long rip, rsp, rbp; /* where it begins */
+    unsigned long long from;          /* a sonde_stack_origin */
     unsigned long long state, depth;
     unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
 };
@@ -34,6 +49,12 @@ struct sonde_dispatch {
  * last two GB, where its code and its modules lie. */
 #define SONDE_KERNEL_FILE 1ull
 #define SONDE_KERNEL_BASE 0xffffffff80000000ull
+
+/* How often the handlers of a probe got no stack where they asked for text or numbers, by state from SONDE_STACK_NONE
+ * on. */
+struct sonde_no_stacks {
+    unsigned long long count[SONDE_STACK_STATES - SONDE_STACK_NONE];
+};
 
 /* A part of a process that is mapped from a file: seen for the first time. */
 struct sonde_mapping {

@@ -1,0 +1,36 @@
+#include "runtime/symbols/no_stacks.h"
+
+#include <bpf/bpf.h>
+
+#include "runtime/symbols/stack.h"
+
+namespace sonde {
+
+const char* why_no_stack(uint64_t state) {
+    switch (state) {
+    case SONDE_STACK_NO_PROCESS:
+        return "this handler is about no process";
+    case SONDE_STACK_KERNEL_THREAD:
+        return "this is a kernel thread";
+    case SONDE_STACK_GONE:
+        return "the process has given back its memory already";
+    case SONDE_STACK_OTHER_TASK:
+        return "the handler is about a task that does not run here, and its memory cannot be read";
+    default:
+        return "";
+    }
+}
+
+void count_no_stacks(const plan::Plan& plan, const KernelObject& kernel, Accounting& accounting) {
+    int counts = kernel.map_fd("sonde_no_stacks");
+    for (uint32_t i = 0; i < plan.probes.size(); i++) {
+        sonde_no_stacks row{};
+        if (bpf_map_lookup_elem(counts, &i, &row) != 0)
+            continue;
+        for (uint64_t state = SONDE_STACK_NONE; state < SONDE_STACK_STATES; state++)
+            accounting.add(Loss::NoStack, row.count[state - SONDE_STACK_NONE], plan.probes[i].place,
+                           why_no_stack(state));
+    }
+}
+
+} // namespace sonde
