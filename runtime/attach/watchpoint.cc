@@ -158,7 +158,7 @@ Result<void> Watchpoints::find_beginnings() {
             if (probe.kind == plan::ProbeKind::Watch && watches_program(probe, point))
                 programs.insert(point.program);
     for (const std::string& program : programs) {
-        Result<ElfFile> file = ElfFile::open(program);
+        Result<ElfFile> file = ElfFile::open_any_width(program);
         if (!file)
             return std::move(file).error();
         std::optional<uint64_t> offset = file->file_offset(file->entry());
