@@ -34,11 +34,32 @@ class Reader {
 struct Prefixes {
     bool operand16 = false; // 0x66
     bool address32 = false; // 0x67
+    bool scalar = false;    // 0xf2
     uint8_t rex = 0;
     bool wide() const { return (rex & 8) != 0; }
 };
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+
+// REX, which comes last, is none of these.
+bool is_prefix(uint8_t byte) {
+    switch (byte) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
+    case 0x66:
+    case 0x67:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+        return true;
+    default:
+        return false;
+    }
+}
 
 // Opcodes of one byte that do not exist in 64-bit mode.
 bool is_invalid(uint8_t op) {
@@ -67,6 +88,12 @@ bool is_invalid(uint8_t op) {
     default:
         return false;
     }
+}
+
+// The same for opcodes behind 0x0f.
+bool is_invalid_second(uint8_t op) {
+    return op == 0x04 || op == 0x0a || op == 0x0c || between(op, 0x24, 0x27) || op == 0x36 || op == 0x39 ||
+           between(op, 0x3b, 0x3f) || op == 0x7a || op == 0x7b;
 }
 
 bool has_modrm(int map, uint8_t op) {
@@ -136,7 +163,8 @@ size_t immediate_size(int map, uint8_t op) {
         return 0;
     if (between(op, 0x80, 0x8f))
         return 4;
-    return between(op, 0x70, 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 || between(op, 0xc4, 0xc6)
+    return op == 0x0f /* 3DNow!: its opcode */ || between(op, 0x70, 0x73) || op == 0xa4 || op == 0xac || op == 0xba ||
+                   op == 0xc2 || between(op, 0xc4, 0xc6)
                ? 1
                : 0;
 }
@@ -156,19 +184,37 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
     out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 4 : 0);
 }
 
-// Behind the first byte of a VEX (0xc5, 0xc4) or EVEX (0x62) prefix.
+// AMD's maps behind the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
+constexpr int xop_bytes = 8, xop_plain = 9, xop_words = 10; // by their immediates
+
+// Behind the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix.
 void read_vector(Reader& reader, uint8_t prefix, X86Instruction& out) {
     out.is_vector = true;
     out.map = 1;
     uint8_t payload = reader.byte();
     if (prefix != 0xc5)
-        out.map = payload & (prefix == 0xc4 ? 0x1f : 0x07);
-    for (int more = prefix == 0xc5 ? 0 : prefix == 0xc4 ? 1 : 2; more > 0; more--)
+        out.map = payload & (prefix == 0x62 ? 0x07 : 0x1f);
+    for (int more = prefix == 0xc5 ? 0 : prefix == 0x62 ? 2 : 1; more > 0; more--)
         reader.byte();
     out.opcode = reader.byte();
     if (!(out.map == 1 && out.opcode == 0x77)) // vzeroupper
         read_operand(reader, {}, out);
-    reader.number(immediate_size(out.map, out.opcode));
+    if (prefix == 0x8f)
+        reader.number(out.map == xop_bytes ? 1 : out.map == xop_words ? 4 : 0);
+    else
+        reader.number(immediate_size(out.map, out.opcode));
+}
+
+// Maps of opcodes that VEX and EVEX name; others are no instructions.
+bool is_vector_map(uint8_t prefix, int map) {
+    switch (prefix) {
+    case 0x62:
+        return between(static_cast<uint8_t>(map), 1, 3) || map == 5 || map == 6;
+    case 0x8f:
+        return between(static_cast<uint8_t>(map), xop_bytes, xop_words);
+    default:
+        return between(static_cast<uint8_t>(map), 1, 3);
+    }
 }
 
 } // namespace
@@ -178,41 +224,32 @@ std::optional<X86Instruction> decode_x86(std::string_view code) {
     Reader reader(code.substr(0, max_length));
     X86Instruction out;
     Prefixes prefixes;
-    for (bool more = true; more;) {
-        switch (reader.peek()) {
-        case 0x66:
-            prefixes.operand16 = true;
-            break;
-        case 0x67:
-            prefixes.address32 = true;
-            break;
-        case 0x26:
-        case 0x2e:
-        case 0x36:
-        case 0x3e:
-        case 0x64:
-        case 0x65:
-        case 0xf0:
-        case 0xf2:
-        case 0xf3:
-            break;
-        default:
-            more = false;
-        }
-        if (more)
-            reader.byte();
+    while (reader.good() && is_prefix(reader.peek())) {
+        uint8_t prefix = reader.byte();
+        prefixes.operand16 |= prefix == 0x66;
+        prefixes.address32 |= prefix == 0x67;
+        prefixes.scalar |= prefix == 0xf2;
     }
     if ((reader.peek() & 0xf0) == 0x40)
         prefixes.rex = reader.byte();
+    // Processors ignore a REX in front of other prefixes or of another one; no compiler writes that.
+    if (prefixes.rex && (is_prefix(reader.peek()) || (reader.peek() & 0xf0) == 0x40))
+        return std::nullopt;
     out.opcode = reader.byte();
-    if (out.opcode == 0xc5 || out.opcode == 0xc4 || out.opcode == 0x62) {
-        read_vector(reader, out.opcode, out);
+    // `pop` has the same first byte as XOP, and there a part of the map's number says 0.
+    bool is_xop = out.opcode == 0x8f && (reader.peek() & 0x1f) >= xop_bytes;
+    if (uint8_t prefix = out.opcode; prefix == 0xc5 || prefix == 0xc4 || prefix == 0x62 || is_xop) {
+        read_vector(reader, prefix, out);
+        if (!is_vector_map(prefix, out.map))
+            return std::nullopt;
     } else {
         if (out.opcode == 0x0f) {
             out.opcode = reader.byte();
             out.map = out.opcode == 0x38 ? 2 : out.opcode == 0x3a ? 3 : 1;
             if (out.map != 1)
                 out.opcode = reader.byte();
+            else if (is_invalid_second(out.opcode))
+                return std::nullopt;
         } else if (is_invalid(out.opcode)) {
             return std::nullopt;
         }
@@ -222,7 +259,14 @@ std::optional<X86Instruction> decode_x86(std::string_view code) {
                                                    : immediate_size(out.map, out.opcode));
         if (out.map == 0 && out.opcode == 0xc8) // enter
             reader.byte();
+        // SSE4a's extrq and insertq, of two bytes; vmread has neither prefix.
+        if (out.map == 1 && out.opcode == 0x78 && (prefixes.operand16 || prefixes.scalar))
+            reader.number(2);
     }
+    // Intel's processors read four bytes of distance here, AMD's two.
+    bool near_jump = out.is_direct_jump() && (out.map == 1 || out.opcode == 0xe9);
+    if ((near_jump || (out.is_call() && out.opcode == 0xe8)) && prefixes.operand16 && !prefixes.wide())
+        return std::nullopt;
     if (!reader.good())
         return std::nullopt;
     out.length = reader.at();

@@ -67,6 +67,29 @@ TEST(X86Code, Lengths) {
         "8d 04 cd 00 00 00 00",          // lea eax, [rcx*8+0]
         "cc",                            // int3
         "0f 0b",                         // ud2
+        "0f 0f c8 9e",                   // pfadd
+        "0f 0f 08 0d",                   // pi2fd
+        "0f 0e",                         // femms
+        "8f e9 f8 12 c0",                // llwpcb
+        "8f e8 78 c0 d1 03",             // vprotb with an immediate
+        "8f e9 60 90 d9",                // vprotb
+        "8f ea 78 10 c8 78 56 34 12",    // bextr with an immediate
+        "8f 00",                         // pop qword [rax]
+        "66 0f 78 c1 01 02",             // extrq
+        "f2 0f 78 d1 01 02",             // insertq
+        "0f 78 c1",                      // vmread
+        "c4 e3 e9 69 cb 50",             // vfmaddps
+        "c5 f9 70 d1 03",                // vpshufd
+        "c5 f0 c6 d2 03",                // vshufps
+        "c4 e3 fb f0 c8 03",             // rorx
+        "62 f5 6c 48 58 d9",             // vaddph
+        "62 f6 6d 48 98 58 48",          // vfmadd132ph
+        "62 f3 6c 48 c2 c9 03",          // vcmpph
+        "62 f3 6d 48 25 d9 07",          // vpternlogd
+        "c7 f8 00 00 00 00",             // xbegin
+        "66 66 48 e8 00 00 00 00",       // call with the prefixes of thread-local storage
+        "67 e8 00 00 00 00",             // the same, as linkers make it shorter
+        "3e ff e0",                      // notrack jmp
         "0f 05",                         // syscall
     };
     for (const char* one : whole)
@@ -80,6 +103,14 @@ TEST(X86Code, CutOffAndInvalid) {
     EXPECT_FALSE(decode_x86(bytes("e8 00 00")));
     EXPECT_FALSE(decode_x86(bytes("c4 e3 7d")));
     EXPECT_FALSE(decode_x86(bytes("06 90")));
+    // Intel's and AMD's processors take different lengths.
+    EXPECT_FALSE(decode_x86(bytes("66 e8 00 00 00 00")));
+    EXPECT_FALSE(decode_x86(bytes("66 0f 84 00 00 00 00")));
+    // A prefix behind a REX, maps and opcodes that do not exist.
+    EXPECT_FALSE(decode_x86(bytes("48 66 90 90")));
+    EXPECT_FALSE(decode_x86(bytes("c4 e9 7d 39 c1 01")));
+    EXPECT_FALSE(decode_x86(bytes("62 f4 7d 48 39 c1 01")));
+    EXPECT_FALSE(decode_x86(bytes("0f 04 c0")));
     // More prefixes than an instruction may have.
     EXPECT_FALSE(decode_x86(std::string(20, '\x66')));
 }
