@@ -166,6 +166,7 @@ struct Translation {
         env.listing = options.list;
         env.try_counter = try_counter;
         env.listing_variables = options.list_variables;
+        env.changes_return_addresses = options.attach == "uretprobe";
         env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
             if (!kernel_probing)
                 kernel_probing =

@@ -51,16 +51,18 @@ bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
 }
 
 // A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
-// it after the other, and all that is kept are lines. Only what debug information describes.
+// it after the other, and all that is kept are lines.
 std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
                                             bool with_variables) {
     std::set<std::string> lines;
+    ProcessTarget careful = target;
+    careful.changes_return_addresses = false;
     target.module->visit_functions(pattern.parsed, [&](const FunctionInstance& one) {
         if (!has_suffix(pattern, one))
             return;
         // Of several functions some may never return.
         if (Result<std::vector<ResolvedPoint>> places =
-                function_points(target, one, function_text(target, one), pattern.suffix))
+                function_points(careful, one, function_text(target, one), pattern.suffix))
             for (const ResolvedPoint& point : *places)
                 lines.insert(list_point(point, with_variables));
     });
@@ -68,6 +70,22 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
     while (!lines.empty())
         points.emplace_back().listed = std::move(lines.extract(lines.begin()).value());
     return points;
+}
+
+// The function of a stripped program around an address, called by its own; nullopt after a report.
+std::optional<FunctionInstance> unnamed_function(Resolving& resolving, DwarfModule& module,
+                                                 const ProcessPattern& pattern) {
+    auto address = static_cast<Address>(pattern.component->number);
+    InstructionPlace place = module.instruction_at(address);
+    if (!place.why.empty() || !place.function || !module.instruction_at(*place.function).why.empty()) {
+        explain_address(resolving, module, pattern, address, place);
+        return std::nullopt;
+    }
+    FunctionInstance function;
+    function.name = fmt::format("{:#x}", *place.function);
+    function.entry = function.body = function.low = function.high = *place.function;
+    function.has_debug_info = false;
+    return function;
 }
 
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
@@ -83,12 +101,13 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     if (pattern.component->arg == PointComponent::Number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
             found.push_back(at->function);
+        else if (std::optional<FunctionInstance> unnamed = unnamed_function(resolving, module, pattern))
+            found.push_back(*std::move(unnamed));
+        else
+            return {};
     } else {
         found = module.functions(pattern.parsed);
     }
-    // Wildcards mean the program's own functions, not the start-up code that only the symbol table knows.
-    if (wildcard && std::any_of(found.begin(), found.end(), [](const auto& one) { return one.has_debug_info; }))
-        std::erase_if(found, [](const auto& one) { return !one.has_debug_info; });
     if (pattern.inside && !found.empty())
         return places_in(resolving, target, pattern, found);
     bool any = !found.empty();
@@ -96,9 +115,11 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
     std::set<std::string> listed;
+    ProcessTarget careful = target;
+    careful.changes_return_addresses = target.changes_return_addresses && !wildcard; // asked for by name only
     auto add = [&](const FunctionInstance& one) -> Result<void> {
         Result<std::vector<ResolvedPoint>> places =
-            function_points(target, one, function_text(target, one), pattern.suffix);
+            function_points(careful, one, function_text(target, one), pattern.suffix);
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)
@@ -107,17 +128,39 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
                 points.push_back(std::move(point));
         return {};
     };
+    std::vector<std::pair<std::string, Error>> left_out; // by the functions' names
     for (const FunctionInstance& one : found) {
         Result<void> added = add(one);
         // Of several functions some may never return.
-        if (!added && found.size() == 1) {
-            resolving.diags.report(DiagId::NoMatch, pattern.component->arg_range, added.error().message);
+        if (!added && (found.size() == 1 || added.error().os_error == unsafe_return))
+            left_out.emplace_back(one.name, std::move(added).error());
+    }
+    if (!left_out.empty()) {
+        explain_no_return(resolving, pattern, left_out, points.size());
+        if (points.empty())
             return {};
-        }
     }
     if (points.empty())
         explain_no_function(resolving, module, pattern, any);
     return points;
+}
+
+// The statement at an address; nullopt after a report where no instruction begins.
+std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
+    auto address = static_cast<Address>(pattern.component->number);
+    InstructionPlace place = module.instruction_at(address);
+    if (!place.why.empty()) {
+        explain_address(resolving, module, pattern, address, place);
+        return std::nullopt;
+    }
+    if (std::optional<Statement> known = module.statement_at(address))
+        return known;
+    // A stripped program's function has no name.
+    Statement statement;
+    statement.address = address;
+    statement.function.entry = statement.function.body = statement.function.low = place.function.value_or(address);
+    statement.function.has_debug_info = false;
+    return statement;
 }
 
 // process(PID).statement(ADDRESS).absolute: where that process has the file mapped.
@@ -130,6 +173,24 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
             .report(DiagId::NoMatch, pattern.component->arg_range,
                     fmt::format("process {} has no code of a file at {:#x}", target.pid, address))
             .help(fmt::format("/proc/{}/maps shows what it has", target.pid));
+        return {};
+    }
+    Result<DwarfModule*> module = resolving.env.module(place->path);
+    std::optional<Address> linked = module ? (*module)->address_of_offset(place->offset) : std::nullopt;
+    if (!linked) {
+        resolving.diags.report(DiagId::NoInstruction, pattern.component->arg_range,
+                               fmt::format("no instruction of `{}` is known to begin at {:#x} of process {}{}",
+                                           place->path, address, target.pid,
+                                           module ? "" : fmt::format(": {}", module.error().message)));
+        return {};
+    }
+    if (InstructionPlace at = (*module)->instruction_at(*linked); !at.why.empty()) {
+        // The message speaks of the process's own addresses.
+        if (at.before)
+            at.before = *at.before - *linked + address;
+        if (at.function)
+            at.function = *at.function - *linked + address;
+        explain_address(resolving, **module, pattern, *linked, at);
         return {};
     }
     ResolvedPoint resolved;
@@ -150,8 +211,10 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
     if (by_number && target.pid != 0 && pattern.suffix == "absolute")
         return mapped_statement(resolving, target, pattern);
     if (by_number) {
-        if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
-            found.push_back(*at);
+        std::optional<Statement> at = statement_at(resolving, module, pattern);
+        if (!at)
+            return {};
+        found.push_back(*std::move(at));
     } else {
         found = module.statements(pattern.parsed);
         for (const FunctionPattern& more : pattern.more)

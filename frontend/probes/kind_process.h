@@ -12,6 +12,7 @@ struct ProcessTarget {
     // Only processes that run this program, or only this one; empty and 0: all.
     std::string program;
     int64_t pid = 0;
+    bool changes_return_addresses = false; // of functions that exceptions may pass too: the user wants it
 };
 
 // .function("...").call, .statement("...") as written.
@@ -71,5 +72,12 @@ std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving);        // 
 // Reports why nothing matched, with the nearest that would. `any`: there are such functions, but the suffix drops them.
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any);
 void explain_no_statement(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern);
+// Reports the functions that have no `.return`, with the reasons: an error if `others`, those that have one, is 0.
+void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
+                       const std::vector<std::pair<std::string, Error>>& left_out, size_t others);
+// Reports that no instruction begins at the pattern's number. `address` is the module's; `place` may speak in those of
+// a process.
+void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,
+                     const InstructionPlace& place);
 
 } // namespace sonde

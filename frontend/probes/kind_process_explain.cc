@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/demangle.h"
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
@@ -124,18 +125,52 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     return true;
 }
 
-void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
-    report(
-        resolving, pattern, DiagId::NoMatch,
-        fmt::format("no function is at {:#x} {}", static_cast<uint64_t>(pattern.component->number), place_of(module)))
-        .help("addresses are the program's own, as `nm` prints them");
-}
-
 } // namespace
 
 void add_debug_problems(DiagBuilder report, const DwarfModule& module) {
     for (const std::string& problem : module.debug_problems())
         report.note({}, problem);
+}
+
+void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
+                       const std::vector<std::pair<std::string, Error>>& left_out, size_t others) {
+    const Error& first = left_out[0].second;
+    bool unsafe = first.os_error == unsafe_return;
+    std::string text = first.message;
+    if (left_out.size() > 1 || others != 0) {
+        text = fmt::format("{} function{} of {} that match{} left out of the pattern: ", left_out.size(),
+                           left_out.size() == 1 ? "" : "s", left_out.size() + others,
+                           left_out.size() == 1 ? " is" : " are");
+        for (size_t i = 0; i < left_out.size() && i < max_suggestions; i++)
+            text += fmt::format("{}`{}`", i == 0 ? "" : ", ", left_out[i].first);
+        if (left_out.size() > max_suggestions)
+            text += fmt::format(", and {} more", left_out.size() - max_suggestions);
+    }
+    DiagBuilder builder = report(resolving, pattern, others == 0 ? DiagId::NoMatch : DiagId::NoSafeReturn, text);
+    if (left_out.size() > 1 || others != 0)
+        builder.note({}, first.message);
+    if (unsafe)
+        builder.help("probe the function's entry or the functions that it jumps to; if no exception passes through it, "
+                     "name it with --attach=uretprobe, which changes the return address all the same");
+}
+
+void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,
+                     const InstructionPlace& place) {
+    auto written = static_cast<Address>(pattern.component->number);
+    std::string function;
+    if (std::optional<std::pair<std::string, Address>> symbol = module.symbol_at(address)) {
+        std::optional<std::string> plain = demangle(symbol->first);
+        function = fmt::format(" (`{}`+{:#x})", plain.value_or(symbol->first), address - symbol->second);
+    }
+    DiagBuilder builder =
+        report(resolving, pattern, DiagId::NoInstruction,
+               fmt::format("no instruction begins at {:#x}{} {}: {}", written, function, place_of(module),
+                           place.why.empty() ? "nothing is known of it" : place.why));
+    if (place.before)
+        builder.help(fmt::format("the nearest instruction before it begins at {:#x}", *place.before));
+    else
+        builder.help("addresses are the program's own, as `nm` and `objdump -d` print them");
+    builder.note({}, "a breakpoint anywhere but at the beginning of an instruction changes what the program does");
 }
 
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {
@@ -154,8 +189,6 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
                 .help("write `.inline`, or no suffix");
         return;
     }
-    if (pattern.component->arg == ast::PointComponent::Number)
-        return explain_address(resolving, module, pattern);
     if (lacks_debug_info(resolving, module, pattern) || lacks_file(resolving, module, pattern) ||
         lacks_function(resolving, module, pattern))
         return;
@@ -181,8 +214,6 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
 }
 
 void explain_no_statement(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
-    if (pattern.component->arg == ast::PointComponent::Number)
-        return explain_address(resolving, module, pattern);
     if (lacks_debug_info(resolving, module, pattern) || lacks_file(resolving, module, pattern) ||
         lacks_function(resolving, module, pattern))
         return;

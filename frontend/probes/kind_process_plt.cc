@@ -29,6 +29,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
     std::string twice; // one whose return cannot be probed
+    std::vector<std::pair<std::string, Error>> left_out;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)
         for (const PltEntry& entry : target.module->plt()) {
@@ -38,6 +39,15 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
                 continue;
             if (suffix && returns_twice(entry.name)) {
                 twice = entry.name;
+                continue;
+            }
+            bool asked_for = target.changes_return_addresses && !has_wildcard(pattern);
+            if (suffix && !asked_for && target.module->import_may_unwind(entry.name)) {
+                left_out.emplace_back(
+                    entry.name, Error(fmt::format("an exception may pass through a call of `{}`, and would end the "
+                                                  "program where it meets a changed return address",
+                                                  entry.name),
+                                      unsafe_return));
                 continue;
             }
             point->plt = &entry;
@@ -50,6 +60,12 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
             }
             points.push_back(*std::move(point));
         }
+    if (!left_out.empty()) {
+        ProcessPattern what;
+        what.component = &component;
+        explain_no_return(resolving, what, left_out, points.size());
+        return points;
+    }
     if (!points.empty() || targets.empty())
         return points;
     if (!twice.empty()) {

@@ -39,12 +39,17 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
     if (!point.is_function || !whole_function || point.is_go)
         return;
     std::optional<Address> cheap = point.module->cheap_entry(point.function);
+    // A loop begins where the prologue ends: only before it is a call counted once.
+    bool repeats = point.function.body_repeats && point.module->keeps_to_abi(point.function);
+    if (repeats && !cheap)
+        cheap = point.function.entry;
     std::optional<uint64_t> offset = cheap ? point.module->file_offset(*cheap) : std::nullopt;
     if (!offset)
         return;
     // Optimised code says itself where its variables are; behind an endbr64 too.
     bool prologue = point.function.body != point.function.entry;
-    bool movable = !prologue || (point.module->keeps_to_abi(point.function) && known_at_call(point, targets));
+    bool movable =
+        !prologue || repeats || (point.module->keeps_to_abi(point.function) && known_at_call(point, targets));
     if (movable) {
         point.entry_address = *cheap;
         point.at_call = prologue;

@@ -35,11 +35,12 @@ struct KernelProbing {
 struct ProbeEnvironment {
     bool guru = false;
     const KernelFiles* other_kernel = nullptr; // -r: the script is for that one; null: for the running one
-    std::string command_path;            // -c: the command's program, for `process` without an argument; empty without
-    int64_t target_pid = 0;              // -x
-    bool listing = false;                // -l, -L: what cannot be probed on this machine is listed too
-    bool listing_variables = false;      // -L
-    std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
+    std::string command_path; // -c: the command's program, for `process` without an argument; empty without
+    int64_t target_pid = 0;   // -x
+    bool changes_return_addresses = false; // --attach=uretprobe
+    bool listing = false;                  // -l, -L: what cannot be probed on this machine is listed too
+    bool listing_variables = false;        // -L
+    std::vector<plan::Counter> counters;   // of perf probes with .counter("name"), which run no handler
     // Control files, by their path and whether they are read: where the first handler of each was written.
     std::map<std::pair<std::string, bool>, Range> files;
     std::vector<std::pair<std::string, Range>>

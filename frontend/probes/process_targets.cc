@@ -183,6 +183,7 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
         }
         ProcessTarget target = like;
         target.module = *module;
+        target.changes_return_addresses = resolving.env.changes_return_addresses;
         if (std::none_of(targets.begin(), targets.end(), [&](const auto& other) {
                 return other.module == target.module && other.program == target.program;
             }))
@@ -319,7 +320,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
     if (is_return && !function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
     if (is_return) {
-        Result<std::vector<Address>> sites = target.module->return_sites(function);
+        Result<std::vector<Address>> sites = target.module->return_sites(function, target.changes_return_addresses);
         if (!sites)
             return std::move(sites).error();
         at_instruction = !sites->empty();

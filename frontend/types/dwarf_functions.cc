@@ -3,7 +3,7 @@
 // Parameters of unoptimised code live in the frame and are stored there by the prologue, so a probe on the first
 // instruction would read garbage. `body` is where they are right: the address that the compiler marked as the end of
 // the prologue (DWARF 5, section 6.2.2) or, where it marks none, the second row of the function's line table, as
-// debuggers do.
+// debuggers do. Where the function's first statement is a loop, that place is run once per round.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -15,6 +15,7 @@
 #include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
 #include "frontend/types/dwarf_mentions.h"
+#include "frontend/types/x86_code.h"
 
 namespace sonde {
 
@@ -94,8 +95,8 @@ const char* declaration_file(Dwarf_Die& die) {
     return file ? file : "";
 }
 
-// `pattern` has a `::`. It matches the whole qualified name or its end behind a `::`, with and without template
-// arguments, and with and without inline and anonymous namespaces.
+// `pattern` has a `::` or a wildcard. It matches the whole qualified name or its end behind a `::`, with and without
+// template arguments, and with and without inline and anonymous namespaces.
 bool DwarfReader::qualified_matches(const Unit& unit, uint32_t scope, std::string_view name,
                                     std::string_view pattern) const {
     std::string plain = without_template_arguments(name);
@@ -132,7 +133,8 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
     if (pattern.find('<') == std::string::npos && strchr(name, '<') &&
         glob_match(pattern, without_template_arguments(name)))
         return true;
-    if (pattern.find("::") != std::string::npos) { // `*` crosses `::`
+    bool wildcard = has_wildcard(pattern);
+    if (wildcard || pattern.find("::") != std::string::npos) { // `*` crosses `::`
         FunctionRef naming = naming_entry(function);
         if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
             return true;
@@ -149,7 +151,8 @@ bool DwarfReader::matches(FunctionRef function, const FunctionPattern& pattern) 
 
 // By a mangled name, or by Rust's for what DWARF has no name for, as `<T as Trait>::f`.
 bool DwarfReader::linkage_matches(FunctionRef function, const std::string& pattern) {
-    bool is_rust = function.unit->language == DW_LANG_Rust && pattern.find("::") != std::string::npos;
+    bool is_rust =
+        function.unit->language == DW_LANG_Rust && (pattern.find("::") != std::string::npos || has_wildcard(pattern));
     Dwarf_Die die;
     if ((!is_rust && !pattern.starts_with("_")) || !die_of(function, &die))
         return false;
@@ -200,25 +203,61 @@ bool DwarfReader::keeps_parameters_in_frame(Dwarf_Die& die) {
     return base && base_length == 1 && base_register(base[0]) == 6 && producer && strstr(producer, "clang");
 }
 
+namespace {
+
+bool has_parameters(Dwarf_Die& die) {
+    bool any = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        any = dwarf_tag(&child) == DW_TAG_formal_parameter;
+        return !any;
+    });
+    return any;
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+} // namespace
+
 Address DwarfReader::find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high) {
     if (!keeps_parameters_in_frame(die))
         return entry;
     const std::vector<LineRow>& all = rows(unit);
     auto first = std::lower_bound(all.begin(), all.end(), entry,
                                   [](const LineRow& row, Address address) { return row.address < address; });
-    Address second = entry;
-    for (auto row = first; row != all.end() && row->address < high; ++row) {
-        // The end of the function before, where each has a section of its own.
-        if (row->end_sequence && row->address == entry)
-            continue;
-        if (row->end_sequence)
-            break;
+    // The end of the function before, where each has a section of its own.
+    while (first != all.end() && first->address == entry && first->end_sequence)
+        ++first;
+    auto in_function = [&](auto row) { return row != all.end() && row->address < high && !row->end_sequence; };
+    for (auto row = first; in_function(row); ++row)
         if (row->prologue_end)
             return row->address;
-        if (row->address > entry && second == entry)
-            second = row->address;
+    bool other_file = in_function(first) && first->file && *declaration_file(die) &&
+                      file_name(first->file) != file_name(declaration_file(die));
+    auto second = first;
+    if (in_function(first) && !other_file && in_function(first + 1))
+        ++second;
+    // Two records of one address: there is no prologue. Parameters that are in the frame have been put there by one.
+    bool parameters = has_parameters(die);
+    while (parameters && in_function(second) && second->address == entry)
+        ++second;
+    return in_function(second) ? second->address : entry;
+}
+
+bool DwarfReader::runs_once(Address entry, Address body, Address high) const {
+    const std::string bytes = code(entry, high);
+    for (size_t at = 0; at < bytes.size();) {
+        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        if (!one)
+            return true; // nothing shows that it does not
+        bool before = entry + at < body;
+        at += one->length;
+        Address target = entry + at + static_cast<uint64_t>(one->immediate);
+        if (before && one->is_return())
+            return false;
+        if (one->is_direct_jump() && (before ? target > body || target < entry : target > entry && target <= body))
+            return false;
     }
-    return second;
+    return true;
 }
 
 std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function) {
@@ -275,6 +314,13 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
     else
         instance.body =
             instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
+    if (!instance.is_go && instance.body != instance.entry && !is_32_bit() &&
+        !runs_once(instance.entry, instance.body, entry_range_end)) {
+        if (has_parameters(die))
+            instance.body_repeats = true;
+        else
+            instance.body = instance.entry;
+    }
     instance.die = pack(die);
     return instance;
 }
@@ -341,19 +387,27 @@ void DwarfReader::visit_functions(const FunctionPattern& pattern,
                                   const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
     bool forgets = types_.empty(); // somebody may have the others
     uint64_t bytes = 0;
+    std::set<Address> entries;
     for (size_t i = 0; i < units().size(); i++) {
         Unit& unit = units()[i];
         std::vector<FunctionInstance> found;
         add_functions(unit, pattern, found);
         sort_functions(found);
-        for (const FunctionInstance& function : found)
+        for (const FunctionInstance& function : found) {
+            if (!function.inlined)
+                entries.insert(function.entry);
             visit(function);
+        }
         bytes += unit.end - unit.begin;
         if (!forgets || bytes < most_bytes || !may_forget())
             continue;
         forget();
         bytes = 0;
     }
+    std::vector<FunctionInstance> found;
+    add_symbols(pattern, entries, found);
+    for (const FunctionInstance& function : found)
+        visit(function);
 }
 
 std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
@@ -362,32 +416,11 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
     for (Unit& unit : units())
         if (filter.may_have(unit))
             add_functions(unit, pattern, found);
-    if (pattern.file.empty() && pattern.line_kind == FunctionPattern::None) {
-        std::set<Address> entries;
-        for (const FunctionInstance& function : found)
-            if (!function.inlined)
-                entries.insert(function.entry);
-        for (const Symbol& symbol : symbols()) {
-            bool matches = is_go_function(symbol.address) ? go_name_matches(pattern.function, symbol.name)
-                                                          : glob_match(pattern.function, symbol.name) ||
-                                                                symbol_matches(pattern.function, symbol.name);
-            if (!matches || entries.contains(symbol.address))
-                continue;
-            FunctionRef around = enclosing_subprogram(function_at(symbol.address));
-            const FunctionInstance* known = instance(around);
-            if (!known) {
-                FunctionInstance candidate = symbol_instance(symbol);
-                if (pattern.parameters.empty() || same_parameters(pattern.parameters, signature(candidate)))
-                    found.push_back(std::move(candidate));
-            } else if (matches && pattern.parameters.empty() && known->entry == symbol.address &&
-                       !has_wildcard(pattern.function)) {
-                // Another name of a function that is described under its first one. A wildcard finds it only once.
-                found.push_back(*known);
-                found.back().name = symbol.name;
-            }
-            // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
-        }
-    }
+    std::set<Address> entries;
+    for (const FunctionInstance& function : found)
+        if (!function.inlined)
+            entries.insert(function.entry);
+    add_symbols(pattern, entries, found);
     sort_functions(found);
     return found;
 }

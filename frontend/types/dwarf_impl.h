@@ -136,6 +136,7 @@ class DwarfReader : private TypeSource {
     std::optional<std::pair<std::string, Address>> unique_variable_before(Address address);
     std::optional<Address> symbol_address(std::string_view name);
     std::optional<uint64_t> file_offset(Address address) const;
+    std::optional<Address> address_of_offset(uint64_t offset) const { return main_->address_of_offset(offset); }
     const std::string& path() const { return path_; }
     const std::string& build_id() const { return build_id_; }
 
@@ -157,6 +158,9 @@ class DwarfReader : private TypeSource {
     std::vector<Label> labels(const FunctionInstance& function);
     std::vector<CallSite> calls(const FunctionInstance& function);
     std::optional<FrameRule> frame_rule(Address address);
+
+    // dwarf_code.cc
+    InstructionPlace instruction_at(Address address);
 
     // dwarf_scopes.cc
     std::vector<Variable> variables_at(Address address, bool globals);
@@ -188,8 +192,9 @@ class DwarfReader : private TypeSource {
     // dwarf_go.cc
     std::vector<Variable> results(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
-    bool may_unwind(const FunctionInstance& function);
-    Result<std::vector<Address>> return_sites(const FunctionInstance& function);
+    // dwarf_returns.cc
+    Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address);
+    bool import_may_unwind(std::string_view symbol);
 
   private:
     friend class LocationTranslator;
@@ -207,6 +212,27 @@ class DwarfReader : private TypeSource {
     Dwarf_CFI* eh_frame();                // null if there is none
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
+
+    // dwarf_code.cc
+    // A function or a part of one, as unwinders know it.
+    struct UnwindEntry {
+        Address low = 0, high = 0;
+        bool handles = false; // has a personality routine: exceptions are caught or cleaned up after
+    };
+    const std::vector<UnwindEntry>& unwind_entries(); // sorted by address
+    const UnwindEntry* unwind_entry_at(Address address);
+    // Code that belongs together, and addresses that instructions begin at. Not `whole`: where it ends is not known.
+    struct Stretch {
+        Address low = 0, high = 0;
+        bool whole = false;
+        std::vector<Address> starts;
+    };
+    static constexpr Address max_unsized = 64 << 10;
+    std::optional<Stretch> stretch_at(Address address);
+    const ElfSection* code_section(Address address) const; // null without section headers
+    bool is_data(Address address) const;                   // of a variable
+    // False where the unwinding entry says that the return address is not on top of the stack.
+    bool is_entered_by_call(Address entry);
 
     // dwarf_scan.cc
     std::deque<Unit>& units();
@@ -245,12 +271,29 @@ class DwarfReader : private TypeSource {
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
     FunctionInstance symbol_instance(const Symbol& symbol);
+    // False if the function runs code at `body`, behind its prologue, more than once a call, or may leave before it.
+    bool runs_once(Address entry, Address body, Address high) const;
+
+    // dwarf_symbols.cc
+    bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
+    void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
+    // Those that match and begin at none of `entries`, where functions with debug information have matched.
+    void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
+                     std::vector<FunctionInstance>& found);
     // Where parameters are right; `entry` if the code is optimised.
     Address find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high);
     bool keeps_parameters_in_frame(Dwarf_Die& die);
 
     // dwarf_places.cc
     void add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth, std::vector<Label>& labels);
+
+    // dwarf_returns.cc
+    using Parts = std::vector<std::pair<Address, Address>>;
+    bool throws(); // an unwinder is part of the program, or of a library that it needs
+    bool may_unwind(const FunctionInstance& function);
+    Parts parts_of(const FunctionInstance& function);
+    bool is_split_off(Address target);
+    bool cannot_unwind(Address function, int depth); // whatever it calls
 
     // dwarf_go.cc
     const std::vector<GoFunction>& go_functions(); // from the program's own table; empty for others
@@ -330,6 +373,9 @@ class DwarfReader : private TypeSource {
     bool eh_frame_opened_ = false;
 
     std::optional<std::vector<GoFunction>> go_functions_;
+    std::optional<std::vector<UnwindEntry>> unwind_entries_;
+    std::optional<bool> throws_;
+    std::map<Address, bool> cannot_unwind_; // by functions' entries, as far as somebody has asked
     bool symbols_loaded_ = false;
     std::vector<Symbol> symbols_;
     std::optional<std::set<std::string_view>> ambiguous_; // names of several of them
@@ -341,6 +387,7 @@ class DwarfReader : private TypeSource {
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;
     std::vector<std::pair<Span, Unit*>> unit_spans_;
+    bool unit_spans_overlap_ = false;
 
     // Functions and rows by unit.
     std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> instances_;

@@ -5,6 +5,7 @@
 // one into what a uprobe wants. libdw and libelf are wrapped here and nowhere else.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -53,6 +54,7 @@ struct FunctionInstance {
     Address entry = 0; // low pc, or the inlined copy's entry pc
     Address body = 0;  // first address behind the prologue where parameters are right; == entry for optimised code and
                        // inlined copies
+    bool body_repeats = false;  // code at `body` is run more than once a call, or not at every call
     Address low = 0, high = 0;  // covering range (min, max)
     DieOffset die = 0;          // the subprogram or inlined_subroutine
     bool has_debug_info = true; // false: known from the symbol table only
@@ -67,6 +69,13 @@ struct Statement {
     std::string file;
     int line = 0;
     FunctionInstance function; // the innermost one around it
+};
+
+// Whether an instruction begins at an address.
+struct InstructionPlace {
+    std::string why;                 // it does not, or nobody can tell: what is known of the address; empty: it does
+    std::optional<Address> before;   // the nearest instruction's beginning at or before the address
+    std::optional<Address> function; // where the code around it begins
 };
 
 // A label of the source, `again:`.
@@ -112,6 +121,9 @@ struct LocationRange {
     std::string lines; // the function's own lines there, "41-44, 47"; may be empty
 };
 
+// Error::os_error of return_sites().
+constexpr int unsafe_return = ECANCELED;
+
 class DwarfModule {
   public:
     // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
@@ -146,6 +158,9 @@ class DwarfModule {
 
     // The statement and function around an address; nullopt if no code is there.
     std::optional<Statement> statement_at(Address address);
+
+    // Whether a breakpoint may be put there: one inside of an instruction or in data changes what the program does.
+    InstructionPlace instruction_at(Address address);
 
     // Function names for "did you mean"; sorted, unique.
     std::vector<std::string> function_names();
@@ -204,9 +219,12 @@ class DwarfModule {
     Location result_location(const FunctionInstance& function, const Variable& result);
 
     // The return instructions of a function whose return address must not be changed: Go's, and what exceptions or
-    // panics may pass through. Empty: the address may be changed, or has to be, since the function is also left by a
-    // jump to another one that returns in its place. Errors: there is none, or they cannot be found.
-    Result<std::vector<Address>> return_sites(const FunctionInstance& function);
+    // panics may pass through. Empty: the address may be changed. `may_change_address`: the user says that nothing
+    // unwinds. Errors: there is none, or they cannot be found; `unsafe_return`: a changed return address may end the
+    // program, and nothing else tells when the function returns.
+    Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address = false);
+    // Whether exceptions may pass through calls of that function of another module.
+    bool import_may_unwind(std::string_view symbol);
 
     // Where the return address lies while execution is at `address` of a function.
     Location return_address(Address address);
@@ -244,8 +262,9 @@ class DwarfModule {
     // Link-time address of a symbol of any kind.
     std::optional<Address> symbol_address(std::string_view name);
 
-    // File offset of an executable address; nullopt if it is in no executable segment.
+    // File offset of an executable address; nullopt if it is in no executable segment. And the other way.
     std::optional<uint64_t> file_offset(Address address) const;
+    std::optional<Address> address_of_offset(uint64_t offset) const;
 
   private:
     class Impl;

@@ -91,7 +91,7 @@ Dwarf* DwarfReader::dwarf() {
 
 void DwarfReader::forget() {
     unit_spans_.clear();
-    unit_spans_built_ = false;
+    unit_spans_built_ = unit_spans_overlap_ = false;
     units_.clear();
     units_listed_ = false;
     instances_.clear();
@@ -127,6 +127,16 @@ const std::vector<Symbol>& DwarfReader::symbols() {
     if (symbols_loaded_)
         return symbols_;
     symbols_loaded_ = true;
+    // A segment may be executable as a whole and have data in it.
+    std::vector<std::pair<Address, Address>> code;
+    for (const ElfSection& section : main_->sections())
+        if ((section.flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR))
+            code.emplace_back(section.address, section.address + section.size);
+    auto is_code = [&](Address address) {
+        return is_executable(address) && (code.empty() || std::any_of(code.begin(), code.end(), [&](const auto& one) {
+                                              return address >= one.first && address < one.second;
+                                          }));
+    };
     has_debug_info(); // so that the debug file's symbol table is there
     if (!debug_)
         packed_ = open_packed_symbols(*main_);
@@ -135,7 +145,7 @@ const std::vector<Symbol>& DwarfReader::symbols() {
             continue;
         (*file)->for_each_symbol([&](const ElfSymbol& symbol) {
             // STT_GNU_IFUNC is a resolver, not the function; an undefined symbol is an import (PLT).
-            if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF && is_executable(symbol.address))
+            if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF && is_code(symbol.address))
                 symbols_.push_back({symbol.name, symbol.address, symbol.size, symbol.binding != STB_LOCAL});
             return true;
         });
@@ -300,9 +310,10 @@ std::vector<Variable> DwarfModule::results(const FunctionInstance& function) { r
 Location DwarfModule::result_location(const FunctionInstance& function, const Variable& result) {
     return impl_->result_location(function, result);
 }
-Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function) {
-    return impl_->return_sites(function);
+Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function, bool may_change_address) {
+    return impl_->return_sites(function, may_change_address);
 }
+bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->import_may_unwind(symbol); }
 std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
     return impl_->symbol_at(address);
 }
@@ -315,5 +326,9 @@ std::optional<std::pair<std::string, Address>> DwarfModule::unique_variable_befo
 }
 std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbol_address(name); }
 std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_offset(address); }
+std::optional<Address> DwarfModule::address_of_offset(uint64_t offset) const {
+    return impl_->address_of_offset(offset);
+}
+InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->instruction_at(address); }
 
 } // namespace sonde

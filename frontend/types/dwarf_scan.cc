@@ -507,12 +507,15 @@ Unit* DwarfReader::unit_at(Address address) {
                 unit_spans_.push_back({{low, high, no_index}, &unit});
         std::stable_sort(unit_spans_.begin(), unit_spans_.end(),
                          [](const auto& a, const auto& b) { return a.first.low < b.first.low; });
+        for (size_t i = 1; i < unit_spans_.size(); i++)
+            unit_spans_overlap_ = unit_spans_overlap_ || unit_spans_[i].first.low < unit_spans_[i - 1].first.high;
     }
     auto after = std::upper_bound(unit_spans_.begin(), unit_spans_.end(), address,
                                   [](Address value, const auto& entry) { return value < entry.first.low; });
     if (after != unit_spans_.begin() && address < std::prev(after)->first.high)
         return std::prev(after)->second;
-    // A unit without ranges of its own, or overlapping ones: ask the functions.
+    if (!unit_spans_overlap_)
+        return nullptr;
     for (Unit& unit : units()) {
         if (dwarf_haspc(&unit.unit_die, address) == 1)
             return &unit;

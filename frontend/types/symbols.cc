@@ -78,12 +78,16 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::string_view longest_word(std::string_view pattern) {
     std::string_view best;
     for (size_t i = 0; i < pattern.size();) {
+        if (pattern[i] == '[') { // one of these characters
+            i = std::min(pattern.find(']', i), pattern.size() - 1) + 1;
+            continue;
+        }
         size_t end = i;
         while (end < pattern.size() && is_word(pattern[end]))
             end++;
         if (end - i > best.size())
             best = pattern.substr(i, end - i);
-        i = end + 1;
+        i = std::max(end, i + 1);
     }
     return best;
 }

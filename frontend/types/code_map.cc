@@ -1,0 +1,141 @@
+#include "frontend/types/code_map.h"
+
+#include <algorithm>
+
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+namespace {
+
+bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+
+// What the processor does not go on behind.
+bool ends_flow(const X86Instruction& one) {
+    if (one.is_vector)
+        return false;
+    if (one.map == 1) // ud2, ud1, ud0, sysret, sysexit
+        return one.opcode == 0x0b || one.opcode == 0xb9 || one.opcode == 0xff || one.opcode == 0x07 ||
+               one.opcode == 0x35;
+    if (one.map != 0)
+        return false;
+    bool far_jump = one.opcode == 0xff && one.extension() == 5;
+    bool jump = one.opcode == 0xe9 || one.opcode == 0xeb || one.is_indirect_jump() || far_jump;
+    bool far_return = one.opcode == 0xca || one.opcode == 0xcb || one.opcode == 0xcf;
+    return one.is_return() || jump || far_return || one.opcode == 0xf4 || one.opcode == 0xcc;
+}
+
+// Instructions that programs do not have, and what zeros read as: tables do have them.
+bool reads_as_data(const X86Instruction& one, std::string_view bytes) {
+    if (one.is_vector)
+        return false;
+    uint8_t op = one.opcode;
+    if (one.map == 0)
+        return bytes.starts_with(std::string_view("\0\0", 2)) || between(op, 0x6c, 0x6f) || between(op, 0xe4, 0xe7) ||
+               between(op, 0xec, 0xef) || between(op, 0xfa, 0xfb) || op == 0xf1 || op == 0xf4 || op == 0xcc ||
+               op == 0xca || op == 0xcb || op == 0xcf || op == 0x9b;
+    return one.map == 1 && (between(op, 0x06, 0x09) || between(op, 0x20, 0x23) || op == 0x30 || op == 0x32 ||
+                            op == 0x33 || op == 0x35 || op == 0x0f);
+}
+
+} // namespace
+
+CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole)
+    : low_(low), code_(code), bytes_(code.size(), Unknown) {
+    follow(roots);
+    for (size_t at = 0; whole && at < bytes_.size();) {
+        if (bytes_[at] != Unknown) {
+            at++;
+            continue;
+        }
+        size_t end = at;
+        while (end < bytes_.size() && bytes_[end] == Unknown)
+            end++;
+        add_gap(at, end);
+        at = end;
+    }
+}
+
+bool CodeMap::mark(size_t at, size_t length) {
+    if (bytes_[at] & Start)
+        return false;
+    bytes_[at] |= Start;
+    for (size_t i = at + 1; i < at + length; i++)
+        bytes_[i] |= Inside;
+    return true;
+}
+
+void CodeMap::follow(std::vector<Address> roots) {
+    while (!roots.empty()) {
+        Address from = roots.back();
+        roots.pop_back();
+        if (from < low_)
+            continue;
+        for (size_t at = from - low_; at < code_.size();) {
+            std::optional<X86Instruction> one = decode_x86(code_.substr(at));
+            if (!one || !mark(at, one->length))
+                break;
+            at += one->length;
+            if (one->is_direct_jump())
+                roots.push_back(low_ + at + static_cast<uint64_t>(one->immediate));
+            if (ends_flow(*one))
+                break;
+        }
+    }
+}
+
+bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& starts) const {
+    std::vector<size_t> targets;
+    for (size_t at = begin; at < end;) {
+        std::optional<X86Instruction> one = decode_x86(code_.substr(at, end - at));
+        if (!one || reads_as_data(*one, code_.substr(at)))
+            return false;
+        starts.push_back(at);
+        at += one->length;
+        size_t target = at + static_cast<size_t>(one->immediate);
+        if (one->is_direct_jump() && target < code_.size())
+            targets.push_back(target);
+    }
+    return std::all_of(targets.begin(), targets.end(), [&](size_t target) {
+        if (target >= begin && target < end)
+            return std::binary_search(starts.begin(), starts.end(), target);
+        return bytes_[target] == Start || bytes_[target] == Unknown; // another gap
+    });
+}
+
+void CodeMap::add_gap(size_t begin, size_t end) {
+    // `int3` fills what is not used, and nothing else.
+    while (begin < end && code_[begin] == '\xcc')
+        begin++;
+    size_t last = end;
+    while (last > begin && code_[last - 1] == '\xcc')
+        last--;
+    std::vector<size_t> starts;
+    if (!reads_as_code(begin, last, starts)) {
+        // The last bytes before the filling may belong to an instruction.
+        starts.clear();
+        last = end;
+        if (!reads_as_code(begin, last, starts))
+            return;
+    }
+    for (size_t i = 0; i < starts.size(); i++)
+        mark(starts[i], (i + 1 < starts.size() ? starts[i + 1] : last) - starts[i]);
+}
+
+bool CodeMap::is_start(Address address) const {
+    return address >= low_ && address - low_ < bytes_.size() && bytes_[address - low_] == Start;
+}
+
+bool CodeMap::is_code(Address address) const {
+    return address >= low_ && address - low_ < bytes_.size() && bytes_[address - low_] != Unknown;
+}
+
+std::optional<Address> CodeMap::start_before(Address address) const {
+    if (address < low_ || bytes_.empty())
+        return std::nullopt;
+    for (size_t at = std::min<size_t>(address - low_, bytes_.size() - 1) + 1; at-- > 0;)
+        if (bytes_[at] == Start)
+            return low_ + at;
+    return std::nullopt;
+}
+
+} // namespace sonde

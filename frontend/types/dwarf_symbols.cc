@@ -1,0 +1,93 @@
+// Functions that the symbol table knows: all of them in a stripped program, those of other compilers and of assembly in
+// one with debug information. A function is found once, whatever names its address has.
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "base/glob.h"
+#include "frontend/types/dwarf_impl.h"
+
+namespace sonde {
+namespace {
+
+// What the C compiler links to every program. A pattern means the program's own functions where these are described.
+constexpr std::string_view start_up_code[] = {
+    "_start",
+    "_init",
+    "_fini",
+    "_dl_relocate_static_pie",
+    "deregister_tm_clones",
+    "register_tm_clones",
+    "__do_global_dtors_aux",
+    "frame_dummy",
+    "__libc_csu_init",
+    "__libc_csu_fini",
+};
+
+bool is_start_up_code(std::string_view name) {
+    return std::find(std::begin(start_up_code), std::end(start_up_code), name) != std::end(start_up_code);
+}
+
+// A part that the compiler has moved away from a function; nobody calls it.
+bool is_cold_part(std::string_view name) { return name.ends_with(".cold"); }
+
+bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
+
+// Of several names of one address, the one that a program's author would write.
+bool is_better(const Symbol& one, const Symbol& other) {
+    auto rank = [](const Symbol& symbol) {
+        size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
+        return std::tuple(!symbol.global, is_mangled(symbol.name) ? 0 : underscores, symbol.name.size(), symbol.name);
+    };
+    return rank(one) < rank(other);
+}
+
+} // namespace
+
+bool DwarfReader::symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern) {
+    if (is_go_function(symbol.address))
+        return go_name_matches(pattern.function, symbol.name);
+    return glob_match(pattern.function, symbol.name) || symbol_matches(pattern.function, symbol.name);
+}
+
+void DwarfReader::add_symbol(const Symbol& symbol, const FunctionPattern& pattern,
+                             std::vector<FunctionInstance>& found) {
+    FunctionRef around = enclosing_subprogram(function_at(symbol.address));
+    const FunctionInstance* known = instance(around);
+    if (!known) {
+        FunctionInstance candidate = symbol_instance(symbol);
+        if (pattern.parameters.empty() || same_parameters(pattern.parameters, signature(candidate)))
+            found.push_back(std::move(candidate));
+        return;
+    }
+    // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
+    if (known->entry != symbol.address || !pattern.parameters.empty() ||
+        (has_wildcard(pattern.function) && !glob_match(pattern.function, symbol.name)))
+        return;
+    // Another name of a function that is described under its first one.
+    found.push_back(*known);
+    found.back().name = symbol.name;
+}
+
+void DwarfReader::add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
+                              std::vector<FunctionInstance>& found) {
+    // Files and lines are debug information's.
+    if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
+        return;
+    bool wildcard = has_wildcard(pattern.function), described = !entries.empty();
+    const std::vector<Symbol>& all = symbols();
+    for (size_t at = 0; at < all.size();) {
+        const Symbol* best = nullptr;
+        const Address address = all[at].address;
+        for (; at < all.size() && all[at].address == address; at++)
+            if (symbol_has_name(all[at], pattern) && (!best || is_better(all[at], *best)))
+                best = &all[at];
+        if (!best || entries.contains(address))
+            continue;
+        if (wildcard && (is_cold_part(best->name) || (described && is_start_up_code(best->name))))
+            continue;
+        add_symbol(*best, pattern, found);
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,65 @@
+// Where instructions begin.
+#include <gtest/gtest.h>
+
+#include "frontend/types/code_map.h"
+
+namespace sonde {
+namespace {
+
+constexpr Address low = 0x1000;
+
+// As hexadecimal digits with spaces between.
+std::string bytes(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i + 1 < text.size(); i += 3)
+        out += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
+    return out;
+}
+
+// The offsets of all starts.
+std::vector<size_t> starts(std::string_view text, bool whole = true, const std::vector<Address>& roots = {low}) {
+    std::string code = bytes(text);
+    CodeMap map(low, code, roots, whole);
+    std::vector<size_t> out;
+    for (size_t i = 0; i < code.size(); i++)
+        if (map.is_start(low + i))
+            out.push_back(i);
+    return out;
+}
+
+using Offsets = std::vector<size_t>;
+
+TEST(CodeMap, FollowsJumps) {
+    // test edi, edi; je +3; mov eax, 1 (behind a jump); ret
+    EXPECT_EQ(starts("85 ff 74 01 90 c3", false), (Offsets{0, 2, 4, 5}));
+    // A jump over text, which reads as instructions with a rest.
+    EXPECT_EQ(starts("eb 04 64 61 74 61 90 c3"), (Offsets{0, 6, 7}));
+    EXPECT_EQ(starts("eb 08 00 00 00 00 00 00 00 00 c3"), (Offsets{0, 10}));
+}
+
+TEST(CodeMap, GapsReadAsCode) {
+    // jmp rax, and what it may lead to: nop; ret.
+    EXPECT_EQ(starts("ff e0 90 c3"), (Offsets{0, 2, 3}));
+    EXPECT_EQ(starts("ff e0 90 c3", false), (Offsets{0}));
+    // The last one is cut off.
+    EXPECT_EQ(starts("ff e0 90 e8 00"), (Offsets{0}));
+    EXPECT_EQ(starts("c3 cc cc cc 90 c3 cc cc"), (Offsets{0, 4, 5}));
+}
+
+TEST(CodeMap, NoInstructionInAnInstruction) {
+    // jmp +1 leads behind the `lock` of lock cmpxchg: neither a breakpoint there nor on what the prefix belongs to.
+    EXPECT_EQ(starts("74 01 f0 0f b1 0a c3"), (Offsets{0, 2, 6}));
+}
+
+TEST(CodeMap, Before) {
+    std::string code = bytes("48 c7 c0 01 00 00 00 c3");
+    CodeMap map(low, code, {low}, true);
+    EXPECT_EQ(map.start_before(low + 3), low);
+    EXPECT_EQ(map.start_before(low + 7), low + 7);
+    EXPECT_TRUE(map.is_code(low + 3));
+    EXPECT_FALSE(map.is_code(low + 8));
+    EXPECT_FALSE(map.start_before(low - 1));
+}
+
+} // namespace
+} // namespace sonde
