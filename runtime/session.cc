@@ -218,8 +218,10 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     // A handler may run more statements here than in the kernel, where others wait for it (MAXACTION_INTERRUPTIBLE).
     session.words->max_action = 10 * session.plan.max_action;
     if (probe.in_kernel) {
-        if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run)
-            say(fmt::format("WARNING: the handler at {}: {}", probe.place, run.error().message));
+        if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run) {
+            say(fmt::format("ERROR: the handler at {} cannot run: {}", probe.place, run.error().message));
+            session.failed = session.exiting = true;
+        }
     } else {
         session.run_host_handler(probe);
     }

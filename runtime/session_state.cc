@@ -113,7 +113,8 @@ void Session::run_host_handler(const plan::Probe& probe) {
     const uint64_t spill = std::max<uint64_t>(4096, 2ull * plan.max_string);
     char* frame = push_frame(probe.frame_size + spill);
     if (!frame) {
-        say("WARNING: no memory for the handler at " + probe.place);
+        say("ERROR: no memory for the handler at " + probe.place);
+        failed = exiting = true;
         return;
     }
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
