@@ -133,12 +133,22 @@ std::string render_address(Symbols& symbols, uint64_t process, uint64_t address,
     return out + render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place);
 }
 
+// The same from what was made before. Of the kernel's addresses there is none: modules come and go.
+void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                 bool behind_call) {
+    auto make = [&] { return render_address(symbols, process, address, style, behind_call); };
+    if (static_cast<int64_t>(address) < 0)
+        out += make();
+    else
+        out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) * 2 + behind_call, make);
+}
+
 std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
     std::string out;
     if (stack.state >= SONDE_STACK_NONE)
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
     for (uint64_t i = 0; i < stack.depth; i++)
-        out += render_address(symbols, process, stack.address[i], style, i > 0);
+        add_address(out, symbols, process, stack.address[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
         out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
     else if (stack.state == SONDE_STACK_LOST && stack.depth)
@@ -154,8 +164,15 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
         uint64_t address = std::strtoull(at, &end, 16);
         if (end == at)
             return out;
-        out += render_function(symbols, process, address, style, 0,
-                               style == plan::StackWithLines ? symbols.source(process, address) : "");
+        auto make = [&] {
+            return render_function(symbols, process, address, style, 0,
+                                   style == plan::StackWithLines ? symbols.source(process, address) : "");
+        };
+        constexpr uint64_t alone = 1 << 8; // without what is inlined
+        if (static_cast<int64_t>(address) < 0)
+            out += make();
+        else
+            out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) | alone, make);
         at = end;
     }
 }

@@ -285,6 +285,7 @@ void Symbols::give_tables() {
 }
 
 void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
+    rendered_.forget(mapping.process);
     std::vector<sonde_mapping>& known = mappings_[mapping.process];
     // What was mapped there before is gone.
     std::erase_if(known, [&](const sonde_mapping& old) { return old.start < mapping.end && mapping.start < old.end; });

@@ -21,6 +21,7 @@
 #include "runtime/plan.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/kernel_symbols.h"
+#include "runtime/symbols/rendered.h"
 #include "runtime/symbols/stack.h"
 
 namespace sonde {
@@ -48,6 +49,8 @@ class Symbols {
     std::string source(uint64_t process, uint64_t address);
     // The inlined functions that a user address lies in, the innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
+    // Lines that were made of these answers, as long as these are the same.
+    Rendered& rendered() { return rendered_; }
 
   private:
     struct File;
@@ -66,6 +69,7 @@ class Symbols {
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
+    Rendered rendered_;
     KernelSymbols kernel_symbols_;
     uint8_t tables_ = 0;
     std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read

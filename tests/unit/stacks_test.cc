@@ -405,6 +405,26 @@ TEST(StackText, SaysWhatIsMissing) {
     EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_LOST, {16, 32}),
               "0x10\n0x20\n ... and further: how to unwind 0x20 is not known\n");
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {}), "");
+    EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_KERNEL_THREAD, {}),
+              " (no user stack: this is a kernel thread)\n");
+}
+
+TEST(Rendered, MakesALineOnceUntilTheProcessHasSomethingElse) {
+    Rendered lines;
+    int made = 0;
+    auto make = [&] { return std::to_string(++made); };
+    EXPECT_EQ(lines.line(7, 16, 0, make), "1");
+    EXPECT_EQ(lines.line(7, 16, 0, make), "1");
+    EXPECT_EQ(lines.line(7, 16, 1, make), "2");
+    EXPECT_EQ(lines.line(8, 16, 0, make), "3");
+    EXPECT_EQ(lines.line(0, 16, 0, make), "4");
+    lines.forget(7);
+    EXPECT_EQ(lines.line(7, 16, 0, make), "5");
+    EXPECT_EQ(lines.line(8, 16, 0, make), "3");
+    EXPECT_EQ(lines.line(0, 16, 0, make), "6");
+    for (uint64_t address = 0; address < 200000; address++)
+        lines.line(9, address, 0, [] { return std::string("x"); });
+    EXPECT_EQ(lines.line(8, 16, 0, make), "7");
 }
 
 TEST(StackText, IsSafeFromAnyRecord) {
