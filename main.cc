@@ -33,19 +33,23 @@
 #include "base/glob.h"
 #include "base/kernel_files.h"
 #include "base/source.h"
+#include "base/trusted_file.h"
 #include "codegen/codegen.h"
 #include "codegen/session_legs.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
+#include "frontend/probes/record_files.h"
 #include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
 #include "frontend/tapset/library.h"
 #include "frontend/types/kernel_types.h"
 #include "options.h"
+#include "relink.h"
 #include "runtime/plan_file.h"
+#include "runtime/privileges.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
 
@@ -93,7 +97,9 @@ std::string command_program(const std::string& command) {
         return "";
     std::string word = command.substr(begin, command.find_first_of(" \t", begin) - begin);
     Result<std::string> path = find_in_path(word);
-    return path.ok() ? *path : word;
+    std::error_code ignored;
+    std::string out = path.ok() ? *path : word;
+    return out.find('/') == std::string::npos ? out : std::filesystem::absolute(out, ignored).string();
 }
 
 // Of a kernel that does not run here: what only its boot decides is left to the session.
@@ -136,6 +142,8 @@ struct Translation {
     std::optional<KernelProbing> kernel_probing;
     std::optional<Library> library;
     std::vector<const ast::File*> files;
+    const plan::Origin* origin = nullptr; // --relink: the texts of script and library are these
+    plan::Origin texts;                   // what was read, for a plan that is saved
     size_t library_files = 0;
     bool in_color;
 
@@ -218,6 +226,8 @@ Result<void> open_library(Translation& t, const Options& options) {
         add_library_file(t, std::string(file.name), std::string(file.text),
                          Library::Names{file.functions, file.globals, file.aliases});
     for (const std::string& folder : options.folders) {
+        if (t.origin)
+            break;
         std::error_code error;
         std::vector<std::string> paths;
         for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
@@ -228,12 +238,16 @@ Result<void> open_library(Translation& t, const Options& options) {
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
         std::sort(paths.begin(), paths.end());
         for (const std::string& path : paths) {
-            Result<std::string> text = read_file(path);
+            Result<std::string> text = read_trusted_file(path);
             if (!text)
                 return std::move(text).error();
+            t.texts.library.push_back({path, *text});
             add_library_file(t, path, *std::move(text));
         }
     }
+    if (t.origin)
+        for (const plan::NamedText& file : t.origin->library)
+            add_library_file(t, file.name, file.text);
     return {};
 }
 
@@ -256,9 +270,14 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) 
         ids.push_back(t.sources.add("<input>", options.script));
     } else if (!options.list && options.why.empty() && !options.positional.empty()) {
         const std::string& path = options.positional[0];
-        Result<std::string> text = path == "-" ? read_standard_input() : read_file(path);
+        if (t.origin && t.origin->scripts.empty())
+            return Error("the plan does not keep its script: translate that again");
+        Result<std::string> text = t.origin      ? Result<std::string>(t.origin->scripts[0].text)
+                                   : path == "-" ? read_standard_input()
+                                                 : read_file(path);
         if (!text)
             return std::move(text).error();
+        t.texts.scripts.push_back({path, *text});
         ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
         first_argument = 1;
     }
@@ -328,13 +347,19 @@ SessionOptions session_options(const Options& options) {
 // Makes the same plan with code in another arrangement, 1 or more (CodegenOptions).
 using Rearrange = std::function<Result<plan::Plan>(uint32_t arrangement)>;
 
+// `saved_as`: the name of a saved plan; empty: it was made just now.
 int run_plan(
-    const plan::Plan& plan, const Options& options, const Rearrange& rearrange, std::function<void()> armed = [] {}) {
+    const plan::Plan& plan, const Options& options, const std::string& saved_as, const Rearrange& rearrange,
+    std::function<void()> armed = [] {}) {
     PassTimer timer(5, options);
     if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
     SessionOptions session = session_options(options);
-    session.armed = std::move(armed);
+    session.armed = [&] {
+        drop_privileges(plan);
+        armed();
+    };
+    session.saved_as = saved_as;
     Result<int> status = run_session(plan, session);
     constexpr uint32_t most = 4;
     for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && rearrange && i <= most; i++) {
@@ -352,7 +377,8 @@ int run_plan(
 
 // -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, kept if it said
 // anything. Gives 0 when every probe is armed.
-int run_in_background(const plan::Plan& plan, const Options& options, const Rearrange& rearrange) {
+int run_in_background(const plan::Plan& plan, const Options& options, const std::string& saved_as,
+                      const Rearrange& rearrange) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0)
         return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
@@ -363,12 +389,12 @@ int run_in_background(const plan::Plan& plan, const Options& options, const Rear
     if (child == 0) {
         setsid();
         std::string messages = options.output + ".err";
-        int status = run_plan(plan, options, rearrange, [&] {
+        int status = run_plan(plan, options, saved_as, rearrange, [&] {
             Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-            Fd said(open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+            Result<Fd> said = create_file(messages, O_APPEND);
             for (int fd : {STDIN_FILENO, STDOUT_FILENO})
                 dup2(nothing.get(), fd);
-            dup2(said ? said.get() : nothing.get(), STDERR_FILENO);
+            dup2(said ? said->get() : nothing.get(), STDERR_FILENO);
             static_cast<void>(write(writer.get(), "", 1));
         });
         std::error_code ignored;
@@ -404,6 +430,22 @@ Result<void> check_kernel(const plan::Plan& plan) {
                     plan.kernel, system.release));
 }
 
+int translate(const Options& options, const plan::Origin* origin);
+
+// `sonde --relink FILE.sonde`.
+int relink_plan(const plan::Plan& plan, const Options& options) {
+    Result<Options> anew = options_to_relink(plan.origin, options);
+    if (!anew) {
+        say_error(fmt::format("cannot relink `{}`: {}", options.positional[0], anew.error().message));
+        return exit_failure;
+    }
+    if (plan.filter_target && anew->last_pass == 5 && anew->command.empty() && anew->target_pid == 0) {
+        say_error(fmt::format("{} was made with -c or -x, and runs with one of them only", options.positional[0]));
+        return exit_failure;
+    }
+    return translate(*anew, &plan.origin);
+}
+
 // `sonde FILE.sonde`: a saved Plan needs none of the other passes.
 std::optional<int> run_saved_plan(const Options& options) {
     if (options.has_script || options.list || !options.why.empty() || options.positional.empty() ||
@@ -414,6 +456,8 @@ std::optional<int> run_saved_plan(const Options& options) {
         say_error(plan.error().message);
         return exit_failure;
     }
+    if (options.relink)
+        return relink_plan(*plan, options);
     if (Result<void> fits = check_kernel(*plan); !fits) {
         say_error(fmt::format("{}: {}", options.positional[0], fits.error().message));
         return exit_failure;
@@ -427,15 +471,18 @@ std::optional<int> run_saved_plan(const Options& options) {
     if (has_target && !plan->filter_target && !plan->bpf_object.empty() && !options.warnings_off)
         fmt::print(stderr, "WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes\n",
                    options.positional[0]);
-    return options.background ? run_in_background(*plan, options, nullptr) : run_plan(*plan, options, nullptr);
+    return options.background ? run_in_background(*plan, options, options.positional[0], nullptr)
+                              : run_plan(*plan, options, options.positional[0], nullptr);
 }
 
-int run(const Options& options) {
-    if (std::optional<int> status = run_saved_plan(options))
-        return *status;
+// All passes. `origin`: the texts to take instead of files; null: none.
+int translate(const Options& options, const plan::Origin* origin) {
     // Pass 1: texts to trees.
     PassTimer pass1(1, options);
     Translation t(options);
+    t.origin = origin;
+    // Relative paths in the script and among the words are those of then.
+    std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
     if (!options.kernel.empty())
         if (Result<void> opened = t.open_other_kernel(options.kernel); !opened) {
             say_error(opened.error().message);
@@ -505,6 +552,15 @@ int run(const Options& options) {
     if (options.last_pass == 2)
         return 0;
 
+    Result<std::vector<plan::ProbedFile>> files = record_files(*program, t.env);
+    if (!files) {
+        say_error(files.error().message);
+        fmt::print(stderr, "Pass 2: analysis failed.\n");
+        return exit_failure;
+    }
+    program->files = *std::move(files);
+    folder.reset(); // beyond this point paths are those of now
+
     // Passes 3 and 4: HIR to machine code; beyond this point there is nothing but the Plan.
     PassTimer pass3(3, options);
     bool any_in_kernel = std::any_of(program->handlers.begin(), program->handlers.end(),
@@ -562,6 +618,13 @@ int run(const Options& options) {
                                                                                     : t.parse_options.kernel_release;
             plan->kernel_types = types->fingerprint();
         }
+        if (origin) {
+            plan->origin = *origin;
+        } else {
+            plan->origin = describe_origin(options);
+            plan->origin.scripts = std::move(t.texts.scripts);
+            plan->origin.library = std::move(t.texts.library);
+        }
         std::string path = (options.module.empty() ? plan->module : options.module) + ".sonde";
         if (Result<void> saved = plan::save_file(*plan, path); !saved) {
             say_error(saved.error().message);
@@ -574,7 +637,13 @@ int run(const Options& options) {
         codegen.arrangement = options.arrangement + arrangement;
         return generate(*program, t.sources, codegen, nullptr);
     };
-    return options.background ? run_in_background(*plan, options, rearrange) : run_plan(*plan, options, rearrange);
+    return options.background ? run_in_background(*plan, options, "", rearrange)
+                              : run_plan(*plan, options, "", rearrange);
+}
+
+int run(const Options& options) {
+    std::optional<int> status = run_saved_plan(options);
+    return status ? *status : translate(options, nullptr);
 }
 
 } // namespace

@@ -16,7 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "base/trusted_file.h"
 #include "frontend/parse/preprocess.h"
 
 namespace sonde {
@@ -208,6 +208,10 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
         "-S", [&o](const std::string& text) { require(set_rotation(o, text)); },
         "SIZE[,N]: begin another output file after that many megabytes, keep the last N");
+    app.add_flag(
+        "--relink", o.relink,
+        "FILE.sonde: translate the plan's own script anew, for the programs that are here now; with -p4 -m NAME "
+        "save that");
     app.add_flag("-F", o.background, "Run in the background, with -o, and print the process id");
     app.add_option_function<uint64_t>(
         "-s", [&o](uint64_t megabytes) { require(set_buffer(o, megabytes)); },
@@ -344,7 +348,7 @@ Result<std::vector<std::string>> read_defaults() {
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored))
         return std::vector<std::string>();
-    Result<std::string> text = read_file(path);
+    Result<std::string> text = read_trusted_file(path);
     if (!text)
         return std::move(text).error();
     std::vector<std::string> words;
@@ -374,6 +378,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "-F needs -o FILE: there is no other place where a background process's output could be kept";
     if (o.background && !o.command.empty())
         return "-F and -c exclude each other: a background process has no command to wait for";
+    if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
+        return "--relink takes a saved plan: sonde --relink FILE.sonde";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&
@@ -392,8 +398,9 @@ int fail(const std::string& message) {
 
 } // namespace
 
-std::variant<Options, int> read_command_line(int argc, char** argv) {
+std::variant<Options, int> read_words(std::vector<std::string> words) {
     Options options;
+    options.words = words;
     options.compatible = systemtap_version;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
                  "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT\n"
@@ -413,14 +420,9 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     app.add_flag("--clean-cache", clean, "There is no cache: ends at once");
     app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
 
-    Result<std::vector<std::string>> words = read_defaults();
-    if (!words)
-        return fail(words.error().message);
-    for (int i = 1; i < argc; i++)
-        words->push_back(with_value(argv[i]));
-    std::reverse(words->begin(), words->end()); // as CLI11 takes them
+    std::reverse(words.begin(), words.end()); // as CLI11 takes them
     try {
-        app.parse(*std::move(words));
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : exit_failure;
     }
@@ -435,6 +437,15 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         !problem.empty())
         return fail(problem);
     return options;
+}
+
+std::variant<Options, int> read_command_line(int argc, char** argv) {
+    Result<std::vector<std::string>> words = read_defaults();
+    if (!words)
+        return fail(words.error().message);
+    for (int i = 1; i < argc; i++)
+        words->push_back(with_value(argv[i]));
+    return read_words(*std::move(words));
 }
 
 } // namespace sonde

@@ -29,6 +29,7 @@ struct Options {
     bool list = false, list_variables = false;
     std::string why;                       // --why: the variable; the point is the first positional argument
     Inventory inventory = Inventory::None; // --dump-functions, --dump-probe-aliases, --dump-probe-types
+    std::vector<std::string> words;        // what all of this was read from
     std::vector<std::string> positional;   // FILE and script arguments
     std::string command;                   // -c
     int64_t target_pid = 0;                // -x
@@ -39,6 +40,7 @@ struct Options {
     uint64_t output_files = 0;             // -S: how many are kept; 0: all
     uint64_t output_buffer = 64 << 20;     // --output-buffer
     std::optional<double> output_wait_s;   // --output-wait
+    bool relink = false;                   // --relink: the positional argument is a saved plan
     bool background = false;               // -F
     uint64_t ring_bytes = 16 << 20;        // -s
     double time_limit_s = 0;               // -T
@@ -65,5 +67,7 @@ struct Options {
 // they cannot be understood, which is said on standard error. The words of $SYSTEMTAP_DIR/rc (default
 // ~/.systemtap/rc) come before those of the command line, as stap(1) has it.
 std::variant<Options, int> read_command_line(int argc, char** argv);
+// The same of words that a command line had, without those of the file.
+std::variant<Options, int> read_words(std::vector<std::string> words);
 
 } // namespace sonde

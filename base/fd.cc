@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/trusted_file.h"
+
 namespace sonde {
 
 void Fd::reset(int fd) {
@@ -63,9 +65,9 @@ Result<void> write_all(int fd, std::string_view data, const std::string& what) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
-    Result<Fd> fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    Result<Fd> fd = create_file(path, 0, mode);
     if (!fd)
-        return errno_error(fmt::format("cannot write `{}`", path), fd.error().os_error);
+        return std::move(fd).error();
     return write_all(fd->get(), data, path);
 }
 

@@ -460,6 +460,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.script = options.script;
     plan.module = options.module;
     plan.counters = program.counters;
+    plan.files = program.files;
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
     plan.max_nesting = options.max_nesting;

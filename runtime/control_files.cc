@@ -306,8 +306,8 @@ Result<void> ControlFiles::mount(const std::string& name) {
         mkdir(base.c_str(), 0755);
         struct stat attr{};
         if (lstat(base.c_str(), &attr) == 0) {
-            if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid())
-                return Error(fmt::format("{}: {} is somebody else's", what, base));
+            if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid() || (attr.st_mode & (S_IWGRP | S_IWOTH)))
+                return Error(fmt::format("{}: {} is somebody else's, or others may write to it", what, base));
             remove_leftovers(base);
             if (mkdir(folder_.c_str(), 0755) == 0 || errno == EEXIST)
                 break;

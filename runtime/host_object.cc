@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,7 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t page = 4096;
+constexpr uint64_t page = 4096, most_bytes = 1u << 30;
 
 bool is_int32(uint64_t value) { return static_cast<uint64_t>(int64_t{static_cast<int32_t>(value)}) == value; }
 
@@ -52,7 +54,8 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
     std::memcpy(&header, object.data(), sizeof header);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_REL || header.e_machine != EM_X86_64)
         return Error("the host code was made for another machine");
-    if (!inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
+    if (header.e_shentsize != sizeof(Elf64_Shdr) ||
+        !inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
         return broken;
     std::vector<Elf64_Shdr> sections(header.e_shnum);
     std::memcpy(sections.data(), object.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
@@ -63,12 +66,15 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
     for (bool code : {true, false}) {
         for (size_t i = 0; i < sections.size(); i++) {
             const Elf64_Shdr& s = sections[i];
+            // Nothing of it is copied or read unless it lies in the file.
             if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && !inside(s.sh_offset, s.sh_size))
+                return broken;
+            if (s.sh_type == SHT_NULL && (s.sh_flags & SHF_ALLOC))
                 return broken;
             if (!(s.sh_flags & SHF_ALLOC) || code != ((s.sh_flags & SHF_EXECINSTR) != 0))
                 continue;
             uint64_t align = std::max<uint64_t>(16, s.sh_addralign);
-            if (align > page || s.sh_size > (1u << 30))
+            if (align > page || !std::has_single_bit(align) || s.sh_size > most_bytes || total > most_bytes)
                 return broken;
             total = (total + align - 1) / align * align;
             offsets[i] = total;
@@ -92,14 +98,15 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
     // Symbols: ours, then the runtime's.
     unsigned long api_count = 0;
     const HostSymbol* api = host_symbols(&api_count);
-    std::vector<uint64_t> values;
+    std::vector<std::optional<uint64_t>> values; // none: of what is not loaded
     for (const Elf64_Shdr& s : sections) {
         if (s.sh_type != SHT_SYMTAB)
             continue;
         if (s.sh_link >= sections.size())
             return broken;
         const Elf64_Shdr& strings = sections[s.sh_link];
-        if (strings.sh_type != SHT_STRTAB)
+        // Relocations refer to the only one.
+        if (strings.sh_type != SHT_STRTAB || !values.empty())
             return broken;
         for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= s.sh_size; at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
@@ -109,8 +116,10 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
                                     : "";
             std::string name(begin,
                              strnlen(begin, symbol.st_name < strings.sh_size ? strings.sh_size - symbol.st_name : 0));
-            uint64_t value = 0;
-            if (symbol.st_shndx == SHN_UNDEF && !name.empty()) {
+            std::optional<uint64_t> value;
+            if (symbol.st_shndx == SHN_UNDEF && name.empty()) {
+                value = 0; // the first one, of relocations without a symbol
+            } else if (symbol.st_shndx == SHN_UNDEF && !name.empty()) {
                 for (unsigned long i = 0; i < api_count; i++)
                     if (name == api[i].name)
                         value = reinterpret_cast<uint64_t>(api[i].address);
@@ -121,12 +130,15 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
                     return Error(fmt::format("the host code wants `{}`, which this version does not have", name));
             } else if (symbol.st_shndx == SHN_ABS) {
                 value = symbol.st_value;
-            } else if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections.size()) {
-                if (symbol.st_value > sections[symbol.st_shndx].sh_size)
+            } else if (symbol.st_shndx < sections.size() && (sections[symbol.st_shndx].sh_flags & SHF_ALLOC)) {
+                const Elf64_Shdr& section = sections[symbol.st_shndx];
+                if (symbol.st_value > section.sh_size)
                     return broken;
                 value = reinterpret_cast<uint64_t>(base) + offsets[symbol.st_shndx] + symbol.st_value;
-                if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL)
-                    out.symbols_[name] = reinterpret_cast<void*>(value);
+                // What is called from outside is code.
+                if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && (section.sh_flags & SHF_EXECINSTR) &&
+                    symbol.st_value < section.sh_size)
+                    out.symbols_[name] = reinterpret_cast<void*>(*value);
             }
             values.push_back(value);
         }
@@ -145,11 +157,11 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
                     ? 8
                     : 4;
             uint64_t room = sections[s.sh_info].sh_size;
-            if (index >= values.size() || room < width || rela.r_offset > room - width)
+            if (index >= values.size() || !values[index] || room < width || rela.r_offset > room - width)
                 return broken;
             uint8_t* place = base + offsets[s.sh_info] + rela.r_offset;
             // The psABI's letters: S + A is the target, P the place, GOT the table's address.
-            uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = values[index] + addend;
+            uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = *values[index] + addend;
             uint64_t got = reinterpret_cast<uint64_t>(base), value = 0;
             bool fits = true;
             switch (type) {

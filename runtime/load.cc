@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "runtime/kernel_btf.h"
+#include "runtime/object_check.h"
 #include "runtime/session.h"
 #include "runtime/symbols/file_table.h"
 #include "runtime/uprobe_session.h"
@@ -158,6 +159,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     } restore;
     libbpf_set_print(keep_log);
 
+    if (Result<void> checked = check_object_file(plan.bpf_object); !checked)
+        return std::move(checked).error();
     std::unique_ptr<KernelObject> out(new KernelObject());
     bpf_object_open_opts open_options{};
     open_options.sz = sizeof open_options;
@@ -174,6 +177,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     }
     if (!out->object_)
         return Error(fmt::format("internal: libbpf cannot read the object: {}", log));
+    if (Result<void> checked = check_object(plan, out->object_); !checked)
+        return std::move(checked).error();
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
     out->kprobe_multi_ = std::any_of(plan.probes.begin(), plan.probes.end(), wants_kprobe_multi) && has_kprobe_multi();
     for (const plan::Probe& probe : plan.probes)

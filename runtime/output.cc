@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/trusted_file.h"
 
 namespace sonde {
 namespace {
@@ -43,7 +44,7 @@ Result<void> Output::open(const OutputFile& file) {
     if (!target_.path.empty()) {
         std::string name = file_name(target_, 0);
         // A FIFO that nobody reads yet is opened by the writer, which may wait.
-        Result<Fd> now = open_file(name, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK);
+        Result<Fd> now = create_file(name, O_NONBLOCK);
         if (!now && now.error().os_error != ENXIO)
             return std::move(now).error();
         if (now) {

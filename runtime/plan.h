@@ -306,6 +306,36 @@ struct Probe {
 };
 constexpr uint64_t any_subject = ~0ull; // the group of all that process and thread probes are about
 
+// ---- files
+// ------------------------------------------------------------------------------------------------------------
+
+// Bytes of a probed file that a point stands on: its instruction and what follows, or the counter of a static mark.
+struct ProbedCode {
+    uint64_t offset = 0; // in the file
+    std::string bytes;   // up to probed_bytes, fewer at the file's end
+};
+constexpr size_t probed_bytes = 16; // the longest instruction of x86-64 has 15
+
+// A file whose points the plan has, as it was when these were looked up.
+struct ProbedFile {
+    std::string path; // as in Point::path
+    // base/program_identity.h.
+    std::string build_id;
+    uint64_t size = 0, hash = 0;
+    std::vector<ProbedCode> code; // sorted by offset, which each has once
+};
+
+// What the plan was made of, so that it can be made anew for other builds of the files that it probes.
+struct NamedText {
+    std::string name, text;
+};
+struct Origin {
+    std::vector<std::string> words; // of the command line, after those of the file with default options
+    std::string folder;             // where it was called, for relative paths in the words
+    std::vector<NamedText> scripts; // the script's text, if the words name a file
+    std::vector<NamedText> library; // the files of the folders that -I names
+};
+
 // ---- the whole
 // ----------------------------------------------------------------------------------------------------------
 
@@ -335,6 +365,8 @@ struct Plan {
     // from another's.
     std::string kernel;
     uint64_t kernel_types = 0;
+    std::vector<ProbedFile> files; // sorted by path
+    Origin origin;                 // of a saved plan
 
     bool has_subjects() const;                 // of some probe
     bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind

@@ -6,13 +6,17 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/replace_file.h"
+#include "base/trusted_file.h"
+#include "runtime/plan_check.h"
 
 namespace sonde::plan {
 namespace {
 
-constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', '4', '\n'};
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', 'l', '\n'};
 
 class Writer {
   public:
@@ -67,6 +71,20 @@ class Reader {
     bool ok_ = true;
 };
 
+// Takes down which fields there are instead of what is in them.
+class Describer {
+  public:
+    static constexpr bool reading = false;
+    Hash hash;
+    template <typename T> void number(T&) { hash.add(sizeof(T)); }
+    uint64_t count(uint64_t) {
+        hash.add(uint64_t{0});
+        return 0;
+    }
+    void bytes(void*, uint64_t) {}
+    bool ok() const { return true; }
+};
+
 template <typename A, typename T> void fields(A& a, T& value);
 
 template <typename A> void field(A& a, std::string& text) {
@@ -83,6 +101,9 @@ template <typename A, typename T> void field(A& a, std::vector<T>& list) {
     if constexpr (std::is_same_v<T, uint8_t>) {
         list.resize(count);
         a.bytes(list.data(), list.size());
+    } else if constexpr (std::is_same_v<A, Describer>) {
+        T item{};
+        fields(a, item);
     } else if constexpr (A::reading) {
         // One by one, so that a false count takes no more memory than the file has data for.
         for (uint64_t i = 0; i < count && a.ok(); i++)
@@ -131,87 +152,87 @@ template <typename A> void members(A& a, Probe& v) {
     all(a, v.name, v.place, v.kind, v.in_kernel, v.symbol, v.entry_program, v.entry_map, v.at_instruction,
         v.reads_registers, v.is_session, v.sleepable, v.order, v.timer, v.lock, v.locked_for, v.frame_size, v.points);
 }
+template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes); }
+template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
+template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
+template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, v.scripts, v.library); }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing);
     all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
-        v.kernel_types);
+        v.kernel_types, v.files, v.origin);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
-// What the runtime relies on without looking again.
-bool consistent(const StatsNeeds& stats) {
-    if (stats.histogram > StatsNeeds::Linear)
-        return false;
-    if (stats.histogram != StatsNeeds::Linear)
-        return true;
-    uint64_t range = static_cast<uint64_t>(stats.high) - static_cast<uint64_t>(stats.low);
-    return stats.width > 0 && stats.high > stats.low && range <= INT64_MAX &&
-           range / static_cast<uint64_t>(stats.width) < (1 << 16);
+// A file begins with this.
+struct Header {
+    char magic[8];
+    uint64_t shape; // of the fields in the version that wrote it
+    uint64_t size;  // of what follows
+    uint64_t hash;  // of what follows; against accidents, not against malice (docs/security.md)
+};
+static_assert(sizeof(Header) == 32);
+
+// Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand.
+uint64_t shape_of_plans() {
+    static const uint64_t shape = [] {
+        Describer describer;
+        Plan plan;
+        fields(describer, plan);
+        return describer.hash.value();
+    }();
+    return shape;
 }
 
-bool consistent(const Global& global, const Plan& plan) {
-    if (global.type > Value::Stats || !consistent(global.stats))
-        return false;
-    auto size_of = [&](Value type) -> uint64_t {
-        if (type == Value::Stats)
-            return sizeof(StatsBlock) + 8ull * global.stats.buckets();
-        return type == Value::String ? plan.max_string : 8;
-    };
-    if (global.keys.empty())
-        return global.offset >= sizeof(SessionWords) && global.offset <= plan.data_size &&
-               size_of(global.type) <= plan.data_size - global.offset;
-    uint64_t key_size = 0;
-    for (bool narrow : {false, true})
-        for (const KeyPart& key : global.keys) {
-            bool is_narrow = key.type == Value::Long && key.size == 4;
-            if (is_narrow != narrow)
-                continue;
-            bool fits = key.type == Value::Long ? is_narrow || key.size == 8
-                                                : key.size >= 8 && key.size <= plan.max_string && key.size % 8 == 0;
-            if (key.type > Value::String || !fits || key.offset != key_size || (key.is_text && key.type != Value::Long))
-                return false;
-            key_size += key.size;
-        }
-    return global.key_size == key_size && global.value_size == 8 + size_of(global.type);
-}
-
-bool consistent(const Plan& plan) {
-    if (plan.max_string < 8 || plan.max_string > 65536 || (plan.max_string & (plan.max_string - 1)) ||
-        plan.data_size < sizeof(SessionWords) || plan.data_size > (1ull << 30))
-        return false;
-    for (const Global& global : plan.globals)
-        if (!consistent(global, plan) || (global.in_kernel && plan.bpf_object.empty()))
-            return false;
-    for (const Format& format : plan.formats)
-        for (const Directive& directive : format.directives)
-            if (directive.kind > Directive::Addresses || !consistent(directive.stats))
-                return false;
-    for (const Probe& probe : plan.probes)
-        if (probe.kind > ProbeKind::Lsm || probe.frame_size > (4u << 20) ||
-            (probe.in_kernel && plan.bpf_object.empty()))
-            return false;
-    return true;
+uint64_t hash_of(std::span<const uint8_t> bytes) {
+    Hash hash;
+    hash.add(bytes);
+    return hash.value();
 }
 
 } // namespace
 
 std::vector<uint8_t> save(const Plan& plan) {
     Writer writer;
-    writer.out.assign(std::begin(magic), std::end(magic));
+    writer.out.resize(sizeof(Header));
     Plan copy = plan;
     fields(writer, copy);
-    return std::move(writer.out);
+    std::vector<uint8_t> out = std::move(writer.out);
+    seal(out);
+    return out;
+}
+
+void seal(std::vector<uint8_t>& file) {
+    CHECK(file.size() >= sizeof(Header));
+    auto contents = std::span<const uint8_t>(file).subspan(sizeof(Header));
+    Header header{{}, shape_of_plans(), contents.size(), hash_of(contents)};
+    std::memcpy(header.magic, magic, sizeof magic);
+    std::memcpy(file.data(), &header, sizeof header);
 }
 
 Result<Plan> load(std::span<const uint8_t> bytes) {
+    Header header;
     if (bytes.size() < sizeof magic || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
-        return Error("this is no saved plan of this version");
-    Reader reader(bytes.subspan(sizeof magic));
+        return Error("it is no saved plan");
+    if (bytes.size() < sizeof header)
+        return Error("it is truncated: it ends in its header");
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.shape != shape_of_plans())
+        return Error("another version of sonde saved it: translate the script again with this one");
+    std::span<const uint8_t> contents = bytes.subspan(sizeof header);
+    if (header.size != contents.size())
+        return Error(fmt::format("it is {}: its header says {} bytes, and {} are there",
+                                 contents.size() < header.size ? "truncated" : "corrupt", header.size,
+                                 contents.size()));
+    if (header.hash != hash_of(contents))
+        return Error("it is corrupt: its checksum is not that of its contents");
+    Reader reader(contents);
     Plan plan;
     fields(reader, plan);
-    if (!reader.ok() || !reader.at_end() || !consistent(plan))
-        return Error("the saved plan is truncated or corrupt");
+    if (!reader.ok() || !reader.at_end())
+        return Error("it is corrupt: its parts do not add up to its size");
+    if (Result<void> checked = check(plan); !checked)
+        return std::move(checked).error();
     return plan;
 }
 
@@ -221,9 +242,9 @@ Result<void> save_file(const Plan& plan, const std::string& path) {
 }
 
 Result<Plan> load_file(const std::string& path) {
-    Result<std::string> text = read_file(path);
+    Result<std::string> text = read_trusted_file(path);
     if (!text)
-        return std::move(text).error();
+        return std::move(text).error().in(fmt::format("cannot run `{}`", path));
     Result<Plan> plan = load(std::span(reinterpret_cast<const uint8_t*>(text->data()), text->size()));
     if (!plan)
         return std::move(plan).error().in(fmt::format("cannot run `{}`", path));

@@ -27,12 +27,14 @@
 #include "runtime/control_process.h"
 #include "runtime/kernel_addresses.h"
 #include "runtime/messages.h"
+#include "runtime/probed_files.h"
 #include "runtime/session_state.h"
 #include "runtime/wrap.h"
 
 namespace sonde {
 namespace {
 
+constexpr int64_t files_looked_at_ns = 1000000000;
 constexpr int poll_ms = 10; // events wait at most that long: handlers wake nobody for a few of them
 
 int64_t now_ns() {
@@ -359,8 +361,14 @@ struct Files {
     StandardInput input;
 };
 
-void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files) {
-    int64_t started = now_ns();
+void say_changes(ProbedFiles& probed) {
+    for (const std::string& change : probed.notice_changes())
+        say("WARNING: " + change);
+}
+
+void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files,
+          ProbedFiles& probed) {
+    int64_t started = now_ns(), looked = started;
     const int64_t limit = time_limit_ns(session);
     bool host_only = !session.kernel;
     timers.start();
@@ -390,8 +398,13 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
                 if (session.exiting)
                     break;
             }
-        if (now_ns() - started >= limit)
+        int64_t now = now_ns();
+        if (now - started >= limit)
             session.exiting = session.interrupted = true;
+        if (now - looked >= files_looked_at_ns) {
+            looked = now;
+            say_changes(probed);
+        }
         session.output.flush();
         if (!session.output.failure().empty())
             session.exiting = true;
@@ -440,7 +453,7 @@ void add_threads(int64_t process, std::vector<int64_t>& threads) {
 
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
 // so before handlers look, and who leaves it leaves behind them.
-Result<void> attach_all(Session& session, Attachments& attachments, bool multi) {
+Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, bool multi) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.kernel;
     auto keep = [&](Result<Attachments> some) -> Result<void> {
@@ -473,8 +486,10 @@ Result<void> attach_all(Session& session, Attachments& attachments, bool multi) 
     std::vector<int64_t> threads;
     if (plan.filter_target)
         add_threads(static_cast<int64_t>(session.words->target), threads);
-    if (Result<void> kept = keep(attach_probes(plan, kernel, multi, threads, refused)); !kept)
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, multi, threads, refused)); !kept)
         return kept;
+    if (Result<void> same = files.compare_again(); !same)
+        return same;
     if (!refused.empty() && !session.options.warnings_off)
         say(fmt::format("WARNING: the kernel cannot probe the instruction at {}{}", refused[0],
                         refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
@@ -527,6 +542,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     // What cannot be attached is not loaded.
     if (Result<void> possible = check_probing(plan); !possible)
         return std::move(possible).error();
+    Result<ProbedFiles> probed = ProbedFiles::open(plan, options.saved_as);
+    if (!probed)
+        return std::move(probed).error();
     Signals signals;
     bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
     if (Result<void> prepared = prepare(session, multi); !prepared)
@@ -565,7 +583,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     Attachments attachments;
     std::optional<Watchpoints> watchpoints;
     if (session.kernel) {
-        if (Result<void> attached = attach_all(session, attachments, multi); !attached)
+        if (Result<void> attached = attach_all(session, attachments, *probed, multi); !attached)
             return std::move(attached).error();
         if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
             watchpoints.emplace(plan, *session.kernel);
@@ -595,7 +613,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         session.messages->settle([&] { return signals.take_hurry(); });
         options.armed();
         Timers timers(plan);
-        pump(session, rings, timers, signals, command, files);
+        pump(session, rings, timers, signals, command, files, *probed);
+        say_changes(*probed);
         command_bad = command.pid() && command_failed(command, options.command);
     }
     __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);

@@ -20,6 +20,7 @@ struct SessionOptions {
     std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
     OutputFile output;              // -o, -S
     double time_limit_s = 0;        // -T; 0: none
+    std::string saved_as;           // the name of the saved plan that runs; empty: it was made just now
     // --output-wait: how long the end waits for a reader of the output that takes nothing. By default 2 seconds after a
     // signal or -T, and 300 after an end of the session's own.
     std::optional<double> output_wait_s;

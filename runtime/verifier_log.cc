@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/privileges.h"
 
 namespace sonde {
 
@@ -89,23 +90,8 @@ std::string explain_verifier_log(const std::string& log) {
 }
 
 std::string explain_permission() {
-    struct Capability {
-        int bit;
-        const char* name;
-    };
-    // CAP_SYS_ADMIN includes the others (capabilities(7)).
-    constexpr Capability wanted[] = {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}};
-    uint64_t effective = 0;
-    if (Result<std::string> status = read_file("/proc/self/status"); status.ok())
-        if (size_t at = status->find("CapEff:"); at != std::string::npos)
-            effective = std::strtoull(status->c_str() + at + 7, nullptr, 16);
-    bool admin = effective & (1ull << 21);
-    std::string missing;
-    for (const Capability& capability : wanted)
-        if (!admin && !(effective & (1ull << capability.bit)))
-            missing += (missing.empty() ? "" : " and ") + std::string(capability.name);
-    if (!missing.empty())
-        return fmt::format("tracing needs {}, which this process does not have: run sonde as root", missing);
+    if (std::string missing = missing_capabilities(); !missing.empty())
+        return missing;
     if (is_confidential())
         return "the kernel is locked down (confidentiality), which forbids tracing";
     return "the kernel does not permit it";

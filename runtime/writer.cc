@@ -18,6 +18,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/trusted_file.h"
+
 namespace sonde {
 namespace {
 
@@ -69,9 +71,10 @@ struct Writer::State {
     Fd failure_event;
 
     void run();
-    void switch_to(const std::string& path, int more_flags);
+    void switch_to(const std::string& path);
     void write_current();
     void fail(const std::string& what, int error);
+    void fail(std::string message);
     bool at_gate() const { return !items.empty() && items.front().is_gate && open_gates == 0; }
     bool is_idle() const { return !writing && (items.empty() || at_gate()); }
     // Changes while the other end takes something.
@@ -130,7 +133,7 @@ void Writer::State::run() {
     sigaddset(&interrupts, nudge);
     pthread_sigmask(SIG_UNBLOCK, &interrupts, nullptr);
     if (!first_path.empty())
-        switch_to(first_path, 0);
+        switch_to(first_path);
     std::unique_lock lock(mutex);
     while (true) {
         work.wait(lock, [&] { return stopping || (!items.empty() && !at_gate()); });
@@ -146,7 +149,7 @@ void Writer::State::run() {
         writing = true;
         lock.unlock();
         if (current.opens)
-            switch_to(current.path, O_TRUNC);
+            switch_to(current.path);
         if (!current.old.empty())
             unlink(current.old.c_str()); // somebody may have taken it away
         write_current();
@@ -163,12 +166,14 @@ void Writer::State::run() {
     done.notify_all();
 }
 
-void Writer::State::switch_to(const std::string& path, int more_flags) {
+void Writer::State::switch_to(const std::string& path) {
     Fd opened;
     while (!opened && !stop_asked) {
-        opened = Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | more_flags, 0666));
-        if (!opened && errno != EINTR)
-            return fail("cannot open `" + path + "`", errno);
+        Result<Fd> created = create_file(path);
+        if (!created && created.error().os_error != EINTR)
+            return fail(created.error().message);
+        if (created)
+            opened = *std::move(created);
     }
     if (!opened)
         return;
@@ -176,11 +181,13 @@ void Writer::State::switch_to(const std::string& path, int more_flags) {
     fd[Printed] = file.get();
 }
 
-void Writer::State::fail(const std::string& what, int error) {
+void Writer::State::fail(const std::string& what, int error) { fail(errno_error(what, error).message); }
+
+void Writer::State::fail(std::string message) {
     {
         std::lock_guard lock(mutex);
         if (failure.empty())
-            failure = errno_error(what, error).message;
+            failure = std::move(message);
     }
     failed = true;
     uint64_t one = 1;

@@ -47,6 +47,13 @@ Result<KernelTypes*> ProbeEnvironment::kernel() {
     return (**kernel_).get();
 }
 
+DwarfModule* ProbeEnvironment::opened_module(const std::string& path) const {
+    for (const auto& [name, module] : modules_)
+        if (module->path() == path)
+            return module.get();
+    return nullptr;
+}
+
 // A module of the kernel, or its debug information.
 Result<DwarfModule*> ProbeEnvironment::object(const std::string& path) {
     auto found = modules_.find(path);

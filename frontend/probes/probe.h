@@ -52,6 +52,8 @@ struct ProbeEnvironment {
 
     // Opens each file once. Errors as DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
+    // The one that was opened as that file, by its name without links; null: none was.
+    DwarfModule* opened_module(const std::string& path) const;
     // A header's types, by its name without `<>`; read once. Errors as HeaderTypes::open.
     Result<HeaderTypes*> header(const std::string& name, bool is_32_bit);
     // The system's headers. Errors as HeaderTypes::open_system.

@@ -447,7 +447,8 @@ struct Program {
     std::vector<Handler*> handlers;   // in script order
     uint32_t locks = 0;               // Handler::lock is below
     std::vector<plan::Counter> counters;
-    std::vector<std::string> texts; // that arrays' keys hold as numbers, each once, sorted; the first is ""
+    std::vector<plan::ProbedFile> files; // in which the points are; filled in last (probes/record_files.h)
+    std::vector<std::string> texts;      // that arrays' keys hold as numbers, each once, sorted; the first is ""
 };
 
 // What pp() and its relatives give, which depends on the probe point alone.

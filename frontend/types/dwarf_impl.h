@@ -139,6 +139,7 @@ class DwarfReader : private TypeSource {
     std::optional<Address> address_of_offset(uint64_t offset) const { return main_->address_of_offset(offset); }
     const std::string& path() const { return path_; }
     const std::string& build_id() const { return build_id_; }
+    int fd() const { return main_->fd(); }
 
     // dwarf_functions.cc
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);

@@ -137,6 +137,7 @@ class DwarfModule {
 
     const std::string& path() const;     // as opened, absolute
     const std::string& build_id() const; // lower-case hex, empty without
+    int fd() const;                      // the file that was read, open as long as this lives
     bool has_debug_info() const;
     // What stood in the way of debug information, in words: files of other builds, what a server said.
     const std::vector<std::string>& debug_problems() const;

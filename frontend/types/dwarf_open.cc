@@ -250,6 +250,7 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 
 const std::string& DwarfModule::path() const { return impl_->path(); }
 const std::string& DwarfModule::build_id() const { return impl_->build_id(); }
+int DwarfModule::fd() const { return impl_->fd(); }
 bool DwarfModule::has_debug_info() const { return impl_->has_debug_info(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug_problems(); }
 bool DwarfModule::is_32_bit() const { return impl_->is_32_bit(); }

@@ -242,8 +242,8 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
 
 } // namespace
 
-Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
-                                  const std::vector<int64_t>& threads, std::vector<std::string>& refused) {
+Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
+                                  bool multi, const std::vector<int64_t>& threads, std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
     // the script has them.
@@ -271,7 +271,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
                 return std::move(attached).error();
     if (Result<void> judged = judge(tallies); !judged)
         return std::move(judged).error();
-    for (const UprobeTargets& targets : all) {
+    for (UprobeTargets& targets : all) {
+        targets.attach_name = files.attach_name(targets.path);
         Attach attach = [&](const UprobeTargets& some) {
             return multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
                                             : attach_perf_event(kernel.object(), some);

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "runtime/load.h"
 #include "runtime/plan.h"
+#include "runtime/probed_files.h"
 
 namespace sonde {
 
@@ -37,6 +38,7 @@ using Attachments = std::vector<std::unique_ptr<Attachment>>;
 // Where one program goes in one file, or in the kernel: `path` is empty then, and `offsets` are addresses.
 struct UprobeTargets {
     std::string program, path;
+    std::string attach_name; // by which the kernel finds the file (probed_files.h)
     bool at_return = false, is_session = false;
     std::vector<uint64_t> offsets, ref_ctr_offsets, cookies;
     std::vector<std::string> names; // of the points, for messages
@@ -76,9 +78,10 @@ Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan:
 
 // All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
 // probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
-// `threads`: of the target, in which events are counted; empty: on every processor.
-Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, bool multi,
-                                  const std::vector<int64_t>& threads, std::vector<std::string>& refused);
+// Files are attached to as `files` names them. `threads`: of the target, in which events are counted; empty: on every
+// processor.
+Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
+                                  bool multi, const std::vector<int64_t>& threads, std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

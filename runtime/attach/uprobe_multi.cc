@@ -41,7 +41,7 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
     LinkCreate attr{};
     attr.prog_fd = static_cast<uint32_t>(program_fd);
     attr.attach_type = targets.is_session ? trace_uprobe_session : trace_uprobe_multi;
-    attr.path = reinterpret_cast<uint64_t>(targets.path.c_str());
+    attr.path = reinterpret_cast<uint64_t>(targets.attach_name.c_str());
     attr.offsets = reinterpret_cast<uint64_t>(targets.offsets.data());
     attr.cookies = reinterpret_cast<uint64_t>(targets.cookies.data());
     bool counters = false;

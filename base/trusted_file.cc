@@ -1,0 +1,126 @@
+// The rules for links and files are those of fs.protected_symlinks, protected_regular and protected_fifos
+// (Documentation/admin-guide/sysctl/fs.rst), which not every machine has on.
+#include "base/trusted_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+constexpr mode_t others_write = S_IWGRP | S_IWOTH;
+
+// Who called sudo is root already.
+bool is_own(uid_t owner) {
+    if (owner == 0 || owner == geteuid())
+        return true;
+    const char* caller = std::getenv("SUDO_UID");
+    return caller && *caller && fmt::to_string(owner) == caller;
+}
+
+// Why another user could have written to it; empty: none could.
+std::string why_not_own(const struct stat& status, const std::string& path) {
+    if (!is_own(status.st_uid))
+        return fmt::format("`{}` belongs to another user (uid {}): `chown root {}` makes it root's", path,
+                           status.st_uid, path);
+    const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX);
+    if ((status.st_mode & others_write) && !sticky_folder)
+        return fmt::format("others may write to `{}`: `chmod go-w {}` ends that", path, path);
+    return "";
+}
+
+std::string why_not_trusted(int fd, const std::string& path) {
+    struct stat status{};
+    if (fstat(fd, &status) != 0)
+        return errno_error(fmt::format("cannot read `{}`", path), errno).message;
+    // Pipes and terminals were handed over by who calls.
+    if (!S_ISREG(status.st_mode))
+        return "";
+    if (std::string why = why_not_own(status, path); !why.empty())
+        return why;
+    std::error_code error;
+    std::filesystem::path real = std::filesystem::canonical(path, error);
+    for (std::filesystem::path folder = real.parent_path(); !error && !folder.empty(); folder = folder.parent_path()) {
+        if (stat(folder.c_str(), &status) != 0)
+            return errno_error(fmt::format("cannot read `{}`", folder.string()), errno).message;
+        if (std::string why = why_not_own(status, folder.string()); !why.empty())
+            return why;
+        if (folder == folder.root_path())
+            break;
+    }
+    return "";
+}
+
+bool is_shared_folder(const std::filesystem::path& folder, struct stat& status) {
+    const char* name = folder.empty() ? "." : folder.c_str();
+    return stat(name, &status) == 0 && (status.st_mode & S_ISVTX) && (status.st_mode & others_write);
+}
+
+// A link on the way to the file that another user has put into a folder that all may write to; empty: none.
+std::string foreign_link(const std::string& path) {
+    std::filesystem::path prefix;
+    for (const std::filesystem::path& part : std::filesystem::path(path)) {
+        struct stat link{}, folder{};
+        std::filesystem::path parent = prefix;
+        prefix /= part;
+        if (lstat(prefix.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && is_shared_folder(parent, folder) &&
+            link.st_uid != geteuid() && link.st_uid != folder.st_uid)
+            return prefix.string();
+    }
+    return "";
+}
+
+bool is_link(const std::string& path) {
+    struct stat status{};
+    return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+} // namespace
+
+Result<std::string> read_trusted_file(const std::string& path) {
+    Result<Fd> fd = open_file(path, O_RDONLY);
+    if (!fd)
+        return errno_error(fmt::format("cannot read `{}`", path), fd.error().os_error);
+    if (geteuid() == 0)
+        if (std::string why = why_not_trusted(fd->get(), path); !why.empty())
+            return Error(
+                fmt::format("root does not take orders from a file that another user could have written\n  {}", why),
+                EPERM);
+    return read_all(fd->get(), path);
+}
+
+Result<Fd> create_file(const std::string& path, int flags, unsigned mode) {
+    if (std::string link = foreign_link(path); !link.empty())
+        return Error(
+            fmt::format("cannot open `{}`: `{}` is another user's link, in a folder that all may write to; take "
+                        "another name",
+                        path, link),
+            EACCES);
+    // A link that comes into being from here on is refused by the kernel.
+    const int follow = is_link(path) ? 0 : O_NOFOLLOW;
+    Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | flags | follow, mode));
+    if (!fd)
+        return errno_error(fmt::format("cannot open `{}`", path), errno);
+    struct stat status{}, folder{};
+    if (fstat(fd.get(), &status) != 0)
+        return errno_error(fmt::format("cannot open `{}`", path), errno);
+    if ((S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) && follow && status.st_uid != geteuid() &&
+        is_shared_folder(std::filesystem::path(path).parent_path(), folder) && status.st_uid != folder.st_uid)
+        return Error(fmt::format("cannot open `{}`: it is another user's, in a folder that all may write to; take "
+                                 "another name",
+                                 path),
+                     EACCES);
+    if (S_ISREG(status.st_mode) && ftruncate(fd.get(), 0) != 0)
+        return errno_error(fmt::format("cannot write `{}`", path), errno);
+    return fd;
+}
+
+} // namespace sonde

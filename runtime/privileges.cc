@@ -1,0 +1,110 @@
+// Capabilities are a thread's. Those of the thread that handles events, symbols and the traced programs' files are
+// given up; the one that writes the output only writes. The system calls are made directly: libcap is not needed for
+// two of them.
+#include "runtime/privileges.h"
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+// Of linux/capability.h, which headers before 5.8 do not have all.
+constexpr int cap_perfmon = 38, cap_bpf = 39, cap_checkpoint_restore = 40;
+
+struct Wanted {
+    int bit;
+    const char* name;
+    const char* why;
+};
+// CAP_SYS_ADMIN includes them.
+constexpr Wanted for_tracing[] = {{cap_bpf, "CAP_BPF", "to load handlers"},
+                                  {cap_perfmon, "CAP_PERFMON", "to attach them and to let them read memory"}};
+
+bool has_control_files(const plan::Plan& plan) { return plan.has(plan::is_file); }
+bool always(const plan::Plan&) { return true; }
+
+struct Kept {
+    int bit;
+    bool (*needed)(const plan::Plan&);
+};
+constexpr Kept kept[] = {
+    {cap_bpf, always},                  // tables of files that are met later
+    {cap_perfmon, always},              // events in threads and processes that begin later
+    {CAP_SYS_PTRACE, always},           // /proc/PID/maps and /proc/PID/root of others' processes
+    {cap_checkpoint_restore, always},   // /proc/PID/map_files
+    {CAP_DAC_READ_SEARCH, always},      // their programs' files
+    {CAP_DAC_OVERRIDE, always},         // the next file of -S, ftrace()
+    {CAP_KILL, always},                 // processes that are held while they are armed, the command at the end
+    {CAP_SYS_NICE, always},             // handlers of the session that hold a lock
+    {CAP_SYSLOG, always},               // the kernel's addresses, printk()
+    {CAP_SYS_ADMIN, has_control_files}, // taking the mount off again
+};
+
+struct Sets {
+    __user_cap_data_struct words[2];
+};
+
+bool read_sets(Sets& sets) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    return syscall(SYS_capget, &header, sets.words) == 0;
+}
+
+bool has(const Sets& sets, int bit) { return sets.words[bit / 32].effective & (1u << bit % 32); }
+
+std::string own_path() {
+    std::error_code failed;
+    std::string out = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+    return failed ? "sonde" : out;
+}
+
+} // namespace
+
+std::string missing_capabilities() {
+    Sets sets{};
+    std::string missing, names;
+    if (read_sets(sets) && !has(sets, CAP_SYS_ADMIN))
+        for (const Wanted& one : for_tracing)
+            if (!has(sets, one.bit)) {
+                missing += fmt::format("{}{} ({})", missing.empty() ? "" : " and ", one.name, one.why);
+                names += fmt::format("{}{}", names.empty() ? "" : ",", one.name);
+            }
+    if (missing.empty())
+        return "";
+    for (char& letter : names)
+        letter = static_cast<char>(std::tolower(letter));
+    return fmt::format(
+        "tracing needs {}, which this process does not have: run sonde as root, or give it that once with "
+        "`setcap {}=ep {}`",
+        missing, names, own_path());
+}
+
+void drop_privileges(const plan::Plan& plan) {
+    Sets sets{}, out{};
+    if (!read_sets(sets))
+        return;
+    // On a machine whose administrator has given CAP_SYS_ADMIN alone, that one stands for the others.
+    const bool admin_alone = has(sets, CAP_SYS_ADMIN) && !has(sets, cap_bpf);
+    for (const Kept& one : kept) {
+        const int word = one.bit / 32;
+        if (one.needed(plan) || (one.bit == CAP_SYS_ADMIN && admin_alone)) {
+            out.words[word].effective |= sets.words[word].effective & (1u << one.bit % 32);
+            out.words[word].permitted |= sets.words[word].permitted & (1u << one.bit % 32);
+        }
+    }
+    for (int word : {0, 1})
+        out.words[word].inheritable = sets.words[word].inheritable;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    // Nothing to be done if it fails: the session keeps what it had.
+    static_cast<void>(syscall(SYS_capset, &header, out.words));
+}
+
+} // namespace sonde
