@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <dwarf.h>
+#include <elf.h>
 
 #include <fmt/format.h>
 
@@ -130,9 +131,14 @@ bool DwarfReader::throws() {
     // Programs in C have unwinding tables as well, and nobody who goes by them but at a thread's end.
     constexpr std::string_view marks[] = {"_Unwind_RaiseException", "_Unwind_Resume", "__gxx_personality_v0",
                                           "rust_eh_personality"};
+    // A return address that was changed on one stack is not found from another. The C library only has these.
+    constexpr std::string_view switching[] = {"makecontext", "swapcontext"};
+    auto among = [](const auto& names, std::string_view name) {
+        return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
     bool found = false;
     main_->for_each_symbol([&](const ElfSymbol& symbol) {
-        found = std::find(std::begin(marks), std::end(marks), symbol.name) != std::end(marks);
+        found = among(marks, symbol.name) || (symbol.section == SHN_UNDEF && among(switching, symbol.name));
         return !found;
     });
     throws_ = found || has_unwinder(*main_);
