@@ -33,6 +33,7 @@
 #include "base/glob.h"
 #include "base/kernel_files.h"
 #include "base/source.h"
+#include "base/terminal_text.h"
 #include "base/trusted_file.h"
 #include "codegen/codegen.h"
 #include "codegen/session_legs.h"
@@ -48,6 +49,7 @@
 #include "frontend/types/kernel_types.h"
 #include "options.h"
 #include "relink.h"
+#include "runtime/messages.h"
 #include "runtime/plan_file.h"
 #include "runtime/privileges.h"
 #include "runtime/session.h"
@@ -58,7 +60,14 @@ namespace {
 
 constexpr int exit_failure = 1;
 
-void say_error(const std::string& message) { fmt::print(stderr, "ERROR: {}\n", message); }
+void say_error(const std::string& message) { say("ERROR: " + message); }
+
+// What programs are made of has names of theirs.
+void print_lines(const std::vector<std::string>& lines, bool raw) {
+    const bool for_terminal = !raw && isatty(STDOUT_FILENO) == 1;
+    for (const std::string& line : lines)
+        fmt::print("{}\n", for_terminal ? terminal_text(line) : line);
+}
 
 // Times a pass and says it at -v, as stap does.
 class PassTimer {
@@ -296,8 +305,7 @@ int list_points(Translation& t, const Options& options) {
     std::vector<std::string> lines =
         sonde::list_points(points, options.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
     t.report();
-    for (const std::string& line : lines)
-        fmt::print("{}\n", line);
+    print_lines(lines, options.raw);
     return lines.empty() ? exit_failure : 0;
 }
 
@@ -312,8 +320,7 @@ int explain_why(Translation& t, const Options& options) {
                                  t.env, t.diags);
     if (!t.report())
         return exit_failure;
-    for (const std::string& line : lines)
-        fmt::print("{}\n", line);
+    print_lines(lines, options.raw);
     return lines.empty() ? exit_failure : 0;
 }
 
@@ -333,6 +340,7 @@ SessionOptions session_options(const Options& options) {
     session.files = options.files;
     session.output = {options.output, options.output_bytes, options.output_files, options.output_buffer};
     session.output_wait_s = options.output_wait_s;
+    session.raw = options.raw;
     session.time_limit_s = options.time_limit_s;
     session.warnings_off = options.warnings_off;
     session.suppress_auto_print = options.no_global_display;

@@ -223,6 +223,7 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("--output-wait", o.output_wait_s,
                    "At the end, wait that many seconds for a reader that takes nothing (2 when told to end, else 300)")
         ->check(CLI::NonNegativeNumber);
+    app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds");
     app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
     app.add_option("--report", o.report, "Write what became of the hits, and what was lost, to this file as JSON");

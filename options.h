@@ -35,6 +35,7 @@ struct Options {
     int64_t target_pid = 0;                // -x
     std::string report;                    // --report
     bool lossy_ok = false;                 // --lossy-ok
+    bool raw = false;                      // --raw
     std::string output;                    // -o
     uint64_t output_bytes = 0;             // -S: a file's most; 0: no limit
     uint64_t output_files = 0;             // -S: how many are kept; 0: all

@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.h"
+
 namespace sonde {
 namespace {
 
@@ -80,21 +82,12 @@ class Snippet {
     std::string line_, marks_;
 };
 
-std::string printable(std::string_view text) {
-    std::string out;
-    for (char byte : text) {
-        auto code = static_cast<unsigned char>(byte);
-        out += (code < 0x20 && byte != '\n' && byte != '\t') || code == 0x7f ? '?' : byte;
-    }
-    return out;
-}
-
 // " --> file:line:col", the line and its underline. `digits`: the width of the widest line number in this message.
 std::string render_place(const Sources& sources, Range range, size_t digits, const Palette& colors,
                          const char* mark_color) {
     LineColumn at = sources.line_column(range.file, range.begin);
     std::string out =
-        fmt::format("{:{}}{}-->{} {}\n", "", digits, colors.gutter, colors.reset, printable(sources.place(range)));
+        fmt::format("{:{}}{}-->{} {}\n", "", digits, colors.gutter, colors.reset, terminal_text(sources.place(range)));
     std::string_view line = sources.line_text(range.file, at.line);
     size_t begin = std::min<size_t>(at.column - 1, line.size());
     size_t length = range.end > range.begin ? range.end - range.begin : 0;
@@ -193,17 +186,18 @@ std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
     const char* main_color = is_error ? colors.error : colors.warning;
     size_t digits = count_digits(sources_, diag);
 
-    std::string out = fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning",
-                                  diag_name(diag.id), colors.reset, colors.bold, printable(diag.message), colors.reset);
+    std::string out =
+        fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning", diag_name(diag.id),
+                    colors.reset, colors.bold, terminal_text(diag.message), colors.reset);
     if (diag.range.valid())
         out += render_place(sources_, diag.range, digits, colors, main_color);
     for (const DiagNote& note : diag.notes) {
-        out += fmt::format("{}note{}: {}\n", colors.note, colors.reset, printable(note.text));
+        out += fmt::format("{}note{}: {}\n", colors.note, colors.reset, terminal_text(note.text));
         if (note.range.valid())
             out += render_place(sources_, note.range, digits, colors, colors.note);
     }
     for (const std::string& help : diag.helps)
-        out += fmt::format("{}help{}: {}\n", colors.help, colors.reset, printable(help));
+        out += fmt::format("{}help{}: {}\n", colors.help, colors.reset, terminal_text(help));
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/terminal_text.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -22,33 +23,12 @@ constexpr LossRow rows[] = {
 };
 const LossRow& row_of(Loss what) { return rows[static_cast<size_t>(what)]; }
 
-// Bytes of the UTF-8 character that begins there; 0: none does (RFC 3629, section 4).
-size_t character_at(std::string_view text) {
-    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    unsigned char first = byte(0);
-    size_t length = first < 0x80                    ? 1
-                    : first >= 0xc2 && first < 0xe0 ? 2
-                    : first >= 0xe0 && first < 0xf0 ? 3
-                    : first >= 0xf0 && first < 0xf5 ? 4
-                                                    : 0;
-    if (length > text.size())
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((byte(i) & 0xc0) != 0x80)
-            return 0;
-    // Overlong forms, surrogates, and what is beyond U+10FFFF.
-    if (length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
-                       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)))
-        return 0;
-    return length;
-}
-
 } // namespace
 
 std::string json_string(std::string_view text) {
     std::string out = "\"";
     while (!text.empty()) {
-        size_t length = character_at(text);
+        size_t length = utf8_length(text);
         unsigned char first = static_cast<unsigned char>(text[0]);
         if (length == 0)
             out += "\\ufffd";

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.h"
 #include "runtime/histogram.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/stack.h"
@@ -179,7 +180,9 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
 
 } // namespace
 
-std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols) {
+std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols,
+                         bool for_terminal) {
+    auto shown = [&](std::string text) { return for_terminal ? terminal_text(text) : text; };
     Payload payload(bytes, count_longs(format));
     std::string out;
     for (const Directive& d : format.directives) {
@@ -194,13 +197,14 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             out += integer(d, payload.number(), width, precision);
             break;
         case Directive::Char:
-            out += padded(character(d, payload.number()), d.flag, width);
+            out += padded(d.conversion == 'C' ? character(d, payload.number()) : shown(character(d, payload.number())),
+                          d.flag, width);
             break;
         case Directive::String: {
             std::string text = payload.string();
             if (precision >= 0 && text.size() > static_cast<size_t>(precision))
                 text.resize(static_cast<size_t>(precision));
-            out += padded(std::move(text), d.flag, width);
+            out += padded(d.conversion == 'S' ? std::move(text) : shown(std::move(text)), d.flag, width);
             if (d.flag == '0')
                 out += '\0';
             break;
@@ -208,7 +212,7 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
         case Directive::Binary: {
             int64_t value = payload.number();
             bool known = width == 1 || width == 2 || width == 4;
-            out.append(reinterpret_cast<const char*>(&value), known ? static_cast<size_t>(width) : sizeof value);
+            out += shown({reinterpret_cast<const char*>(&value), known ? static_cast<size_t>(width) : sizeof value});
             break;
         }
         case Directive::Memory: {
@@ -219,7 +223,7 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             std::string text;
             for (uint8_t byte : payload.block(size))
                 text += d.conversion == 'M' ? fmt::format("{:02x}", byte) : std::string(1, static_cast<char>(byte));
-            out += padded(std::move(text), d.flag, width);
+            out += padded(shown(std::move(text)), d.flag, width);
             break;
         }
         case Directive::Histogram: {
@@ -239,14 +243,14 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             if (!addresses.empty())
                 std::memcpy(stack.address, addresses.data(), addresses.size());
             if (symbols)
-                out += render_stack(*symbols, process, stack, static_cast<plan::StackStyle>(d.conversion));
+                out += shown(render_stack(*symbols, process, stack, static_cast<plan::StackStyle>(d.conversion)));
             break;
         }
         case Directive::Addresses: {
             auto process = static_cast<uint64_t>(payload.number());
             std::string text = payload.string();
             if (symbols)
-                out += render_addresses(*symbols, process, text, static_cast<plan::StackStyle>(d.conversion));
+                out += shown(render_addresses(*symbols, process, text, static_cast<plan::StackStyle>(d.conversion)));
             break;
         }
         case Directive::Literal:

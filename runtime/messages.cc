@@ -1,6 +1,10 @@
 #include "runtime/messages.h"
 
+#include <unistd.h>
+
 #include <cstdio>
+
+#include "base/terminal_text.h"
 
 namespace sonde {
 namespace {
@@ -13,6 +17,8 @@ constexpr uint64_t most_bytes = 8 << 20;
 } // namespace
 
 void say(std::string text) {
+    if (isatty(STDERR_FILENO) == 1 && !(in_charge && in_charge->raw_))
+        text = terminal_text(text);
     text += '\n';
     if (!in_charge) {
         std::fwrite(text.data(), 1, text.size(), stderr);
@@ -23,7 +29,7 @@ void say(std::string text) {
         writer.count_lost(Writer::Said, text);
 }
 
-Result<std::unique_ptr<Messages>> Messages::start(Writer& printed, bool is_same_file) {
+Result<std::unique_ptr<Messages>> Messages::start(Writer& printed, bool is_same_file, bool raw) {
     std::unique_ptr<Messages> out(new Messages(printed));
     if (!is_same_file) {
         Result<std::unique_ptr<Writer>> own = Writer::start(most_bytes);
@@ -31,6 +37,7 @@ Result<std::unique_ptr<Messages>> Messages::start(Writer& printed, bool is_same_
             return std::move(own).error();
         out->own_ = *std::move(own);
     }
+    out->raw_ = raw;
     std::fflush(stderr);
     in_charge = out.get();
     return out;

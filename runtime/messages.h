@@ -9,16 +9,16 @@
 
 namespace sonde {
 
-// Says a text of whole lines, without the last one's end. While a Messages lives it takes the text; standard error is
-// written directly otherwise. Standard error belongs to the process, and so does this: whoever has something to say
-// need not be handed the way.
+// Says a text of whole lines, without the end of the last one; it cannot act on a terminal (base/terminal_text.h).
+// While a Messages lives it takes the text; standard error is written directly otherwise. Standard error belongs to the
+// process, and so does this: whoever has something to say need not be handed the way.
 void say(std::string text);
 
 // Standard error during a session.
 class Messages {
   public:
     // Where standard output and standard error are one file, `printed` writes both, in order.
-    static Result<std::unique_ptr<Messages>> start(Writer& printed, bool is_same_file);
+    static Result<std::unique_ptr<Messages>> start(Writer& printed, bool is_same_file, bool raw);
     ~Messages(); // finish()
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
@@ -34,6 +34,7 @@ class Messages {
     explicit Messages(Writer& printed) : printed_(printed) {}
     Writer& printed_;
     std::unique_ptr<Writer> own_;
+    bool raw_ = false;
 };
 
 } // namespace sonde

@@ -40,6 +40,7 @@ class Output {
     void finish(Patience patience);
 
     Writer& writer() { return *writer_; }
+    bool is_terminal() const { return interactive_; }
     bool is_same_file_as(int fd) const;
 
   private:

@@ -126,8 +126,8 @@ struct Directive {
         Stack,     // a user stack: process, state, depth (Long), then `width` addresses (8 bytes each)
         Addresses, // process (Long); addresses as text (String): a line for each
     } kind = Literal;
-    char conversion = 0;                                 // d u x X o c s b m M; Stack, Addresses: StackStyle
-    char flag = 0;                                       // one of 0 + - space #, or 0
+    char conversion = 0; // d u x X o c s b m M; S C: of the script's own; Stack, Addresses: StackStyle
+    char flag = 0;       // one of 0 + - space #, or 0
     bool width_is_arg = false, precision_is_arg = false; // `*`: one Long argument before the value, width first
     int32_t width = -1, precision = -1;                  // -1: none
     std::string text;                                    // Literal

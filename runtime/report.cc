@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.h"
 #include "runtime/histogram.h"
 #include "runtime/session_state.h"
 #include "runtime/symbols/no_stacks.h"
@@ -59,8 +60,9 @@ std::string render(const plan::Global& global, const std::string& name, const ch
 } // namespace
 
 void Session::print_global(const plan::Global& global, size_t index) {
+    auto shown = [&](const std::string& text) { return escapes() ? terminal_text(text) : text; };
     if (global.keys.empty()) {
-        output.write(render(global, global.name, data + global.offset, plan.max_string));
+        output.write(shown(render(global, global.name, data + global.offset, plan.max_string)));
         return;
     }
     std::vector<ArrayElement> elements = arrays[index]->snapshot();
@@ -82,7 +84,8 @@ void Session::print_global(const plan::Global& global, size_t index) {
             else
                 keys += std::to_string(value);
         }
-        output.write(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string));
+        output.write(
+            shown(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string)));
     }
 }
 

@@ -529,7 +529,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (Result<void> opened = session.output.open(options.output); !opened)
         return std::move(opened).error();
     Result<std::unique_ptr<Messages>> messages =
-        Messages::start(session.output.writer(), session.output.is_same_file_as(STDERR_FILENO));
+        Messages::start(session.output.writer(), session.output.is_same_file_as(STDERR_FILENO), options.raw);
     if (!messages)
         return std::move(messages).error();
     session.messages = *std::move(messages);

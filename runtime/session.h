@@ -26,6 +26,7 @@ struct SessionOptions {
     std::optional<double> output_wait_s;
     bool warnings_off = false; // -w
     bool suppress_auto_print = false;
+    bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;
     bool timing = false;   // -t
     std::string report;    // --report: what became of the hits goes into this file, as JSON; empty: none

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/terminal_text.h"
 #include "runtime/format.h"
 
 namespace sonde {
@@ -147,7 +148,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     switch (header.type) {
     case plan::Print:
         if (header.format < plan.formats.size())
-            output.write(render_print(plan.formats[header.format], payload, &symbols));
+            output.write(render_print(plan.formats[header.format], payload, &symbols, escapes()));
         break;
     case plan::Batch:
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });
@@ -218,7 +219,7 @@ void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload
         speculations.take(id);
     else
         for (const std::string& text : speculations.take(id))
-            output.write(text);
+            output.write(escapes() ? terminal_text(text) : text);
 }
 
 void Session::report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload) {

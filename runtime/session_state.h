@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/accounting.h"
-#include "runtime/held_back.h"
 #include "runtime/batches.h"
+#include "runtime/held_back.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/kernel_memory.h"
@@ -53,6 +53,9 @@ class Session {
     bool failed = false;                            // more soft errors than allowed
     Accounting accounting;                          // what was lost
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
+
+    // Whether what others say is printed for a terminal.
+    bool escapes() const { return output.is_terminal() && !options.raw; }
 
     // A frame for one handler run, zeroed; recursive functions take more behind it. Null: no room.
     char* push_frame(uint64_t size);

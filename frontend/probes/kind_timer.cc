@@ -29,7 +29,8 @@ void report_number(Resolving& resolving, const ast::PointComponent& component, c
     resolving.diags.report(DiagId::BadNumber, component.arg_range, message);
 }
 
-// timer.profile, timer.profile.tick and timer.profile.freq.hz(N): on each processor, in the middle of what it does.
+// timer.profile, timer.profile.tick, and timer.profile.hz(N), also as .freq(N) and .freq.hz(N): on each processor, in
+// the middle of what it does.
 std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Profile;
@@ -39,9 +40,13 @@ std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
         return {};
     const ast::PointComponent* rate = resolving.at(2);
     size_t end = 3;
-    if (rate && rate->name == "freq") {
-        const ast::PointComponent* hz = resolving.at(3);
-        if (!hz || hz->name != "hz") {
+    if (rate && (rate->name == "freq" || rate->name == "hz")) {
+        const ast::PointComponent* hz = rate;
+        if (rate->name == "freq" && rate->arg == ast::PointComponent::None) {
+            hz = resolving.at(3);
+            end = 4;
+        }
+        if (!hz || (hz != rate && hz->name != "hz")) {
             report_component(resolving, 3, {"hz"});
             return {};
         }
@@ -49,13 +54,12 @@ std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
             return {};
         constexpr int64_t most = 100'000;
         if (hz->number <= 0 || hz->number > most) {
-            report_number(resolving, *hz, fmt::format("`timer.profile.freq.hz` goes from 1 to {}", most));
+            report_number(resolving, *hz, fmt::format("a profile's frequency goes from 1 to {}", most));
             return {};
         }
         resolved.timer.interval_ns = static_cast<uint64_t>(second_ns / hz->number);
-        end = 4;
     } else if (rate && rate->name != "tick") {
-        report_component(resolving, 2, {"tick", "freq"});
+        report_component(resolving, 2, {"tick", "hz", "freq"});
         return {};
     }
     if (rate && !expect_end(resolving, end))

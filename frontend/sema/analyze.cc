@@ -1,5 +1,7 @@
 // The order of the analysis.
 #include "frontend/sema/analyzer.h"
+#include "frontend/sema/own_task.h"
+#include "frontend/sema/own_text.h"
 
 namespace sonde {
 
@@ -56,11 +58,13 @@ hir::Program* Analyzer::run() {
     compile_regexes();
     check_foreach();
     check_side_effects();
+    check_own_task(*program_, heads_, diags_);
     analyze_usage();
     finish_histograms();
     order_functions();
     if (diags_.has_errors())
         return nullptr;
+    mark_own_texts(*program_);
     if (!options_.unoptimized)
         forward_texts(*program_);
     if (!options_.unoptimized)

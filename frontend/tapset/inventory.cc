@@ -66,8 +66,8 @@ std::vector<std::string> probe_point_forms() {
     for (const char* unit : {"s", "sec", "ms", "msec", "us", "usec", "ns", "nsec", "jiffies"})
         for (const char* more : {"", ".randomize(number)"})
             lines.push_back(fmt::format("timer.{}(number){}", unit, more));
-    for (const char* timer :
-         {"timer.hz(number)", "timer.profile", "timer.profile.tick", "timer.profile.freq.hz(number)"})
+    for (const char* timer : {"timer.hz(number)", "timer.profile", "timer.profile.tick", "timer.profile.hz(number)",
+                              "timer.profile.freq.hz(number)"})
         lines.push_back(timer);
     for (const char* process : {"process", "process(string)", "process(number)"}) {
         for (const char* event : {"begin", "end", "thread.begin", "thread.end", "syscall", "syscall.return"})

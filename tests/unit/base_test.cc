@@ -20,6 +20,7 @@
 #include "base/shared_libraries.h"
 #include "base/source.h"
 #include "base/suggest.h"
+#include "base/terminal_text.h"
 
 namespace sonde {
 namespace {
@@ -50,6 +51,17 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 // ---- result
 // -----------------------------------------------------------------------------------------------------------
+
+TEST(TerminalText, EscapesWhatActs) {
+    EXPECT_EQ(terminal_text("plain\n\ttext"), "plain\n\ttext");
+    EXPECT_EQ(terminal_text("\033[31m\r\a\x7f"), "\\033[31m\\015\\007\\177");
+    EXPECT_EQ(terminal_text("caf\xc3\xa9 \xe2\x82\xac"), "caf\xc3\xa9 \xe2\x82\xac");
+    EXPECT_EQ(terminal_text("\xc2\x9b"
+                            "31m"),
+              "\\302\\23331m");                                  // C1, as UTF-8
+    EXPECT_EQ(terminal_text("\x9b\xff\xc3"), "\\233\\377\\303"); // and not
+    EXPECT_EQ(terminal_text(""), "");
+}
 
 TEST(Result, ErrorsCarryContextAndErrno) {
     Error error = errno_error("cannot read `x`", ENOENT);

@@ -1,0 +1,48 @@
+#include "base/terminal_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+size_t utf8_length(std::string_view text) {
+    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    unsigned char first = byte(0);
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xc2 && first < 0xe0 ? 2
+                    : first >= 0xe0 && first < 0xf0 ? 3
+                    : first >= 0xf0 && first < 0xf5 ? 4
+                                                    : 0;
+    if (length > text.size())
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((byte(i) & 0xc0) != 0x80)
+            return 0;
+    // Overlong forms, surrogates, and what is beyond U+10FFFF.
+    if (length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)))
+        return 0;
+    return length;
+}
+
+std::string terminal_text(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto first = static_cast<unsigned char>(text[0]);
+        const size_t length = utf8_length(text);
+        const bool is_c0 = (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+        const bool is_c1 = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+        const size_t taken = std::max<size_t>(length, 1);
+        if (length && !is_c0 && !is_c1)
+            out += text.substr(0, taken);
+        else
+            for (char byte : text.substr(0, taken))
+                out += fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
+        text.remove_prefix(taken);
+    }
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,17 @@
+// Text that others made, for a terminal: it is shown, and cannot act on the terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sonde {
+
+// Bytes of the UTF-8 character that begins there; 0: none does (RFC 3629, section 4). The text is not empty.
+size_t utf8_length(std::string_view text);
+
+// The text with \ooo, in octal, for each byte of what a terminal may take for a command: control characters (C0 but for
+// newline and tab, DEL, C1) and bytes that are not UTF-8.
+std::string terminal_text(std::string_view text);
+
+} // namespace sonde

@@ -1,0 +1,67 @@
+// Timers run in sonde's own process. What they say of the current task is about sonde, which nobody wants to know:
+// timer.profile interrupts what runs.
+#include "frontend/sema/own_task.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+bool is_about_task(const hir::Expr& expr) {
+    static constexpr std::string_view rows[] = {
+#define TASK_FACT(name) name,
+#include "frontend/sema/task_facts.def"
+#undef TASK_FACT
+    };
+    return expr.kind == hir::ExprKind::Intrinsic &&
+           std::find(std::begin(rows), std::end(rows), hir::as<hir::Intrinsic>(expr).name) != std::end(rows);
+}
+
+bool asks_about_task(const hir::Function& function, std::set<const hir::Function*>& seen) {
+    if (!seen.insert(&function).second)
+        return false;
+    bool asks = false;
+    for_each_expr(*function.body, [&](const hir::Expr& expr) {
+        asks = asks || is_about_task(expr) ||
+               (expr.kind == hir::ExprKind::Call && asks_about_task(*hir::as<hir::Call>(expr).callee, seen));
+    });
+    return asks;
+}
+
+} // namespace
+
+void check_own_task(const hir::Program& program, const std::map<const hir::Handler*, Range>& heads,
+                    Diagnostics& diags) {
+    for (const hir::Handler* handler : program.handlers) {
+        if (handler->kind != plan::ProbeKind::Timer || diags.sources().is_tapset(heads.at(handler).file))
+            continue;
+        const hir::Expr* first = nullptr;
+        std::string name;
+        for_each_expr(*handler->body, [&](const hir::Expr& expr) {
+            std::set<const hir::Function*> seen;
+            const bool calls = expr.kind == hir::ExprKind::Call;
+            if (first || (!is_about_task(expr) && !(calls && asks_about_task(*hir::as<hir::Call>(expr).callee, seen))))
+                return;
+            first = &expr;
+            name = calls ? hir::as<hir::Call>(expr).callee->name : hir::as<hir::Intrinsic>(expr).name;
+        });
+        if (!first)
+            continue;
+        DiagBuilder report =
+            diags.report(DiagId::OwnTask, heads.at(handler),
+                         fmt::format("this timer runs in sonde's own process, which `{}` is about", name));
+        if (!diags.sources().is_tapset(first->range.file))
+            report.note(first->range, "asked here");
+        constexpr uint64_t second_ns = 1'000'000'000;
+        const uint64_t rate = second_ns / std::max<uint64_t>(1, handler->timer.interval_ns);
+        report.help(fmt::format("`timer.profile.hz({})` interrupts what runs on each processor, and is about that",
+                                std::clamp<uint64_t>(rate, 1, 1000)));
+    }
+}
+
+} // namespace sonde
