@@ -200,16 +200,6 @@ llvm::Value* Lowering::emit_set_result(const hir::Intrinsic& expr) {
     return value;
 }
 
-llvm::Value* Lowering::emit_stop_process(const hir::Intrinsic&) {
-    llvm::BasicBlock *stopped = block("stopped"), *end = block("goes_on");
-    b_.CreateCondBr(b_.CreateICmpNE(t_.stop_process(env_), t_.number(0)), stopped, end);
-    b_.SetInsertPoint(stopped);
-    emit(plan::Began, 0, {t_.task_number(env_, "pid")}, {});
-    b_.CreateBr(end);
-    b_.SetInsertPoint(end);
-    return t_.number(0);
-}
-
 // ---- strings ------------------------------------------------------------------------------------------------------
 
 llvm::Value* Lowering::emit_max_string(const hir::Intrinsic&) { return t_.number(static_cast<int64_t>(max())); }

@@ -234,7 +234,6 @@ class Lowering : private BodyState {
     llvm::Value* emit_file_value(const hir::Intrinsic& expr);
     llvm::Value* emit_set_file_value(const hir::Intrinsic& expr);
     llvm::Value* emit_set_result(const hir::Intrinsic& expr);
-    llvm::Value* emit_stop_process(const hir::Intrinsic& expr);
     llvm::Value* emit_clock(const hir::Intrinsic& expr);
     llvm::Value* emit_ctime(const hir::Intrinsic& expr);
     llvm::Value* emit_max_string(const hir::Intrinsic& expr);

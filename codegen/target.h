@@ -142,8 +142,6 @@ class Target {
     virtual llvm::Value* user_register(Environment& env, int dwarf_number) = 0;
     // What @perf("name") gives for the counter at that index.
     virtual llvm::Value* counter(Environment&, uint32_t) { return number(0); }
-    // Stops the current process, and gives 1, if it is the one that the event is about.
-    virtual llvm::Value* stop_process(Environment&) { return number(0); }
     // `stack`, a struct sonde_stack, is none, and no line of the output says so: once a hit.
     virtual void count_no_stack(llvm::Value*) {}
     // 1 where the probe was hit in user space.

@@ -120,7 +120,6 @@ class BpfTarget final : public Target {
     llvm::Value* counter(Environment&, uint32_t index) override;
     // Of a process that begins: a fork's child is not the current one, and what ran before the session is stopped by
     // nobody.
-    llvm::Value* stop_process(Environment& env) override;
 
     // ---- values from a function's entry, under (thread, address of the return address)
 

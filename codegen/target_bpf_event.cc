@@ -206,21 +206,6 @@ llvm::Value* BpfTarget::counter(Environment&, uint32_t index) {
     return routine("sonde_rt_counter", i64(), {number(index)});
 }
 
-llvm::Value* BpfTarget::stop_process(Environment& env) {
-    llvm::Value* result = stack(8);
-    ir_.CreateStore(number(0), result);
-    llvm::Value* current = ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32));
-    llvm::BasicBlock *same = block("same"), *end = block("endstop");
-    ir_.CreateCondBr(ir_.CreateICmpEQ(current, task_number(env, "pid")), same, end);
-    ir_.SetInsertPoint(same);
-    constexpr uint32_t stop_signal = 19;
-    helper(send_signal, {ir_.getInt32(stop_signal)});
-    ir_.CreateStore(number(1), result);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
-    return ir_.CreateLoad(i64(), result);
-}
-
 llvm::Value* BpfTarget::goroutine_key(Environment& env, llvm::Value* place) {
     constexpr int stack_high = 8;
     llvm::Value* goroutine = user_register(env, r14);

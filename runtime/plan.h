@@ -161,8 +161,6 @@ enum RecordType : uint32_t {
     TraceText = 10, // events ring: ftrace(); payload: the text, NUL-terminated
     LogText = 11,   // events ring: printk(); payload: the level (int64), then the text and its NUL
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
-    Began = 9,      // control ring: a process that has to be watched is stopped before its first instruction; payload:
-                    // its number (u64)
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and

@@ -186,12 +186,6 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::System:
         held_back->run(text_of(payload));
         break;
-    case plan::Began:
-        if (int64_t process = 0; payload.size() >= sizeof process && process_began) {
-            std::memcpy(&process, payload.data(), sizeof process);
-            process_began(process);
-        }
-        break;
     case plan::Abort:
         aborted = true;
         [[fallthrough]];

@@ -67,8 +67,7 @@ class Session {
 
     // `$value` in the handler of a control file that runs.
     std::string file_value;
-    uint64_t file_limit = 0;                    // bytes that it may have
-    std::function<void(int64_t)> process_began; // plan::Began
+    uint64_t file_limit = 0; // bytes that it may have
 
     struct Iterator {
         const plan::Global* global;

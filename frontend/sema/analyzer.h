@@ -133,7 +133,6 @@ class Analyzer {
     hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved);
     void keep_handler(hir::Handler& handler);
     // A handler that stops processes when they begin, so that their memory can be watched from the first instruction.
-    void stop_watched_processes();
 
     // ---- functions (build_function.cc)
     hir::Function* instantiate(FunctionEntry& entry);

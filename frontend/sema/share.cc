@@ -142,31 +142,6 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     return reach;
 }
 
-void Analyzer::stop_watched_processes() {
-    auto* handler = arena_.make<hir::Handler>();
-    handler->kind = plan::ProbeKind::ProcessBegin;
-    handler->in_kernel = true;
-    for (const hir::Handler* watching : program_->handlers)
-        for (const plan::Point& point : watching->points) {
-            if (watching->kind != plan::ProbeKind::Watch || point.program.empty())
-                continue;
-            plan::Point begin;
-            begin.pp = begin.pn = fmt::format("process({}).begin", point.program);
-            begin.program = point.program;
-            handler->range = watching->range;
-            if (std::none_of(handler->points.begin(), handler->points.end(),
-                             [&](const plan::Point& other) { return other.program == point.program; }))
-                handler->points.push_back(std::move(begin));
-        }
-    if (handler->points.empty())
-        return;
-    handler->body = arena_.make<hir::Block>(handler->range);
-    auto* stop =
-        arena_.make<hir::Intrinsic>(handler->range, "__stop_process", hir::ValueType::Void, std::vector<hir::Expr*>());
-    handler->body->body.push_back(arena_.make<hir::ExprStmt>(handler->range, stop));
-    keep_handler(*handler);
-}
-
 void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Resolved> points = resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
