@@ -2,7 +2,8 @@
 //
 // Single accesses are atomic by themselves: a read, a write of a number, `x++`, `a[k] += e`, `s <<< e`. A handler is
 // delicate if its accesses to globals that others change belong together: two or more, and not only updates that
-// commute. A delicate handler takes a lock; so does another one that could come between its accesses and be seen: it
+// commute. A foreach on the host reads once, all elements, which belong together if somebody changes several of them. A
+// delicate handler takes a lock; so does another one that could come between its accesses and be seen: it
 // changes two of its globals, or one that it touches twice. Arrays whose keys hold tid() everywhere belong to one
 // thread each and need none. Begin, end and error handlers run alone.
 #include <algorithm>
@@ -20,12 +21,15 @@ using hir::Global;
 
 struct Access {
     int reads = 0, writes = 0, updates = 0;
+    int copies = 0;           // foreach loops on the host: each reads all elements once, when it begins
     bool private_keys = true; // every access is by a key that holds tid()
-    int all() const { return reads + writes + updates; }
+    int plain() const { return reads + writes + 2 * copies; }
+    int all() const { return plain() + updates; }
     void add(const Access& other) {
         reads += other.reads;
         writes += other.writes;
         updates += other.updates;
+        copies += other.copies;
         private_keys = private_keys && other.private_keys;
     }
 };
@@ -67,8 +71,10 @@ class Collector {
             if (stmt.kind == hir::StmtKind::Delete) {
                 const auto& erase = hir::as<hir::Delete>(stmt);
                 note(*erase.global, {.writes = 1, .private_keys = holds_tid(erase.keys)});
-            } else if (stmt.kind == hir::StmtKind::Foreach && hir::as<hir::Foreach>(stmt).array) {
-                note(*hir::as<hir::Foreach>(stmt).array, {.reads = 2, .private_keys = false});
+            } else if (stmt.kind == hir::StmtKind::Foreach && &stmt != &body && hir::as<hir::Foreach>(stmt).array) {
+                // It begins once, unless it is in another loop.
+                note(*hir::as<hir::Foreach>(stmt).array,
+                     {.reads = in_kernel_ ? 2 : 0, .copies = in_kernel_ ? 0 : 1, .private_keys = false});
             }
         });
     }
@@ -161,6 +167,28 @@ Accesses accesses_of(const hir::Handler& handler) {
     return std::move(collector.out);
 }
 
+// Whether of all that handlers in the kernel touch one of the host needs no more than a copy of an array, of which a
+// hit changes one element once: that is in the copy or not, without a lock.
+bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Handler*, Accesses>& handlers,
+                           const Accesses& accesses) {
+    if (handler.in_kernel)
+        return false;
+    int touched = 0;
+    for (const auto& [global, access] : accesses) {
+        bool in_kernel = false;
+        for (const auto& [other, theirs] : handlers) {
+            auto found = theirs.find(global);
+            if (!other->in_kernel || found == theirs.end())
+                continue;
+            in_kernel = true;
+            if (access.copies != 1 || access.reads + access.writes + access.updates > 0 || found->second.all() >= 2)
+                return false;
+        }
+        touched += in_kernel;
+    }
+    return touched <= 1;
+}
+
 } // namespace
 
 void plan_exclusion(hir::Program& program) {
@@ -194,8 +222,9 @@ void plan_exclusion(hir::Program& program) {
         if (found == handlers.end())
             continue;
         int all = total(found->second, [](const Access& a) { return a.all(); });
-        int plain = total(found->second, [](const Access& a) { return a.reads + a.writes; });
-        if (all >= 2 && plain >= 1)
+        int plain = total(found->second, [](const Access& a) { return a.plain(); });
+        bool single = copies_single_changes(*handler, handlers, found->second);
+        if (all >= 2 && plain >= 1 && !single)
             locked.push_back(handler);
     }
     std::vector<hir::Handler*> delicate = locked;
