@@ -19,6 +19,8 @@ namespace sonde {
 namespace {
 
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
+constexpr uint32_t smallest_ring = 4096; // a page
+constexpr uint64_t few_errors = 16;      // whose messages wait together at most
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
 constexpr uint64_t largest_walk = 16 << 20;   // what there is of it is memory that is always taken
@@ -128,8 +130,10 @@ void BpfTarget::end_handler(Environment& env) {
 }
 
 void BpfTarget::finish_maps() {
-    map("sonde_events", Ringbuf, 0, 0, static_cast<uint32_t>(state_.options.ring_bytes));
-    map("sonde_control", Ringbuf, 0, 0, 256 << 10);
+    // What finds mappings tells the runtime of them.
+    const bool sends = sends_ || state_.plan.tables != 0;
+    map("sonde_events", Ringbuf, 0, 0, sends ? static_cast<uint32_t>(state_.options.ring_bytes) : smallest_ring);
+    map("sonde_control", Ringbuf, 0, 0, state_.options.max_errors > few_errors ? 256 << 10 : 64 << 10);
     if (frames_)
         map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frames_of_all);
     if (scans_) {
@@ -204,6 +208,7 @@ void BpfTarget::send_batch(Environment& env) {
 
 void BpfTarget::emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) {
     bool control = type >= plan::Exit;
+    sends_ = sends_ || !control;
     if (env.batch && !control) {
         ir_.CreateStore(buffer, offset(env.batch, offsetof(sonde_batch, record)));
         routine("sonde_rt_add_record", i64(), {env.batch, size});
