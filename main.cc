@@ -348,6 +348,7 @@ SessionOptions session_options(const Options& options) {
     session.timing = options.timing;
     session.report = options.report;
     session.lossy_ok = options.lossy_ok;
+    session.overload = overload_limit(options);
     session.attach = options.attach;
     return session;
 }

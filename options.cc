@@ -6,9 +6,11 @@
 #include <wordexp.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -70,6 +72,19 @@ constexpr Refused refused[] = {
     {"--example", "give the path of the example"},
 };
 
+// --overload: the message, or nothing.
+std::string set_overload(Options& options, const std::string& text) {
+    char* end = nullptr;
+    const double percent = std::strtod(text.c_str(), &end);
+    if (text == "off")
+        options.overload = std::numeric_limits<double>::infinity();
+    else if (text.empty() || *end || !std::isfinite(percent) || percent <= 0)
+        return fmt::format("--overload: `{}` is neither a percentage nor `off`", text);
+    else
+        options.overload = percent;
+    return "";
+}
+
 // -D NAME=VALUE: the message, or nothing.
 std::string set_limit(Limits& limits, const std::string& define) {
     struct Row {
@@ -87,6 +102,9 @@ std::string set_limit(Limits& limits, const std::string& define) {
         {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
         {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
         {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
+        {"STP_NO_OVERLOAD", &Limits::no_overload, 0, 1},
+        {"STP_OVERLOAD_THRESHOLD", &Limits::overload_threshold, 1, INT64_MAX},
+        {"STP_OVERLOAD_INTERVAL", &Limits::overload_interval, 1, INT64_MAX},
     };
     size_t equals = define.find('=');
     std::string name = define.substr(0, equals);
@@ -227,6 +245,9 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("-T", o.time_limit_s, "End after that many seconds");
     app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
     app.add_option("--report", o.report, "Write what became of the hits, and what was lost, to this file as JSON");
+    app.add_option_function<std::string>(
+        "--overload", [&o](const std::string& text) { require(set_overload(o, text)); },
+        "PERCENT|off: disarm a probe that takes more than that of a processor (75 of each, or off with -c and -x)");
     app.add_flag("--lossy-ok", o.lossy_ok, "End with status 0, not 3, when events or hits were lost");
     app.add_flag("--no-global-var-display", o.no_global_display, "Do not print globals that are never read");
 }
@@ -447,6 +468,17 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     for (int i = 1; i < argc; i++)
         words->push_back(with_value(argv[i]));
     return read_words(*std::move(words));
+}
+
+std::optional<double> overload_limit(const Options& options) {
+    const Limits& limits = options.limits;
+    if (options.overload)
+        return options.overload;
+    if (limits.no_overload)
+        return std::numeric_limits<double>::infinity();
+    if (limits.overload_threshold)
+        return 100 * static_cast<double>(limits.overload_threshold) / static_cast<double>(limits.overload_interval);
+    return {};
 }
 
 } // namespace sonde

@@ -15,7 +15,8 @@ namespace sonde {
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
     uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
-             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50;
+             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50, no_overload = 0,
+             overload_threshold = 0, overload_interval = 1'000'000'000; // in cycles of a processor; 0: not given
 };
 
 enum class When { Auto, Never, Always };
@@ -36,6 +37,7 @@ struct Options {
     std::string report;                    // --report
     bool lossy_ok = false;                 // --lossy-ok
     bool raw = false;                      // --raw
+    std::optional<double> overload;        // --overload: percent of a processor; infinity: off
     std::string output;                    // -o
     uint64_t output_bytes = 0;             // -S: a file's most; 0: no limit
     uint64_t output_files = 0;             // -S: how many are kept; 0: all
@@ -70,5 +72,9 @@ struct Options {
 std::variant<Options, int> read_command_line(int argc, char** argv);
 // The same of words that a command line had, without those of the file.
 std::variant<Options, int> read_words(std::vector<std::string> words);
+
+// The percentage of a processor from which on a probe is disarmed, by --overload or by SystemTap's macros; empty: the
+// session's own.
+std::optional<double> overload_limit(const Options& options);
 
 } // namespace sonde

@@ -235,7 +235,6 @@ class BpfTarget final : public Target {
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
     bool frames_ = false, scans_ = false, counts_stacks_ = false;
-    bool frames_ = false, scans_ = false;
     bool sends_ = false;                // some handler has something for the runtime to show
     bool registers_are_behind_ = false; // the context's first word points to them
     bool counts_ = false;               // the handler that is being lowered looks at counters

@@ -30,6 +30,7 @@ constexpr Wanted for_tracing[] = {{cap_bpf, "CAP_BPF", "to load handlers"},
                                   {cap_perfmon, "CAP_PERFMON", "to attach them and to let them read memory"}};
 
 bool has_control_files(const plan::Plan& plan) { return plan.has(plan::is_file); }
+bool needs_admin(const plan::Plan& plan) { return has_control_files(plan) || plan.has(plan::is_event); }
 bool always(const plan::Plan&) { return true; }
 
 struct Kept {
@@ -37,16 +38,16 @@ struct Kept {
     bool (*needed)(const plan::Plan&);
 };
 constexpr Kept kept[] = {
-    {cap_bpf, always},                  // tables of files that are met later
-    {cap_perfmon, always},              // events in threads and processes that begin later
-    {CAP_SYS_PTRACE, always},           // /proc/PID/maps and /proc/PID/root of others' processes
-    {cap_checkpoint_restore, always},   // /proc/PID/map_files
-    {CAP_DAC_READ_SEARCH, always},      // their programs' files
-    {CAP_DAC_OVERRIDE, always},         // the next file of -S, ftrace()
-    {CAP_KILL, always},                 // processes that are held while they are armed, the command at the end
-    {CAP_SYS_NICE, always},             // handlers of the session that hold a lock
-    {CAP_SYSLOG, always},               // the kernel's addresses, printk()
-    {CAP_SYS_ADMIN, has_control_files}, // taking the mount off again
+    {cap_bpf, always},                // tables of files that are met later
+    {cap_perfmon, always},            // events in threads and processes that begin later
+    {CAP_SYS_PTRACE, always},         // /proc/PID/maps and /proc/PID/root of others' processes
+    {cap_checkpoint_restore, always}, // /proc/PID/map_files
+    {CAP_DAC_READ_SEARCH, always},    // their programs' files
+    {CAP_DAC_OVERRIDE, always},       // the next file of -S, ftrace()
+    {CAP_KILL, always},               // processes that are held while they are armed, the command at the end
+    {CAP_SYS_NICE, always},           // handlers of the session that hold a lock
+    {CAP_SYSLOG, always},             // the kernel's addresses, printk()
+    {CAP_SYS_ADMIN, needs_admin},     // taking the mount off again, counting what probes cost (overload.h)
 };
 
 struct Sets {

@@ -27,6 +27,7 @@
 #include "runtime/control_process.h"
 #include "runtime/kernel_addresses.h"
 #include "runtime/messages.h"
+#include "runtime/overload.h"
 #include "runtime/probed_files.h"
 #include "runtime/session_state.h"
 #include "runtime/wrap.h"
@@ -366,8 +367,24 @@ void say_changes(ProbedFiles& probed) {
         say("WARNING: " + change);
 }
 
+// Takes off the probes that cost too much.
+void guard(Session& session, OverloadGuard& overload, Attachments& attachments) {
+    for (const auto& [probe, why] : overload.look(now_ns(), session.options.warnings_off)) {
+        for (const std::unique_ptr<Attachment>& attachment : attachments)
+            if (attachment->probe == probe)
+                session.accounting.add(Loss::Missed, attachment->missed());
+        std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
+        session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
+        say(fmt::format("WARNING: the probe at {} is disarmed {}", session.plan.probes[probe].place, why));
+    }
+}
+
 void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files,
-          ProbedFiles& probed) {
+          ProbedFiles& probed, Attachments& attachments) {
+    std::optional<OverloadGuard> overload;
+    if (const double limit = session.options.overload.value_or(default_overload_limit(session.plan));
+        session.kernel && !(session.options.overload && std::isinf(limit)))
+        overload.emplace(session.plan, *session.kernel, limit);
     int64_t started = now_ns(), looked = started;
     const int64_t limit = time_limit_ns(session);
     bool host_only = !session.kernel;
@@ -382,6 +399,8 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
         ppoll(fds, std::size(fds), &timeout, nullptr);
         session.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
         rings.drain();
+        if (overload)
+            guard(session, *overload, attachments);
         if (fds[3].revents && !session.exiting)
             files.control->serve(files.run, [&] { return session.exiting; });
         if (fds[4].revents && !session.exiting)
@@ -613,7 +632,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         session.messages->settle([&] { return signals.take_hurry(); });
         options.armed();
         Timers timers(plan);
-        pump(session, rings, timers, signals, command, files, *probed);
+        pump(session, rings, timers, signals, command, files, *probed, attachments);
         say_changes(*probed);
         command_bad = command.pid() && command_failed(command, options.command);
     }

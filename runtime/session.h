@@ -28,8 +28,10 @@ struct SessionOptions {
     bool suppress_auto_print = false;
     bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;
-    bool timing = false;   // -t
-    std::string report;    // --report: what became of the hits goes into this file, as JSON; empty: none
+    bool timing = false; // -t
+    std::string report;  // --report: what became of the hits goes into this file, as JSON; empty: none
+    // --overload: the percentage of one processor from which on a probe is disarmed; infinity: nothing is looked at.
+    std::optional<double> overload;
     bool lossy_ok = false; // --lossy-ok: losses do not change the exit status
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};

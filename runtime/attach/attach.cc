@@ -245,6 +245,7 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
                                   bool multi, const std::vector<int64_t>& threads, std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
+    auto index_of = [&](const plan::Probe& probe) { return static_cast<uint32_t>(&probe - plan.probes.data()); };
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
     // the script has them.
     for (auto at = plan.probes.rbegin(); at != plan.probes.rend(); ++at) {
@@ -257,17 +258,30 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
                 all.push_back(std::move(targets));
         for (UprobeTargets& targets : group(probe, probe.symbol, false))
             all.push_back(std::move(targets));
+        for (UprobeTargets& targets : all)
+            if (targets.probe == Attachment::no_probe)
+                targets.probe = index_of(probe);
     }
     Attachments out;
+    auto tag = [&](size_t first, uint32_t probe) {
+        for (size_t i = first; i < out.size(); i++)
+            out[i]->probe = probe;
+    };
+    auto attach_all_points = [&](const plan::Probe& probe, Tally& tally) {
+        size_t first = out.size();
+        Result<void> attached = attach_points(probe, kernel, threads, out, tally);
+        tag(first, index_of(probe));
+        return attached;
+    };
     std::map<std::string, Tally> tallies; // by where the probe is in the script
     // Those at a tracepoint run in the order in which they came.
     for (const plan::Probe& probe : plan.probes)
         if (probe.kind == plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(probe, kernel, threads, out, tallies[probe.place]); !attached)
+            if (Result<void> attached = attach_all_points(probe, tallies[probe.place]); !attached)
                 return std::move(attached).error();
     for (auto probe = plan.probes.rbegin(); probe != plan.probes.rend(); ++probe)
         if (probe->kind > plan::ProbeKind::Tracepoint)
-            if (Result<void> attached = attach_points(*probe, kernel, threads, out, tallies[probe->place]); !attached)
+            if (Result<void> attached = attach_all_points(*probe, tallies[probe->place]); !attached)
                 return std::move(attached).error();
     if (Result<void> judged = judge(tallies); !judged)
         return std::move(judged).error();
@@ -277,9 +291,11 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             return multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
                                             : attach_perf_event(kernel.object(), some);
         };
+        const size_t before = out.size();
         Result<void> attached = attach_most(attach, targets, out, refused);
         if (!attached)
             return std::move(attached).error();
+        tag(before, targets.probe);
     }
     // An instruction that cannot be probed leaves out its point, and what else the script does goes on.
     if (out.empty() && !refused.empty())

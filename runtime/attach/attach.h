@@ -20,7 +20,10 @@ uint64_t missed_by_link(int fd);
 // What keeps programs attached; destroying it detaches.
 class Attachment {
   public:
+    static constexpr uint32_t no_probe = UINT32_MAX;
     virtual ~Attachment() = default;
+    // Of which probe it is (index in Plan::probes); no_probe: of none, or of several.
+    uint32_t probe = no_probe;
     // Hits that did not come to the program, as far as the kernel counts them.
     virtual uint64_t missed() const { return 0; }
 };
@@ -39,6 +42,7 @@ using Attachments = std::vector<std::unique_ptr<Attachment>>;
 struct UprobeTargets {
     std::string program, path;
     std::string attach_name; // by which the kernel finds the file (probed_files.h)
+    uint32_t probe = Attachment::no_probe;
     bool at_return = false, is_session = false;
     std::vector<uint64_t> offsets, ref_ctr_offsets, cookies;
     std::vector<std::string> names; // of the points, for messages
