@@ -162,7 +162,7 @@ llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
     llvm::Value* stack = unwind(expr.name);
     auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(stack, at)); };
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
-         {t_.task_number(env_, "pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
+         {t_.task_number(env_, "kernel_pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
          {{t_.offset(stack, offsetof(sonde_stack, address)), 8 * t_.state().options.max_backtrace}});
     return t_.number(0);
 }
@@ -197,7 +197,7 @@ llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
     Mark mark(*this);
     t_.need_tables(plan::UnwindTable | plan::KernelStacks);
-    llvm::Value* process = in_kernel_ ? t_.task_number(env_, "pid") : t_.number(0);
+    llvm::Value* process = in_kernel_ ? t_.task_number(env_, "kernel_pid") : t_.number(0);
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Addresses, *expr.args[1])), {process},
          {{lower(*expr.args[0])}});
     return t_.number(0);

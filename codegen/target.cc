@@ -6,6 +6,7 @@
 
 #include "codegen/loop_callbacks.h"
 #include "codegen/wiped_scratch.h"
+#include "runtime/numbering.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
@@ -228,7 +229,7 @@ llvm::Constant* Target::cells(const std::vector<std::string>& texts, uint64_t ce
 }
 
 void Target::define_constants() {
-    auto define = [&](const char* name, llvm::Constant* value) {
+    auto define = [&](const char* name, llvm::Constant* value, const char* section = ".rodata") {
         llvm::GlobalVariable* old = module_->getNamedGlobal(name);
         if (!old)
             return;
@@ -236,12 +237,16 @@ void Target::define_constants() {
             new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::InternalLinkage, value, "");
         fresh->setAlignment(llvm::Align(8));
         if (is_bpf())
-            fresh->setSection(".rodata");
+            fresh->setSection(section);
         old->replaceAllUsesWith(fresh);
         old->eraseFromParent();
         fresh->setName(name);
     };
     uint64_t max = state_.options.max_string;
+    if (is_bpf()) // the runtime knows better
+        define("sonde_numbering",
+               llvm::ConstantAggregateZero::get(llvm::ArrayType::get(i64(), sizeof(sonde_numbering) / 8)),
+               SONDE_NUMBERING_SECTION);
     if (module_->getNamedGlobal("sonde_site_texts")) {
         std::vector<std::string> texts;
         for (const plan::Site& site : state_.plan.sites)

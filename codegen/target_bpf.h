@@ -6,6 +6,7 @@
 
 #include "codegen/rtlib/scan.h"
 #include "codegen/target.h"
+#include "runtime/numbering.h"
 
 namespace sonde {
 
@@ -90,6 +91,10 @@ class BpfTarget final : public Target {
     // ---- the task, time, registers, memory
 
     llvm::Value* task_number(Environment& env, const std::string& what) override;
+    // The current task's "pid" or "tid" in the session's PID namespace.
+    llvm::Value* own_number(const std::string& what);
+    // A word of struct sonde_numbering, by its offset.
+    llvm::Value* numbering(uint64_t field);
     void execname(Environment& env, llvm::Value* slot) override;
     llvm::Value* clock(Environment& env, const std::string& what) override;
     llvm::Value* user_register(Environment& env, int number_) override;

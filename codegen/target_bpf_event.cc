@@ -20,6 +20,10 @@ llvm::Value* BpfTarget::task_number(Environment& env, const std::string& what) {
         return ir_.CreateAnd(helper(get_smp_processor_id, {}), number(0xffffffff));
     if (what == "random" || what == "jiffies")
         return routine("sonde_rt_" + what, i64(), {});
+    if (what == "__pid_level")
+        return numbering(offsetof(sonde_numbering, level));
+    if (what == "__pid_space")
+        return numbering(offsetof(sonde_numbering, space));
     // Programs about packets have fewer helpers.
     if (kind_ == plan::ProbeKind::Netfilter)
         return routine("sonde_rt_" + what, i64(), {number(0)});
@@ -27,10 +31,10 @@ llvm::Value* BpfTarget::task_number(Environment& env, const std::string& what) {
     with_task(
         env,
         [&] {
-            ir_.CreateStore(what == "pid"   ? ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32))
-                            : what == "tid" ? ir_.CreateAnd(helper(get_current_pid_tgid, {}), number(0xffffffff))
-                            : what == "uid" ? ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff))
-                            : what == "gid" ? ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32))
+            ir_.CreateStore(what == "pid" || what == "tid" ? own_number(what)
+                            : what == "kernel_pid" ? ir_.CreateLShr(helper(get_current_pid_tgid, {}), number(32))
+                            : what == "uid"        ? ir_.CreateAnd(helper(get_current_uid_gid, {}), number(0xffffffff))
+                            : what == "gid"        ? ir_.CreateLShr(helper(get_current_uid_gid, {}), number(32))
                             : what == "task_current" ? helper(get_current_task, {})
                                                      : routine("sonde_rt_" + what, i64(), {number(0)}),
                             result);
@@ -39,6 +43,30 @@ llvm::Value* BpfTarget::task_number(Environment& env, const std::string& what) {
             ir_.CreateStore(what == "task_current" ? env.task : routine("sonde_rt_" + what, i64(), {env.task}), result);
         });
     return ir_.CreateLoad(i64(), result);
+}
+
+llvm::Value* BpfTarget::numbering(uint64_t field) {
+    auto* load = ir_.CreateLoad(i64(), offset(module_->getOrInsertGlobal("sonde_numbering", i64()), field));
+    load->setVolatile(true); // it is the verifier that knows it
+    return load;
+}
+
+llvm::Value* BpfTarget::own_number(const std::string& what) {
+    llvm::Value* level = numbering(offsetof(sonde_numbering, level));
+    llvm::BasicBlock *initial = block("initial"), *other = block("namespace"), *end = block("number");
+    ir_.CreateCondBr(ir_.CreateICmpEQ(level, number(0)), initial, other);
+    ir_.SetInsertPoint(initial);
+    llvm::Value* both = helper(get_current_pid_tgid, {});
+    llvm::Value* here = what == "pid" ? ir_.CreateLShr(both, number(32)) : ir_.CreateAnd(both, number(0xffffffff));
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(other);
+    llvm::Value* there = routine("sonde_rt_own_" + what, i64(), {});
+    ir_.CreateBr(end);
+    ir_.SetInsertPoint(end);
+    auto* out = ir_.CreatePHI(i64(), 2);
+    out->addIncoming(here, initial);
+    out->addIncoming(there, other);
+    return out;
 }
 
 void BpfTarget::execname(Environment& env, llvm::Value* slot) {
@@ -300,7 +328,7 @@ void BpfTarget::find_row(const hir::Handler& handler, uint32_t index, llvm::Valu
                              number(static_cast<int64_t>(plan::Probe::subject_group(handler.kind, index, 0))));
     if (!program)
         program = routine("sonde_rt_program", i64(), {number(0)});
-    llvm::Value* found = routine("sonde_rt_subject", i64(), {program, task_number(env, "pid"), group});
+    llvm::Value* found = routine("sonde_rt_subject", i64(), {program, task_number(env, "kernel_pid"), group});
     go_if(ir_.CreateICmpSGE(found, number(0)));
     if (!one)
         env.row = ir_.CreateTrunc(found, ir_.getInt32Ty());
@@ -328,7 +356,7 @@ template <typename Here, typename There> void BpfTarget::with_task(Environment& 
 }
 
 void BpfTarget::filter_target(Environment& env) {
-    llvm::Value *process = task_number(env, "pid"), *index = scratch("index", 8);
+    llvm::Value *process = task_number(env, "kernel_pid"), *index = scratch("index", 8);
     ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(process, number(6)), ir_.getInt32Ty()), index);
     llvm::Value* word = helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), index});
     go_if(ir_.CreateIsNotNull(word));

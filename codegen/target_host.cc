@@ -127,8 +127,8 @@ class HostTarget final : public Target {
     void loop_head(llvm::BasicBlock*) override {}
 
     llvm::Value* task_number(Environment& env, const std::string& what) override {
-        if (what == "task_current")
-            return routine("sonde_host_task_current", i64(), {env.context});
+        if (what == "task_current" || what.starts_with("__"))
+            return routine("sonde_host_" + what.substr(what.find_first_not_of('_')), i64(), {env.context});
         return routine("sonde_host_" + what, i64(), {});
     }
     void execname(Environment&, llvm::Value* slot) override {

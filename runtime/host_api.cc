@@ -206,6 +206,8 @@ int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, u
     return of(session).kernel_memory.read_string(dst, size, address) ? 0 : 1;
 }
 int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
+int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().level); }
+int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().space); }
 int64_t sonde_host_raise(int64_t) { return 1; }
 int64_t sonde_host_loadavg(int64_t index) {
     double loads[3] = {};
@@ -268,6 +270,8 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_read_kernel_block),
         SYMBOL(sonde_host_read_kernel_string),
         SYMBOL(sonde_host_task_current),
+        SYMBOL(sonde_host_pid_level),
+        SYMBOL(sonde_host_pid_space),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_pid),

@@ -60,6 +60,8 @@ int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, ui
 int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address);
 // The session's own `struct task_struct`, in the kernel; 0 if that cannot be found out.
 int64_t sonde_host_task_current(void* session);
+int64_t sonde_host_pid_level(void* session); // struct sonde_numbering
+int64_t sonde_host_pid_space(void* session);
 // To the session itself: nonzero, and nothing is sent.
 int64_t sonde_host_raise(int64_t signal);
 // Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.

@@ -9,8 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/btf_file.h"
-
 namespace sonde {
 namespace {
 
@@ -107,6 +105,12 @@ class Copier {
 };
 
 } // namespace
+
+std::optional<uint32_t> member_offset(const BtfFile& types, std::string_view in, std::string_view member) {
+    const btf_type* type = types.at(types.find(in, BTF_KIND_STRUCT));
+    std::optional<Member> found = type ? find_member(types, type, member) : std::nullopt;
+    return found ? std::optional(found->bit_offset / 8) : std::nullopt;
+}
 
 std::optional<std::string> needed_types(const btf* local, std::string_view kernel) {
     BtfFile file(kernel);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/btf_file.h"
 #include "base/fd.h"
 
 struct btf;
@@ -21,5 +22,8 @@ std::optional<Fd> needed_kernel_types(const btf* local);
 
 // The same as bytes, `kernel` being the contents of a BTF file.
 std::optional<std::string> needed_types(const btf* local, std::string_view kernel);
+
+// Where a struct has a member, in bytes; members without a name are looked into. Nothing: it has none.
+std::optional<uint32_t> member_offset(const BtfFile& types, std::string_view in, std::string_view member);
 
 } // namespace sonde

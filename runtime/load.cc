@@ -151,7 +151,8 @@ Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_
     return options.retval;
 }
 
-Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, bool multi) {
+Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, bool multi,
+                                                         const ProcessNumbers& numbers) {
     std::string log;
     libbpf_log = &log;
     struct Restore {
@@ -162,6 +163,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (Result<void> checked = check_object_file(plan.bpf_object); !checked)
         return std::move(checked).error();
     std::unique_ptr<KernelObject> out(new KernelObject());
+    out->numbers_ = &numbers;
     bpf_object_open_opts open_options{};
     open_options.sz = sizeof open_options;
     open_options.object_name = "sonde";
@@ -205,6 +207,9 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
         return std::move(aimed).error();
     size_counters(plan, out->object_);
+    if (bpf_map* map = bpf_object__find_map_by_name(out->object_, SONDE_NUMBERING_SECTION))
+        if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))
+            return errno_error("internal: the object's numbering cannot be set", -failed);
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables.
     bpf_object__for_each_map(map, out->object_) {

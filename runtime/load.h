@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "runtime/plan.h"
+#include "runtime/process_numbers.h"
 #include "runtime/target_set.h"
 
 struct bpf_map;
@@ -21,14 +22,16 @@ namespace sonde {
 class KernelObject {
   public:
     // `multi`: programs on user space are loaded for uprobe_multi links. Errors: missing capabilities, by name; a
-    // verifier's refusal with the script's line; kernel_cannot_compile (runtime/session.h).
-    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, bool multi);
+    // verifier's refusal with the script's line; kernel_cannot_compile (runtime/session.h). `numbers` outlives it.
+    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, bool multi,
+                                                      const ProcessNumbers& numbers);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;
     KernelObject& operator=(const KernelObject&) = delete;
 
-    char* data() const { return data_; } // `sonde_data`, mapped
-    TargetSet targets() const { return TargetSet(targets_); }
+    char* data() const { return data_; }                      // `sonde_data`, mapped
+    TargetSet targets() const { return TargetSet(targets_); } // by numbers().in_kernel()
+    const ProcessNumbers& numbers() const { return *numbers_; }
     int map_fd(const std::string& name) const;     // -1: no such map
     int program_fd(const std::string& name) const; // -1: no such program
     // Runs a raw tracepoint's program once, in this process, with these words as its context; gives its result.
@@ -47,6 +50,7 @@ class KernelObject {
     std::vector<std::pair<void*, size_t>> mapped_;
     char* data_ = nullptr;
     uint64_t* targets_ = nullptr;
+    const ProcessNumbers* numbers_ = nullptr;
     bool kprobe_multi_ = false;
 };
 

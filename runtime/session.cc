@@ -184,7 +184,9 @@ Result<void> fill_data(Session& session) {
 Result<void> prepare(Session& session, bool multi) {
     const plan::Plan& plan = session.plan;
     if (!plan.bpf_object.empty()) {
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, multi);
+        if (Result<void> opened = session.numbers.open(session.kernel_memory); !opened)
+            return opened;
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, multi, session.numbers);
         if (!kernel)
             return std::move(kernel).error();
         session.kernel = *std::move(kernel);
@@ -448,14 +450,15 @@ bool command_failed(Command& command, const std::string& text) {
 }
 
 // The process and those that it has started, as far as they are still its children's children.
-void add_targets(TargetSet targets, int64_t process) {
-    if (!targets.add(process))
+void add_targets(const KernelObject& kernel, int64_t process) {
+    int64_t number = kernel.numbers().in_kernel(process);
+    if (number == 0 || !kernel.targets().add(number))
         return;
     std::error_code error;
     for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
         std::ifstream children(thread.path() / "children");
         for (int64_t child = 0; children >> child;)
-            add_targets(targets, child);
+            add_targets(kernel, child);
     }
 }
 
@@ -495,7 +498,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
                 return followed;
     // A command joins when it begins. Children that a process starts from here on are seen.
     if (plan.filter_target && session.options.target_pid != 0)
-        add_targets(kernel.targets(), static_cast<int64_t>(session.words->target));
+        add_targets(kernel, static_cast<int64_t>(session.words->target));
     for (auto attach : {attach_subjects, attach_task_events})
         if (Result<void> kept = keep(attach(plan, kernel)); !kept)
             return kept;
@@ -523,7 +526,7 @@ std::vector<int64_t> running_processes(const Session& session, int64_t waiting) 
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
         int64_t process = std::atoll(entry.path().filename().c_str());
-        if (process > 0 && process != waiting && session.kernel->targets().has(process))
+        if (process > 0 && process != waiting && session.kernel->targets().has(session.numbers.in_kernel(process)))
             out.push_back(process);
     }
     return out;
@@ -538,6 +541,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
                 fmt::format("the script changes the traced program's memory ({}), which this kernel does not allow: "
                             "{}; without the write the script can run",
                             plan.writes, why));
+    if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
+        return Error("sonde cannot tell which processes are meant: " + why);
     Session session(plan, options);
     if (options.target_pid && (options.target_pid < 0 || options.target_pid > INT32_MAX ||
                                (kill(static_cast<pid_t>(options.target_pid), 0) != 0 && errno == ESRCH)))

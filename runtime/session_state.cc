@@ -70,14 +70,10 @@ Session::~Session() {
 
 namespace {
 
-// This thread's number as handlers in the kernel see it; in a PID namespace of its own, that of no thread.
-uint32_t tid_in_kernel() {
-    constexpr ino_t initial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
-    static const bool known = [] {
-        struct stat own{};
-        return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == initial;
-    }();
-    return known ? static_cast<uint32_t>(syscall(SYS_gettid)) : UINT32_MAX;
+// This thread's number in the initial PID namespace, by which handlers in the kernel know it.
+uint32_t tid_in_kernel(const ProcessNumbers& numbers) {
+    static thread_local const auto number = static_cast<uint32_t>(numbers.in_kernel(syscall(SYS_gettid)));
+    return number;
 }
 
 // Ordinary tasks do not take the processor away from this thread as long as this lives; where that is not permitted, it
@@ -120,8 +116,8 @@ void Session::run_host_handler(const plan::Probe& probe) {
     }
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
     // Handlers in the kernel hold it for microseconds, and give it back in any case.
-    auto holder = [] {
-        return uint64_t{tid_in_kernel()} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
+    auto holder = [&] {
+        return uint64_t{tid_in_kernel(numbers)} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
     };
     for (uint64_t free = 0;
          lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

@@ -19,6 +19,7 @@
 #include "runtime/messages.h"
 #include "runtime/output.h"
 #include "runtime/plan.h"
+#include "runtime/process_numbers.h"
 #include "runtime/session.h"
 #include "runtime/speculation.h"
 #include "runtime/symbols/symbols.h"
@@ -38,9 +39,10 @@ class Session {
     std::unique_ptr<Messages> messages; // after output, which it may share
     std::unique_ptr<HeldBack> held_back;
     HostObject host_object;
+    KernelMemory kernel_memory;
+    ProcessNumbers numbers;
     std::unique_ptr<KernelObject> kernel; // null: the script has no kernel handlers
     std::vector<uint64_t> own_data;       // the data area without kernel handlers
-    KernelMemory kernel_memory;
     Speculations speculations;
     Batches batches;
     Symbols symbols; // what lies where in the traced processes; before kernel's end

@@ -1,6 +1,7 @@
 /* The target's process tree: the command joins when it begins, children when they are forked, and they leave when their
  * last thread exits. */
 #include "kernel_task.h"
+#include "numbering.h"
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
 extern struct {
@@ -53,7 +54,9 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
 {
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
     (void)ctx;
-    if (tgid == sonde_data.target)
+    /* The target's number is the session's; the bits are the kernel's. */
+    u32 number = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : tgid;
+    if (number == sonde_data.target)
         join(tgid);
     return 0;
 }

@@ -1,25 +1,36 @@
 /* A task's fields that no helper gives; 0 is the current one. */
 #include "kernel_task.h"
+#include "numbering.h"
 
 static struct task_struct* of(u64 task) { return task ? (void*)task : bpf_get_current_task(); }
 
-#define NUMBER_OF(name, member)                                                                                        \
-    RT s64 sonde_rt_##name(u64 task)                                                                                   \
-    {                                                                                                                  \
-        s32 number = 0;                                                                                                \
-        READ(number, of(task)->member);                                                                                \
-        return number;                                                                                                 \
-    }
-NUMBER_OF(pid, tgid)
-NUMBER_OF(tid, pid)
+/* The process' number in the initial namespace, by which the kernel's side keeps processes. */
+RT s64 sonde_rt_kernel_pid(u64 task)
+{
+    s32 number = 0;
+    READ(number, of(task)->tgid);
+    return number;
+}
+
+/* What scripts see. */
+RT s64 sonde_rt_pid(u64 task)
+{
+    return sonde_numbering.level ? process_number((u64)of(task)) : sonde_rt_kernel_pid(task);
+}
+RT s64 sonde_rt_tid(u64 task)
+{
+    s32 number = 0;
+    if (sonde_numbering.level)
+        return thread_number((u64)of(task));
+    READ(number, of(task)->pid);
+    return number;
+}
 
 RT s64 sonde_rt_ppid(u64 task)
 {
     struct task_struct* parent = 0;
-    s32 pid = 0;
     READ(parent, of(task)->real_parent);
-    READ(pid, parent->tgid);
-    return pid;
+    return parent ? sonde_rt_pid((u64)parent) : 0;
 }
 
 #define ID_OF(name)                                                                                                    \

@@ -75,7 +75,10 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
                         return Error(fmt::format("cannot watch {} for {}", point.program, point.pp));
                     continue;
                 }
-                uint64_t key[2] = {static_cast<uint64_t>(point.pid), group};
+                int64_t process = kernel.numbers().in_kernel(point.pid);
+                if (process == 0 && point.pid != 0)
+                    return Error(fmt::format("cannot watch for {}: there is no process {}", point.pp, point.pid));
+                uint64_t key[2] = {static_cast<uint64_t>(process), group};
                 if (bpf_map_update_elem(kernel.map_fd("sonde_subjects"), key, &point.row, BPF_ANY) != 0)
                     return errno_error(fmt::format("cannot watch for {}", point.pp), errno);
             }
@@ -137,7 +140,7 @@ void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int
         return;
     std::vector<const plan::Probe*> probes = probes_of(plan, {ProbeKind::ProcessBegin, ProbeKind::ThreadBegin});
     for (int64_t process : numbered_entries("/proc")) {
-        if (process == waiting || !kernel.targets().has(process))
+        if (process == waiting || !kernel.targets().has(kernel.numbers().in_kernel(process)))
             continue;
         std::string threads = fmt::format("/proc/{}/task", process);
         for (int64_t thread : numbered_entries(threads)) {

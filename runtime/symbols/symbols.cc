@@ -156,7 +156,7 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     if (!(tables_ & (plan::looked_up & ~plan::KernelNames)))
         return;
     if (process)
-        add_process(static_cast<uint64_t>(process));
+        add_process(static_cast<uint64_t>(kernel.numbers().in_kernel(process)));
     for (const std::string& program : programs)
         add_program(program);
     for (const plan::Point& point : plan.rows)
@@ -299,10 +299,16 @@ void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner
     give_tables();
 }
 
+int64_t Symbols::number_here(uint64_t process) const {
+    auto number = static_cast<int64_t>(process);
+    return kernel_ ? kernel_->numbers().in_session(number) : number;
+}
+
 // Opens the file behind a mapping.
 bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_path) {
     // Through the process's own view: the path may mean another file here, or none any more.
-    std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", mapping.process, mapping.start, mapping.end);
+    std::string link =
+        fmt::format("/proc/{}/map_files/{:x}-{:x}", number_here(mapping.process), mapping.start, mapping.end);
     char path[4096];
     ssize_t size = readlink(link.c_str(), path, sizeof path);
     File* file = size > 0 ? add_file(link, std::string(path, static_cast<size_t>(size))) : nullptr;
@@ -319,7 +325,8 @@ bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_p
 void Symbols::add_process(uint64_t process) {
     if (!read_.try_emplace(process, true).second)
         return;
-    Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", process));
+    int64_t here = number_here(process);
+    Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", here));
     std::istringstream lines(maps ? *maps : "");
     for (std::string line; std::getline(lines, line);) {
         sonde_mapping mapping{};
@@ -329,7 +336,7 @@ void Symbols::add_process(uint64_t process) {
                         &mapping.offset, &path_at) != 4 ||
             access[2] != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/')
             continue;
-        std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", process, mapping.start, mapping.end);
+        std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", here, mapping.start, mapping.end);
         File* file = add_file(link, line.substr(static_cast<size_t>(path_at)));
         if (!file)
             continue;

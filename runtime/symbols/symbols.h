@@ -61,6 +61,8 @@ class Symbols {
     File* add_file(const std::string& open_path, const std::string& path);
     void add_program(const std::string& path);
     void add_process(uint64_t process);
+    // Everything here has a process by its number in the initial PID namespace; /proc has those of the session's.
+    int64_t number_here(uint64_t process) const;
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
     Fd make_table(File& file) const;
     void begin_kernel(const plan::Plan& plan);
