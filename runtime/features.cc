@@ -13,6 +13,7 @@
 
 #include "base/btf_file.h"
 #include "base/fd.h"
+#include "runtime/lockdown.h"
 #include "runtime/session.h"
 
 namespace sonde {
@@ -83,15 +84,6 @@ Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t functio
     return Fd(bpf_prog_load(type, "sonde_try", "GPL", code, std::size(code), &options));
 }
 
-// How the kernel is locked down ("integrity"), empty if it is not. In the file, what is in brackets holds.
-std::string lockdown() {
-    Result<std::string> text = read_file("/sys/kernel/security/lockdown");
-    size_t open = text.ok() ? text->find('[') : std::string::npos;
-    if (open == std::string::npos || text->starts_with("[none]"))
-        return "";
-    return text->substr(open + 1, text->find(']') - open - 1);
-}
-
 } // namespace
 
 std::string why_not_write() {
@@ -111,9 +103,6 @@ std::string why_not_write() {
 
 KernelFunctionProbing probe_kernel_functions() {
     KernelFunctionProbing out;
-    std::string locked = lockdown();
-    if (!locked.empty())
-        locked = fmt::format(", and the kernel is locked down ({})", locked);
     if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
         out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
     // A function that nothing but the kernel's own tests call.
@@ -123,8 +112,11 @@ KernelFunctionProbing probe_kernel_functions() {
         out.why_not_fentry = "the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)";
         return out;
     }
-    if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id))
-        out.why_not_fentry = fmt::format("the kernel refuses them: {}{}", std::strerror(errno), locked);
+    if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id)) {
+        out.why_not_fentry = fmt::format("the kernel refuses them: {}", std::strerror(errno));
+        if (std::string locked = lockdown(); !locked.empty())
+            out.why_not_fentry += fmt::format(", and the kernel is locked down ({})", locked);
+    }
     return out;
 }
 
@@ -146,11 +138,10 @@ std::string why_no_lsm() {
     if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     // Programs are loaded also where nobody would ever call them.
-    Result<std::string> modules = read_file("/sys/kernel/security/lsm");
-    if (modules.ok() && ("," + *modules + ",").find(",bpf,") == std::string::npos &&
-        ("," + *modules).find(",bpf\n") == std::string::npos)
-        return fmt::format("BPF is none of its security modules ({}); the kernel's parameter `lsm=` has to name `bpf`",
-                           modules->substr(0, modules->find('\n')));
+    std::string modules;
+    if (!has_bpf_security_module(modules).value_or(true))
+        return fmt::format("BPF is none of its security modules{}; the kernel's parameter `lsm=` has to name `bpf`",
+                           modules.empty() ? "" : fmt::format(" ({})", modules));
     return "";
 }
 

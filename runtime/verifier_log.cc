@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/lockdown.h"
 #include "runtime/privileges.h"
 
 namespace sonde {
@@ -28,11 +29,6 @@ bool is_reason(const std::string& line) {
     // A register's state, `R1=...` or `R1_w=...`; `R1 type=...` is a reason.
     size_t end = line.find_first_not_of("0123456789", 1);
     return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
-}
-
-bool is_confidential() {
-    Result<std::string> lockdown = read_file("/sys/kernel/security/lockdown");
-    return lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos;
 }
 
 // What an old kernel's BPF lacks, by how its verifier says it does not know it; empty if that is not it.
@@ -59,7 +55,7 @@ std::string explain_verifier_log(const std::string& log) {
                            "  handlers in the kernel need Linux 5.17 or later; those of begin, end, timers and control "
                            "files run in sonde's own process, and need none of this",
                            missing);
-    if (log.find("cannot use helper bpf_probe_read") != std::string::npos && is_confidential())
+    if (log.find("cannot use helper bpf_probe_read") != std::string::npos && lockdown() == "confidentiality")
         return "the kernel is locked down (confidentiality), and then no BPF program may read memory, which handlers "
                "do";
     std::string place, text, error;
@@ -92,7 +88,7 @@ std::string explain_verifier_log(const std::string& log) {
 std::string explain_permission() {
     if (std::string missing = missing_capabilities(); !missing.empty())
         return missing;
-    if (is_confidential())
+    if (lockdown() == "confidentiality")
         return "the kernel is locked down (confidentiality), which forbids tracing";
     return "the kernel does not permit it";
 }

@@ -5,6 +5,7 @@
 // a pointer leads to is read with a check either way, because a script wants to know when it cannot be.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,16 +66,20 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
     std::string name = colon == std::string::npos ? component.text : component.text.substr(colon + 1);
     std::multimap<std::string, std::string> systems = event_systems(resolving.env);
     bool known = !systems.empty();
-    // A name alone finds its tracepoint there too, since no two have the same.
-    if (resolving.env.other_kernel && !has_wildcard(system) && !has_wildcard(name))
-        system.clear();
+    // A name alone finds its tracepoint, since no two have the same: nothing else has to be mounted for that.
+    std::string said;
+    if (!known && !has_wildcard(system) && !has_wildcard(name))
+        said = std::exchange(system, {});
+    if (resolving.env.other_kernel)
+        said.clear();
     if (!system.empty() && !known) {
         resolving.diags
             .report(DiagId::NoMatch, component.arg_range,
                     fmt::format("which tracepoints `{}` has is not known: {}", system,
                                 resolving.env.other_kernel ? "the types of another kernel do not tell"
-                                                           : "tracefs is not mounted"))
-            .help(fmt::format("write `kernel.trace({})`", quoted(name)));
+                                                           : "tracefs is not mounted, which alone tells"))
+            .help(fmt::format("write `kernel.trace({})`, or name each as in `kernel.trace({})`", quoted(name),
+                              quoted(system + ":NAME")));
         return {};
     }
     bool several = has_wildcard(name);
@@ -92,7 +97,7 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
         resolved.in_kernel = true;
         resolved.kernel = kernel;
         resolved.prototype = found.type;
-        resolved.system = of == last ? "" : of->second;
+        resolved.system = of == last ? said : of->second;
         resolved.point.symbol = found.name;
         resolved.point.module = found.module;
         resolved.point.function = found.name;
