@@ -6,6 +6,7 @@
  */
 #include "../../runtime/attach/watch_events.h"
 #include "kernel_task.h"
+#include "numbering.h"
 
 extern u8 sonde_watches, sonde_watched, sonde_families, sonde_targets; /* maps, defined by the script's module */
 extern const u32 sonde_rt_filter; /* 1: only processes in `sonde_targets` */
@@ -86,7 +87,7 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
         return 0;
     event.family = now << 22 | process; /* PID_MAX_LIMIT is 2^22 */
     event.entry = context[ip_register];
-    event.process = process;
+    event.process = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : process;
     event.program = (u32)bpf_get_attach_cookie(context);
     /* One that ran when the session began is known. */
     if (bpf_map_update_elem(&sonde_watched, &process, &event.family, no_exist) != 0)

@@ -128,7 +128,8 @@ Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
     const std::lock_guard hold(lock_);
     const auto family = static_cast<uint64_t>(process);
     if (watches_programs(plan_)) {
-        Result<uint32_t> fresh = kernel_.run("sonde_watch_running", {static_cast<uint64_t>(process), family});
+        Result<uint32_t> fresh =
+            kernel_.run("sonde_watch_running", {static_cast<uint64_t>(kernel_.numbers().in_kernel(process)), family});
         if (!fresh)
             return std::move(fresh).error();
         if (!by_number && *fresh == 0)
