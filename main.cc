@@ -333,8 +333,25 @@ int print_inventory(Translation& t, Inventory inventory) {
     return t.report() ? 0 : exit_failure;
 }
 
-SessionOptions session_options(const Options& options) {
+// Inlined copies of a point's function that it is not about, as `.call` and `.return` are not.
+uint64_t count_inlined_copies(Translation& t, const plan::Point& point) {
+    bool about_calls = false;
+    for (const char* suffix : {".call", ".return", ".exported"})
+        about_calls = about_calls || point.pn.find(suffix) != std::string::npos;
+    Result<FunctionPattern> pattern = FunctionPattern::parse(point.function);
+    Result<DwarfModule*> module = t.env.module(point.path);
+    if (!about_calls || !pattern || !module)
+        return 0;
+    std::vector<FunctionInstance> found = (*module)->functions(*pattern);
+    return static_cast<uint64_t>(
+        std::count_if(found.begin(), found.end(), [](const FunctionInstance& one) { return one.inlined; }));
+}
+
+using InlinedCopies = std::function<uint64_t(const plan::Point&)>;
+
+SessionOptions session_options(const Options& options, InlinedCopies inlined_copies) {
     SessionOptions session;
+    session.inlined_copies = std::move(inlined_copies);
     session.command = options.command;
     session.target_pid = options.target_pid;
     session.files = options.files;
@@ -359,11 +376,11 @@ using Rearrange = std::function<Result<plan::Plan>(uint32_t arrangement)>;
 // `saved_as`: the name of a saved plan; empty: it was made just now.
 int run_plan(
     const plan::Plan& plan, const Options& options, const std::string& saved_as, const Rearrange& rearrange,
-    std::function<void()> armed = [] {}) {
+    const InlinedCopies& inlined_copies, std::function<void()> armed = [] {}) {
     PassTimer timer(5, options);
     if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
-    SessionOptions session = session_options(options);
+    SessionOptions session = session_options(options, inlined_copies);
     session.armed = [&] {
         drop_privileges(plan);
         armed();
@@ -398,7 +415,7 @@ int run_in_background(const plan::Plan& plan, const Options& options, const std:
     if (child == 0) {
         setsid();
         std::string messages = options.output + ".err";
-        int status = run_plan(plan, options, saved_as, rearrange, [&] {
+        int status = run_plan(plan, options, saved_as, rearrange, nullptr, [&] {
             Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
             Result<Fd> said = create_file(messages, O_APPEND);
             for (int fd : {STDIN_FILENO, STDOUT_FILENO})
@@ -481,7 +498,7 @@ std::optional<int> run_saved_plan(const Options& options) {
         fmt::print(stderr, "WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes\n",
                    options.positional[0]);
     return options.background ? run_in_background(*plan, options, options.positional[0], nullptr)
-                              : run_plan(*plan, options, options.positional[0], nullptr);
+                              : run_plan(*plan, options, options.positional[0], nullptr, nullptr);
 }
 
 // All passes. `origin`: the texts to take instead of files; null: none.
@@ -532,7 +549,6 @@ int translate(const Options& options, const plan::Origin* origin) {
     sema.guru = options.guru;
     sema.unoptimized = options.unoptimized;
     sema.skip_bad_variables = options.skip_bad_variables;
-    sema.suppress_errors = options.suppress_handler_errors;
     sema.kernel_host_probes = options.host_probes == "kernel";
     sema.max_map_entries = options.limits.max_map_entries;
     sema.max_string = options.limits.max_string;
@@ -583,7 +599,8 @@ int translate(const Options& options, const plan::Origin* origin) {
     codegen.max_skipped = options.limits.max_skipped;
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
-    codegen.timing = options.timing;
+    codegen.timing = options.timing || !options.report.empty();
+    codegen.suppress_errors = options.suppress_handler_errors;
     codegen.arrangement = options.arrangement;
     codegen.may_goto =
         any_in_kernel && options.loops.empty() &&
@@ -646,8 +663,9 @@ int translate(const Options& options, const plan::Origin* origin) {
         codegen.arrangement = options.arrangement + arrangement;
         return generate(*program, t.sources, codegen, nullptr);
     };
+    auto inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t, point); };
     return options.background ? run_in_background(*plan, options, "", rearrange)
-                              : run_plan(*plan, options, "", rearrange);
+                              : run_plan(*plan, options, "", rearrange, inlined_copies);
 }
 
 int run(const Options& options) {

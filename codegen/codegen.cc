@@ -140,6 +140,14 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
     }
 }
 
+// Behind all else that lies there.
+void lay_out_marks(plan::Plan& plan) {
+    if (std::none_of(plan.probes.begin(), plan.probes.end(), [](const plan::Probe& probe) { return probe.in_kernel; }))
+        return;
+    plan.marks = plan.data_size;
+    plan.data_size += plan::mark_kinds * plan.marks_size();
+}
+
 // Links the routines that the module calls. Only what is needed stays.
 Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> bitcode, bool only_needed) {
     llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
@@ -469,8 +477,10 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;
     plan.timing = options.timing;
+    plan.suppress_errors = options.suppress_errors;
     lay_out_globals(program, options, plan);
     add_probes(program, sources, plan);
+    lay_out_marks(plan);
     PlanState state{program, sources, options, plan};
     for (bool bpf : {false, true}) {
         bool any = std::any_of(program.handlers.begin(), program.handlers.end(),

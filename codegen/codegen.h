@@ -17,8 +17,9 @@ struct CodegenOptions {
     uint64_t max_action = 1000;  // MAXACTION
     uint64_t max_errors = 0, max_skipped = 100;
     uint64_t ring_bytes = 16 << 20;
-    bool filter_target = false; // -c, -x: kernel handlers run only for the target's process tree
-    bool timing = false;        // -t
+    bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree
+    bool timing = false;          // -t
+    bool suppress_errors = false; // --suppress-handler-errors
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
     bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads
     // The kernel has session links; the target's own program, which is no gain to have one in.

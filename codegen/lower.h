@@ -64,8 +64,9 @@ class Lowering : private BodyState {
     void lower_function(const hir::Function& function);
     llvm::Function* declare_function(const hir::Function& function);
     void take_environment(llvm::Function* function);
-    // The pending error, what is left of MAXACTION and what the handler decides; a text's slot may follow.
-    static constexpr uint64_t environment_bytes = 32;
+    // The pending error, what is left of MAXACTION, what the handler decides and with -t what becomes of the hit; a
+    // text's slot may follow.
+    uint64_t environment_bytes() const { return t_.tells_outcomes() ? 40 : 32; }
     void place_environment(llvm::Value* at, bool has_text);
     void begin_locals(const std::vector<hir::Local*>& locals);
     llvm::Value* call(const hir::Call& expr);

@@ -227,13 +227,15 @@ Result<void> Lowering::run() {
 
 // What errors and MAXACTION are kept in.
 void Lowering::begin_environment(const Needs& need) {
-    const uint64_t bytes = environment_bytes + t_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
-    place_environment(need.frame ? new_bytes(bytes) : t_.stack(environment_bytes), need.frame);
+    const uint64_t bytes = environment_bytes() + t_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
+    place_environment(need.frame ? new_bytes(bytes) : t_.stack(environment_bytes()), need.frame);
     if (env_.batch)
         t_.begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
     b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    if (env_.outcome)
+        b_.CreateStore(t_.number(plan::Handled), env_.outcome);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
     if (handler_ && plan::decides(handler_->kind))
         b_.CreateStore(t_.number(handler_->kind == plan::ProbeKind::Netfilter), t_.offset(env_.budget, 8));
@@ -248,8 +250,9 @@ void Lowering::begin_environment(const Needs& need) {
 void Lowering::place_environment(llvm::Value* at, bool has_text) {
     env_.error = at;
     env_.budget = t_.offset(at, 16);
-    env_.error_text = has_text ? t_.offset(at, environment_bytes) : nullptr;
-    env_.batch = gathers_ ? t_.offset(at, environment_bytes + t_.slot_size()) : nullptr;
+    env_.outcome = t_.tells_outcomes() ? t_.offset(at, 32) : nullptr;
+    env_.error_text = has_text ? t_.offset(at, environment_bytes()) : nullptr;
+    env_.batch = gathers_ ? t_.offset(at, environment_bytes() + t_.slot_size()) : nullptr;
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
@@ -279,6 +282,9 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     begin_program(handler, handler.name, probe, need);
     begin_locals(handler.locals);
     require(legs.at_return);
+    out.has_condition = handler.condition != nullptr;
+    if (out.has_condition && !legs.wanted)
+        t_.condition_held(env_);
     for (const hir::Stmt* stmt : legs.body)
         lower(*stmt);
     end_program();

@@ -39,6 +39,7 @@ struct Environment {
     llvm::Value* batch =
         nullptr; // BPF: struct sonde_batch (rtlib/batch.h) of a handler that sends several records, or null
     llvm::Value* budget = nullptr;   // i64: statements left (MAXACTION); then i64: what the handler decides
+    llvm::Value* outcome = nullptr;  // i64, BPF with -t: plan::HitOutcome, or null
     llvm::Value* row = nullptr;      // i32: the probe point's row
     llvm::Value* task = nullptr;     // i64, BPF: the task that the event is about, where it is not the current one; 0
     llvm::Value* can_wait = nullptr; // i64, BPF: 1 where memory that is not there may be waited for
@@ -71,6 +72,10 @@ class Target {
     Target(PlanState& state, const char* module_name);
     virtual ~Target();
 
+    // Whether handlers keep what becomes of their hit (Environment::outcome).
+    virtual bool tells_outcomes() const { return false; }
+    // The probe's condition is known to hold.
+    virtual void condition_held(Environment&) {}
     virtual bool is_bpf() const = 0;
     // Begins a handler's function and fills the environment; `frame_size` is known only after the body is lowered, so a
     // BPF frame's claim refers to the map, and a host frame comes as an argument.

@@ -61,7 +61,7 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     out_ = llvm::BasicBlock::Create(*context_, "out", function);
     claimed_.clear();
     probe_ = probe;
-    timed_ = plan::is_event(kind_) && state_.options.timing && !saves_entry_;
+    timed_ = plan::is_event(kind_) && state_.options.timing;
     registers_are_behind_ = event;
     env.task = number(0);
     // Programs that wait may not look at counters.
@@ -81,7 +81,7 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     } else {
         env.row = first_row(probe);
     }
-    if (timed_)
+    if (timed_ && !saves_entry_)
         started_ = helper(ktime_get_ns, {});
     entry_element_ = nullptr;
     if (handler.checks_stack && (saves_entry_ || handler.kind == plan::ProbeKind::Uprobe)) {
@@ -95,8 +95,10 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
         // A call that began before the session has nothing saved, and is none of its business.
         entry_element_ = helper_pointer(
             map_lookup_elem, {map_reference(state_.plan.probes[probe].entry_map), key_at_return(env, handler)});
-        go_if(ir_.CreateIsNotNull(entry_element_));
+        go_if_saved(entry_element_);
     }
+    if (plan::is_event(kind_))
+        count_hit(env);
     if (needs.scan) {
         scans_ = true;
         env.scan = claim("sonde_scans", scans_of_all);
@@ -113,7 +115,7 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
 void BpfTarget::end_handler(Environment& env) {
     release();
     if (timed_)
-        record_time();
+        record_outcome(env);
     if (plan::decides(kind_))
         ir_.CreateRet(decision(ir_.CreateLoad(i64(), offset(env.budget, 8))));
     else
@@ -203,7 +205,7 @@ void BpfTarget::begin_batch(Environment& env) {
 
 void BpfTarget::send_batch(Environment& env) {
     llvm::Value* lost = routine("sonde_rt_send_records", i64(), {env.batch});
-    count_if(ir_.CreateICmpNE(lost, number(0)), offsetof(plan::ProbeCounts, lost));
+    lose_if(env, ir_.CreateICmpNE(lost, number(0)));
 }
 
 void BpfTarget::emit_record(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size, bool) {
@@ -223,10 +225,14 @@ void BpfTarget::emit_record(Environment& env, uint32_t type, llvm::Value* buffer
         flags = ir_.CreateSelect(ir_.CreateICmpUGE(waiting, number(wake_at_bytes)), number(ring_force_wakeup),
                                  number(ring_no_wakeup));
     }
+    llvm::BasicBlock* told = block("told");
     if (type == plan::RaiseError)
-        count_error();
+        count_error(env, told);
     llvm::Value* status = helper(ringbuf_output, {ring, buffer, size, flags});
-    count_if(ir_.CreateICmpSLT(status, number(0)), offsetof(plan::ProbeCounts, lost));
+    if (type != plan::RaiseError) // it is counted in any case
+        lose_if(env, ir_.CreateICmpSLT(status, number(0)));
+    ir_.CreateBr(told);
+    ir_.SetInsertPoint(told);
 }
 
 llvm::Value* BpfTarget::unknown_zero(Environment& env) {
@@ -325,39 +331,6 @@ llvm::Value* BpfTarget::u32_key(uint32_t value) {
     return literal(std::string(reinterpret_cast<const char*>(&value), sizeof value));
 }
 
-void BpfTarget::count(size_t field) {
-    llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_counts"), u32_key(probe_)});
-    llvm::BasicBlock *there = block("count"), *end = block("counted");
-    ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
-    ir_.SetInsertPoint(there);
-    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, field), number(1), llvm::Align(8),
-                        llvm::AtomicOrdering::Monotonic);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
-}
-
-void BpfTarget::count_if(llvm::Value* condition, size_t field) {
-    llvm::BasicBlock *yes = block("yes"), *go = block("go");
-    ir_.CreateCondBr(condition, yes, go);
-    ir_.SetInsertPoint(yes);
-    count(field);
-    ir_.CreateBr(go);
-    ir_.SetInsertPoint(go);
-}
-
-void BpfTarget::count_error() {
-    llvm::Value* before =
-        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, errors)), number(1),
-                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    llvm::Value* most = ir_.CreateLoad(i64(), offset(data_, offsetof(plan::SessionWords, max_errors)));
-    llvm::BasicBlock *stop = block("stop"), *end = block("go");
-    ir_.CreateCondBr(ir_.CreateICmpUGE(before, most), stop, end);
-    ir_.SetInsertPoint(stop);
-    ir_.CreateStore(number(plan::Stopping), data_);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
-}
-
 llvm::Value* BpfTarget::first_row(uint32_t probe) {
     const auto& points = state_.plan.probes[probe].points;
     return ir_.getInt32(points.empty() ? 0 : points[0].row);
@@ -395,6 +368,8 @@ llvm::Value* BpfTarget::claim(const char* slots, uint32_t count_slots) {
 
 void BpfTarget::skip(size_t field) {
     count(field);
+    if (timed_ && saves_entry_)
+        add_timing(offsetof(plan::ProbeTiming, hits), number(1));
     ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, skipped)), number(1),
                         llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     release();
@@ -407,6 +382,8 @@ void BpfTarget::take_lock(llvm::Value* word) {
     taken->addCase(ir_.getInt64(1), got);
     taken->addCase(ir_.getInt64(2), own);
     ir_.SetInsertPoint(own);
+    if (timed_) // it is no hit after all
+        add_timing(offsetof(plan::ProbeTiming, hits), number(-1));
     release();
     ir_.CreateBr(out_);
     ir_.SetInsertPoint(busy);
@@ -451,28 +428,6 @@ const char* BpfTarget::section(bool entry) const {
     default:
         return "raw_tracepoint";
     }
-}
-
-void BpfTarget::record_time() {
-    llvm::Value* spent = ir_.CreateSub(helper(ktime_get_ns, {}), started_);
-    llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), u32_key(probe_)});
-    llvm::BasicBlock *there = block("time"), *end = block("timed");
-    ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
-    ir_.SetInsertPoint(there);
-    auto add = [&](size_t field, llvm::Value* value) {
-        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, field), value, llvm::Align(8),
-                            llvm::AtomicOrdering::Monotonic);
-    };
-    add(offsetof(plan::ProbeTiming, hits), number(1));
-    add(offsetof(plan::ProbeTiming, total_ns), spent);
-    // Extremes may miss a simultaneous one; they are a report, not a result.
-    for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), ir_.CreateNot(spent)),
-                                std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
-        llvm::Value* old = ir_.CreateLoad(i64(), offset(row, field));
-        ir_.CreateStore(ir_.CreateSelect(ir_.CreateICmpUGT(value, old), value, old), offset(row, field));
-    }
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
 }
 
 std::unique_ptr<Target> make_bpf_target(PlanState& state) { return std::make_unique<BpfTarget>(state); }

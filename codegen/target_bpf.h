@@ -46,6 +46,8 @@ class BpfTarget final : public Target {
   public:
     explicit BpfTarget(PlanState& state);
     bool is_bpf() const override { return true; }
+    bool tells_outcomes() const override { return state_.options.timing; }
+    void condition_held(Environment& env) override { mark(plan::Mark::Wanted, env.row); }
     llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                                   Environment& env) override;
     void end_handler(Environment& env) override;
@@ -161,10 +163,28 @@ class BpfTarget final : public Target {
     // libbpf makes .bss memory-mappable only if BTF says that it holds a global variable.
     void describe_data();
     llvm::Value* u32_key(uint32_t value);
-    void count(size_t field);
+
+    // ---- accounting (target_bpf_account.cc)
+
+    // Adds 1 to a field of the probe's ProbeCounts; gives what was there before.
+    llvm::Value* count(size_t field);
     void count_if(llvm::Value* condition, size_t field);
-    // More soft errors than MAXERRORS stop all handlers at once.
-    void count_error();
+    // A record found no room.
+    void lose_if(Environment& env, llvm::Value* condition);
+    // More soft errors than MAXERRORS stop all handlers at once. Suppressed ones go on at `told` but for a probe's
+    // first.
+    void count_error(Environment& env, llvm::BasicBlock* told);
+    // The probe's hit begins: what Mark says, and with -t its number.
+    void count_hit(Environment& env);
+    void mark(plan::Mark what, llvm::Value* index);
+    // Of a return by the kernel's own bookkeeping, at a call's entry or its return.
+    void count_full_returns();
+    // Goes on only if the call's entry has saved what its return wants.
+    void go_if_saved(llvm::Value* element);
+    void add_timing(size_t field, llvm::Value* value);
+    void record_outcome(Environment& env);
+    void record_time(llvm::Value* row);
+
     // A tracepoint that is about a task other than the one at hand says so by `__about_task(N)`: it is the N'th
     // argument, from 0 on.
     static std::optional<int> task_argument(const hir::Handler& handler);
@@ -226,7 +246,6 @@ class BpfTarget final : public Target {
     llvm::Value* key_at_return(Environment& env, const hir::Handler& handler);
     // `owner`: by default the thread.
     llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
-    void record_time();
     // A half of a session's program; the optimiser makes one function of them, whose halves share the stack.
     llvm::Function* begin_leg(const std::string& symbol);
     SessionLegs legs_;

@@ -253,6 +253,8 @@ void BpfTarget::save_entry_values(Environment& env, const hir::Handler& handler,
                                   llvm::Value* return_address) {
     if (legs_.wanted)
         ir_.CreateStore(number(0), refused_);
+    if (!handler.at_return)
+        count_full_returns();
     if (legs_.in_record)
         ir_.CreateStore(ir_.CreateLoad(i64(), offset(values, entry_offset(handler, *legs_.in_record))),
                         helper_pointer(plan::call_session_cookie, {context_argument_}));
@@ -361,7 +363,12 @@ void BpfTarget::filter_target(Environment& env) {
     llvm::Value* word = helper_pointer(map_lookup_elem, {map_reference("sonde_targets"), index});
     go_if(ir_.CreateIsNotNull(word));
     llvm::Value* bits = ir_.CreateLShr(ir_.CreateLoad(i64(), word), ir_.CreateAnd(process, number(63)));
-    go_if(ir_.CreateICmpNE(ir_.CreateAnd(bits, number(1)), number(0)));
+    llvm::BasicBlock *other = block("outside"), *in = block("inside");
+    ir_.CreateCondBr(ir_.CreateICmpNE(ir_.CreateAnd(bits, number(1)), number(0)), in, other);
+    ir_.SetInsertPoint(other);
+    mark(plan::Mark::Outside, number(probe_));
+    ir_.CreateBr(out_);
+    ir_.SetInsertPoint(in);
 }
 
 llvm::Value* BpfTarget::syscall_cell(llvm::Value* called, const std::vector<plan::Point>& points) {

@@ -72,10 +72,49 @@ void Accounting::say(bool warnings_off) const {
                                    item.place, item.detail));
 }
 
+ProbeRow Accounting::sum() const {
+    ProbeRow all;
+    all.counted = true;
+    for (const ProbeRow& row : rows_) {
+        all.counted = all.counted && row.counted;
+        all.handled += row.handled;
+        all.skipped += row.skipped;
+        all.lost += row.lost;
+        all.missed += row.missed;
+        all.failed += row.failed;
+    }
+    return all;
+}
+
+void Accounting::say_hits() const {
+    std::string out = "----- probe hit report:\n";
+    for (const ProbeRow& row : rows_)
+        out += fmt::format("{}, ({}), hits: {}, ns: {}min/{}avg/{}max, points: {}\n", row.point, row.place, row.hits(),
+                           row.min_ns, row.mean_ns, row.max_ns, row.points);
+    out += "----- what became of the hits:\n";
+    auto line = [&](const std::string& name, const ProbeRow& row) {
+        out += fmt::format("{}: {} hits = {} handled + {} skipped + {} lost + {} missed + {} errors\n", name,
+                           row.hits(), row.handled, row.skipped, row.lost, row.missed, row.failed);
+    };
+    for (const ProbeRow& row : rows_)
+        line(row.place, row);
+    if (rows_.size() != 1)
+        line("all", sum());
+    out.pop_back();
+    sonde::say(std::move(out));
+}
+
 Result<void> Accounting::write(const std::string& path, const std::string& script, int status) const {
     std::string out = fmt::format("{{\n  \"script\": {},\n  \"status\": {},\n  \"lossy\": {},\n  \"losses\": [",
                                   json_string(script), status, lossy());
     const char* comma = "";
+    auto numbers = [](const ProbeRow& row) {
+        std::string known = row.counted ? fmt::format("\"hits\": {}, \"handled\": {}, \"lost\": {}, ", row.hits(),
+                                                      row.handled, row.lost)
+                                        : "";
+        return fmt::format("{}\"skipped\": {}, \"missed\": {}, \"errors\": {}", known, row.skipped, row.missed,
+                           row.failed);
+    };
     for (const Item& item : items_) {
         out += fmt::format("{}\n    {{\"kind\": {}, \"count\": {}", comma, json_string(row_of(item.what).name),
                            item.count);
@@ -86,7 +125,18 @@ Result<void> Accounting::write(const std::string& path, const std::string& scrip
         out += "}";
         comma = ",";
     }
-    out += fmt::format("{}]\n}}\n", items_.empty() ? "" : "\n  ");
+    out += fmt::format("{}],\n  \"probes\": [", items_.empty() ? "" : "\n  ");
+    comma = "";
+    for (const ProbeRow& row : rows_) {
+        out += fmt::format("{}\n    {{\"place\": {}, \"point\": {}, \"points\": {}, {}", comma, json_string(row.place),
+                           json_string(row.point), row.points, numbers(row));
+        if (row.counted)
+            out += fmt::format(", \"ns\": {{\"min\": {}, \"mean\": {}, \"max\": {}}}", row.min_ns, row.mean_ns,
+                               row.max_ns);
+        out += "}";
+        comma = ",";
+    }
+    out += fmt::format("{}],\n  \"sum\": {{{}}}\n}}\n", rows_.empty() ? "" : "\n  ", numbers(sum()));
     return write_file(path, out);
 }
 

@@ -22,6 +22,20 @@ enum class Loss : uint8_t {
 #undef LOSS
 };
 
+// What became of the hits of one probe of the plan. Every hit is one of: handled, skipped (its handler did not run: no
+// lock, no memory), lost (the handler ran to its end, and some of its output found no room), missed (the kernel did not
+// give it to the handler), failed (an error ended the handler, told or suppressed).
+struct ProbeRow {
+    std::string point, place;
+    size_t points = 0;
+    bool counted = false; // `handled` and `lost` are known, which costs time at each hit (-t, --report)
+    uint64_t handled = 0, skipped = 0, lost = 0, missed = 0, failed = 0;
+    uint64_t began = 0; // hits that came to the handler, counted by themselves
+    uint64_t min_ns = 0, mean_ns = 0, max_ns = 0;
+
+    uint64_t hits() const { return handled + skipped + lost + missed + failed; }
+};
+
 class Accounting {
   public:
     // `count` more of that; 0 changes nothing. `place`: in the script, as Probe::place; empty: no single one. `detail`:
@@ -30,6 +44,9 @@ class Accounting {
     uint64_t count(Loss what) const;
     // Whether something is missing from the output or the counts.
     bool lossy() const;
+    void add_row(ProbeRow row) { rows_.push_back(std::move(row)); }
+    // What -t says on standard error: a line for each probe, then what became of the hits.
+    void say_hits() const;
     // A line of standard error for each.
     void say(bool warnings_off) const;
     // The same and all else that is known, as a JSON object in this file.
@@ -41,7 +58,9 @@ class Accounting {
         uint64_t count;
         std::string place, detail;
     };
+    ProbeRow sum() const;
     std::vector<Item> items_;
+    std::vector<ProbeRow> rows_;
 };
 
 // The text as a JSON string, with its quotes. Bytes that are not UTF-8 become U+FFFD.

@@ -123,16 +123,12 @@ int KernelObject::program_fd(const std::string& name) const {
     return program ? bpf_program__fd(program) : -1;
 }
 
-uint64_t KernelObject::missed_by_programs() const {
-    uint64_t out = 0;
-    bpf_program* program = nullptr;
-    bpf_object__for_each_program(program, object_) {
-        bpf_prog_info info{};
-        uint32_t size = sizeof info;
-        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-            out += info.recursion_misses; // 5.12, bpf: Count the number of times recursion was prevented
-    }
-    return out;
+uint64_t KernelObject::missed_by(const std::string& program) const {
+    bpf_prog_info info{};
+    uint32_t size = sizeof info;
+    int fd = program_fd(program);
+    // 5.12, bpf: Count the number of times recursion was prevented
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
 bool KernelObject::by_kprobe_multi(const plan::Probe& probe) const {

@@ -37,8 +37,8 @@ class KernelObject {
     // Runs a raw tracepoint's program once, in this process, with these words as its context; gives its result.
     Result<uint32_t> run(const std::string& program, std::initializer_list<uint64_t> words) const;
     bpf_object* object() const { return object_; }
-    // Hits that the kernel has kept from programs, because one was running on the processor already.
-    uint64_t missed_by_programs() const;
+    // Hits that the kernel has kept from a program, because one was running on the processor already.
+    uint64_t missed_by(const std::string& program) const;
     // Whether the probe's program is made for one link to all of its points (attach_kprobe_multi).
     bool by_kprobe_multi(const plan::Probe& probe) const;
 

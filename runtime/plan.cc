@@ -2,6 +2,7 @@
 #include "runtime/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -64,6 +65,8 @@ const char* type_at(ProbeKind kind, const Point& point) {
         kind = point.symbol == "sys_exit" ? ProbeKind::SyscallReturn : ProbeKind::Syscall;
     return name_of(kind);
 }
+
+uint64_t Plan::marks_size() const { return std::bit_ceil(std::max<uint64_t>({1, rows.size(), probes.size()})); }
 
 std::string dump(const Plan& plan) {
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",

@@ -79,8 +79,13 @@ struct SessionWords {
     uint64_t asked_file = 0; // what the program sonde_ask_file answers
     uint64_t counters = 0;   // of Plan::counters
     uint64_t pid = 0;        // the session's process
+    uint64_t lost_tasks = 0; // tasks that found no room in `sonde_tasks`
+    uint64_t joined = 0;     // times that the command was seen to begin
 };
-static_assert(sizeof(SessionWords) == 136 && offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+static_assert(sizeof(SessionWords) == 152 &&
+              offsetof(SessionWords, lost_tasks) == 136 /* codegen/rtlib/tasks.bpf.c */ &&
+              offsetof(SessionWords, joined) == 144 /* codegen/rtlib/follow.bpf.c */ &&
+              offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
@@ -289,6 +294,7 @@ struct Probe {
     bool reads_registers = false; // Kprobe, Kretprobe: all that there are, which probes of many functions do not keep
     bool is_session = false;      // Uretprobe: one program for the entry and the return, of a session link
     bool sleepable = false;
+    bool has_condition = false; // `probe POINT if (...)`
     int64_t order = 0;
     TimerSpec timer;
     uint64_t lock = 0; // offset in the data area of a word that is not 0 while a handler of its group runs; 0: none
@@ -347,10 +353,12 @@ struct Plan {
     uint64_t max_nesting = 16;   // activations of functions that call themselves
     uint64_t max_backtrace = 20; // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
-    uint8_t tables = 0;         // what handlers look up in the tables of files: FileTables
-    std::string writes;         // the first of what writes user memory, with its place; empty: nothing does
-    bool filter_target = false; // kernel handlers run only for tasks in the BPF map `sonde_targets`
-    bool timing = false;        // -t: BPF map `sonde_timing`
+    uint8_t tables = 0;           // what handlers look up in the tables of files: FileTables
+    std::string writes;           // the first of what writes user memory, with its place; empty: nothing does
+    bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
+    bool timing = false;          // -t: BPF map `sonde_timing`
+    bool suppress_errors = false; // --suppress-handler-errors: errors are counted; the first of each probe is told
+    uint64_t marks = 0;           // offset in the data area of what Mark says; 0: there is no handler in the kernel
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
@@ -366,6 +374,7 @@ struct Plan {
     std::vector<ProbedFile> files; // sorted by path
     Origin origin;                 // of a saved plan
 
+    uint64_t marks_size() const;               // a power of two
     bool has_subjects() const;                 // of some probe
     bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind
     bool follows_tasks() const;                // for process and thread probes
@@ -411,11 +420,26 @@ struct ProbeCounts {
     uint64_t skipped; // no frame slot was free
     uint64_t lost;    // no room in the ring buffer
     uint64_t waited;  // the lock could not be had
-    uint64_t reserved;
+    uint64_t errors;  // an error ended the handler
+    uint64_t unsaved; // returns that found nothing of what their call's entry had saved
+    uint64_t nested;  // calls whose return the kernel does not follow, as too many were under way
 };
 struct ProbeTiming {
     uint64_t hits, total_ns, min_biased_ns /* ~min */, max_ns;
+    uint64_t outcomes[4]; // by HitOutcome: of hits that were not skipped
 };
+// What became of a hit whose handler ran. Failed: an error ended it, whether its output was lost or not.
+enum HitOutcome : uint64_t { Handled = 0, OutputLost = 1, Failed = 2 };
+
+// A byte for each row and each probe, in the data area at Plan::marks: 1 once it has happened. Each kind has
+// Plan::marks_size() bytes. Without atomics: nobody writes anything else.
+enum class Mark : uint8_t {
+    Hit,     // by row: a handler began, or would have if it had not been skipped or its condition had held
+    Wanted,  // by row: the probe's condition held
+    Entered, // by row: a call was seen whose return is probed
+    Outside, // by probe: a process that is not of the target came by
+};
+constexpr uint64_t mark_kinds = 4;
 
 // Text form for --dump=plan and binary form for -p4 (`sonde FILE.sonde` runs it).
 std::string dump(const Plan& plan);

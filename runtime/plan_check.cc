@@ -79,6 +79,9 @@ Result<void> check(const Plan& plan) {
         return wrong(fmt::format("strings of {} bytes", plan.max_string));
     if (plan.data_size < sizeof(SessionWords) || plan.data_size > most_data)
         return wrong(fmt::format("{} bytes of data", plan.data_size));
+    if (plan.marks && (plan.marks < sizeof(SessionWords) || plan.marks > plan.data_size ||
+                       plan.data_size - plan.marks < mark_kinds * plan.marks_size()))
+        return wrong("no room for its marks");
     if (plan.counters.size() > most_counters)
         return wrong("too many counters");
     for (const Global& global : plan.globals)

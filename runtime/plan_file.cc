@@ -150,7 +150,8 @@ template <typename A> void members(A& a, Point& v) {
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
 template <typename A> void members(A& a, Probe& v) {
     all(a, v.name, v.place, v.kind, v.in_kernel, v.symbol, v.entry_program, v.entry_map, v.at_instruction,
-        v.reads_registers, v.is_session, v.sleepable, v.order, v.timer, v.lock, v.locked_for, v.frame_size, v.points);
+        v.reads_registers, v.is_session, v.sleepable, v.has_condition, v.order, v.timer, v.lock, v.locked_for,
+        v.frame_size, v.points);
 }
 template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes); }
 template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
@@ -158,7 +159,8 @@ template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text);
 template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, v.scripts, v.library); }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
-        v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing);
+        v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target, v.timing, v.suppress_errors,
+        v.marks);
     all(a, v.globals, v.formats, v.sites, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
         v.kernel_types, v.files, v.origin);
 }

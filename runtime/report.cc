@@ -10,6 +10,7 @@
 #include "runtime/histogram.h"
 #include "runtime/session_state.h"
 #include "runtime/symbols/no_stacks.h"
+#include "runtime/unhit.h"
 
 namespace sonde {
 namespace {
@@ -97,22 +98,98 @@ void Session::print_globals() {
             print_global(plan.globals[i], i);
 }
 
+namespace {
+
+// Its numbers as the kernel's side counted them.
+ProbeRow count_hits(const plan::Plan& plan, const KernelObject& kernel, uint32_t index, plan::ProbeCounts counts) {
+    const plan::Probe& probe = plan.probes[index];
+    ProbeRow out;
+    out.point = probe.points.empty() ? "" : probe.points[0].pn;
+    out.place = probe.place;
+    out.points = probe.points.size();
+    out.skipped = counts.skipped + counts.waited;
+    out.failed = counts.errors;
+    plan::ProbeTiming timing{};
+    if (!plan.timing || bpf_map_lookup_elem(kernel.map_fd("sonde_timing"), &index, &timing) != 0)
+        return out;
+    out.counted = true;
+    out.began = timing.hits;
+    out.handled = timing.outcomes[plan::Handled];
+    out.lost = timing.outcomes[plan::OutputLost];
+    out.failed = timing.outcomes[plan::Failed];
+    if (uint64_t ran = out.handled + out.lost + out.failed) {
+        out.min_ns = ~timing.min_biased_ns;
+        out.mean_ns = timing.total_ns / ran;
+        out.max_ns = timing.max_ns;
+    }
+    return out;
+}
+
+// Whether a map that forgets what was not used for long may have had to. Processors keep some free elements each.
+bool is_full(const KernelObject& kernel, const std::string& name) {
+    const int map = kernel.map_fd(name);
+    bpf_map_info info{};
+    uint32_t size = sizeof info;
+    if (map < 0 || bpf_obj_get_info_by_fd(map, &info, &size) != 0)
+        return false;
+    std::string key(info.key_size, 0), next = key;
+    uint64_t elements = 0;
+    for (void* at = nullptr; bpf_map_get_next_key(map, at, next.data()) == 0; at = key.data()) {
+        key = next;
+        elements++;
+    }
+    return elements >= info.max_entries / 4 * 3;
+}
+
+} // namespace
+
 void Session::count_losses() {
-    for (uint32_t i = 0; kernel && i < plan.probes.size(); i++) {
-        plan::ProbeCounts row{};
+    for (uint32_t i = 0; i < plan.probes.size(); i++) {
         const plan::Probe& probe = plan.probes[i];
-        if (bpf_map_lookup_elem(kernel->map_fd("sonde_counts"), &i, &row) != 0)
+        if (auto seen = errors.find(&probe); plan.suppress_errors && !probe.in_kernel && seen != errors.end())
+            accounting.add(Loss::Suppressed, seen->second.count, probe.place, seen->second.first);
+        plan::ProbeCounts row{};
+        if (!probe.in_kernel || bpf_map_lookup_elem(kernel->map_fd("sonde_counts"), &i, &row) != 0)
             continue;
+        ProbeRow hits = count_hits(plan, *kernel, i, row);
+        hits.missed = missed[i] + kernel->missed_by(probe.symbol) +
+                      (probe.entry_program.empty() ? 0 : kernel->missed_by(probe.entry_program));
+        accounting.add(Loss::Missed, hits.missed, probe.place);
+        // A program at the entry knows which return the kernel will not follow; one at the return, that it may be so.
+        const bool knows = probe.is_session || !probe.entry_program.empty();
+        const uint64_t unsaved =
+            row.unsaved && (probe.is_session || is_full(*kernel, probe.entry_map)) ? row.unsaved : 0;
+        hits.missed += unsaved + (knows ? row.nested : 0);
+        accounting.add(knows ? Loss::Nested : Loss::Full, row.nested, probe.place);
+        accounting.add(Loss::Unsaved, unsaved, probe.place);
         accounting.add(Loss::Records, row.lost, probe.place);
         accounting.add(Loss::Locked, row.waited, probe.place, probe.locked_for);
         accounting.add(Loss::NoFrame, row.skipped, probe.place);
+        if (plan.suppress_errors)
+            accounting.add(Loss::Suppressed, row.errors, probe.place, errors[&probe].first);
+        accounting.add_row(std::move(hits));
     }
     if (kernel)
         count_no_stacks(plan, *kernel, accounting);
-    // Of these nothing tells which handler was running.
-    if (kernel)
-        accounting.add(Loss::Missed, kernel->missed_by_programs());
+    accounting.add(Loss::Tasks, words->lost_tasks);
     accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
+}
+
+// A script that ended the session has seen what it wanted, unless nothing at all was hit.
+void Session::say_unhit() {
+    constexpr size_t most_lines = 10;
+    const Marks marks(plan, data);
+    const bool has_target = !options.command.empty() || options.target_pid != 0;
+    if (!kernel || !has_target || options.warnings_off || failed || (exited && any_hit(plan, marks)))
+        return;
+    std::vector<std::string> lines = explain_unhit(
+        {plan, marks, target_files, probed,
+         options.command.empty() ? fmt::format("process {}", options.target_pid) : std::string("the command"),
+         options.inlined_copies});
+    for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
+        say("WARNING: " + lines[i]);
+    if (lines.size() > most_lines)
+        say(fmt::format("WARNING: and {} more points were never hit", lines.size() - most_lines));
 }
 
 void Session::report() {
@@ -120,20 +197,8 @@ void Session::report() {
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
         say(fmt::format("WARNING: Number of errors: {}, skipped probes: {}", words->errors, skipped));
-    if (!options.timing || !kernel)
-        return;
-    int timing = kernel->map_fd("sonde_timing");
-    say("----- probe hit report:");
-    for (uint32_t i = 0; i < plan.probes.size(); i++) {
-        const plan::Probe& probe = plan.probes[i];
-        plan::ProbeTiming row{};
-        if (!probe.in_kernel || bpf_map_lookup_elem(timing, &i, &row) != 0)
-            continue;
-        uint64_t least = row.hits ? ~row.min_biased_ns : 0, mean = row.hits ? row.total_ns / row.hits : 0;
-        say(fmt::format("{}, ({}), hits: {}, ns: {}min/{}avg/{}max, points: {}",
-                        probe.points.empty() ? "" : probe.points[0].pn, probe.place, row.hits, least, mean, row.max_ns,
-                        probe.points.size()));
-    }
+    if (options.timing && kernel)
+        accounting.say_hits();
 }
 
 } // namespace sonde

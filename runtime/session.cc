@@ -30,6 +30,8 @@
 #include "runtime/overload.h"
 #include "runtime/probed_files.h"
 #include "runtime/session_state.h"
+#include "runtime/target_check.h"
+#include "runtime/unhit.h"
 #include "runtime/wrap.h"
 
 namespace sonde {
@@ -374,7 +376,7 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
     for (const auto& [probe, why] : overload.look(now_ns(), session.options.warnings_off)) {
         for (const std::unique_ptr<Attachment>& attachment : attachments)
             if (attachment->probe == probe)
-                session.accounting.add(Loss::Missed, attachment->missed());
+                session.missed[probe] += attachment->missed();
         std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
         session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
         say(fmt::format("WARNING: the probe at {} is disarmed {}", session.plan.probes[probe].place, why));
@@ -403,6 +405,7 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
         rings.drain();
         if (overload)
             guard(session, *overload, attachments);
+        session.target_files.drain();
         if (fds[3].revents && !session.exiting)
             files.control->serve(files.run, [&] { return session.exiting; });
         if (fds[4].revents && !session.exiting)
@@ -607,6 +610,13 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     Attachments attachments;
     std::optional<Watchpoints> watchpoints;
     if (session.kernel) {
+        if (Result<void> seen = check_target_filter(session); !seen)
+            return std::move(seen).error();
+        session.probed = probed_inodes(plan);
+        if (plan.has(plan::is_uprobe) && command.pid())
+            session.target_files.follow(command.pid());
+        else if (plan.has(plan::is_uprobe) && options.target_pid)
+            session.target_files.look_at(options.target_pid);
         if (Result<void> attached = attach_all(session, attachments, *probed, multi); !attached)
             return std::move(attached).error();
         if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
@@ -626,6 +636,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     be_patient_in_begin(session, signals);
     run_begin_probes(session, rings);
     bool command_bad = false;
+    Result<void> joined;
+    const bool ended_in_begin = session.exiting;
     if (session.exiting) {
         session.held_back->release();
     } else {
@@ -640,10 +652,15 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         pump(session, rings, timers, signals, command, files, *probed, attachments);
         say_changes(*probed);
         command_bad = command.pid() && command_failed(command, options.command);
+        if (command.pid() && command.poll())
+            joined = check_target_joined(session);
+        session.target_files.drain();
+        if (options.target_pid && plan.has(plan::is_uprobe))
+            session.target_files.look_at(options.target_pid);
     }
     __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     for (const std::unique_ptr<Attachment>& attachment : attachments)
-        session.accounting.add(Loss::Missed, attachment->missed());
+        session.missed[attachment->probe] += attachment->missed();
     attachments.clear();
     if (watchpoints)
         watchpoints->clear();
@@ -659,14 +676,18 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     finish_output(session, signals);
     session.count_losses();
     session.report();
+    if (!ended_in_begin && joined)
+        session.say_unhit();
     bool unwritten = !session.output.failure().empty();
     if (unwritten)
         say("ERROR: " + session.output.failure());
     if (session.failed)
         say("Pass 5: run failed.");
+    if (!joined)
+        say("ERROR: " + joined.error().message);
     session.messages->finish([&] { return signals.take_hurry(); });
     signals.ignore_from_here();
-    int status = session.failed || unwritten || command_bad ? 1 : 0;
+    int status = !joined || session.failed || unwritten || command_bad ? 1 : 0;
     if (status == 0 && session.accounting.lossy() && !options.lossy_ok)
         status = exit_lossy;
     if (!options.report.empty())

@@ -33,6 +33,8 @@ struct SessionOptions {
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: nothing is looked at.
     std::optional<double> overload;
     bool lossy_ok = false; // --lossy-ok: losses do not change the exit status
+    // How many inlined copies a point's function has that the point is not about; asked for points without a hit.
+    std::function<uint64_t(const plan::Point&)> inlined_copies;
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
     std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:

@@ -114,6 +114,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
         failed = exiting = true;
         return;
     }
+    running = &probe;
     uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
     // Handlers in the kernel hold it for microseconds, and give it back in any case.
     auto holder = [&] {
@@ -131,6 +132,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
     } else {
         handler(this, frame, data);
     }
+    running = nullptr;
     pop_frame(frame);
     iterators.clear();
 }
@@ -188,7 +190,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::Exit:
         // No handler begins any more, in the kernel neither.
         __atomic_store_n(&words->state, plan::Stopping, __ATOMIC_SEQ_CST);
-        exiting = true;
+        exiting = exited = true;
         break;
     case plan::RaiseError:
         report_error(header, payload);
@@ -212,6 +214,22 @@ void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload
             output.write(escapes() ? terminal_text(text) : text);
 }
 
+// Those of handlers in the kernel are counted there.
+void Session::suppress_error(const plan::RecordHeader& header, const std::string& text) {
+    const plan::Probe* probe = running;
+    for (const plan::Probe& one : plan.probes)
+        for (const plan::Point& point : one.points)
+            if (!running && point.row == header.row)
+                probe = &one;
+    if (!probe)
+        return;
+    Errors& seen = errors[probe];
+    if (seen.first.empty())
+        seen.first = text;
+    if (running)
+        seen.count++;
+}
+
 void Session::report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload) {
     int64_t argument = 0;
     std::string text;
@@ -231,6 +249,8 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
                 message.clear();
         }
     }
+    if (plan.suppress_errors)
+        return suppress_error(header, message + (near.empty() ? "" : " near " + near));
     output.flush();
     say(fmt::format("ERROR: {}{}{}", message, near.empty() ? "" : " near ", near));
     if (!error_counted_in_kernel)

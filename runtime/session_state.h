@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include "runtime/session.h"
 #include "runtime/speculation.h"
 #include "runtime/symbols/symbols.h"
+#include "runtime/target_files.h"
 
 namespace sonde {
 
@@ -54,6 +56,16 @@ class Session {
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
     Accounting accounting;                          // what was lost
+    TargetFiles target_files;                       // what the target runs and loads
+    std::map<std::string, uint64_t> probed;         // probed_inodes(), when the probes were armed
+    bool exited = false;                            // the script ended the session
+    std::map<uint32_t, uint64_t> missed; // hits that links have counted as missed, by Attachment::probe
+    const plan::Probe* running = nullptr;           // the host handler that runs
+    struct Errors {
+        uint64_t count = 0; // in host handlers
+        std::string first;
+    };
+    std::map<const plan::Probe*, Errors> errors; // that were suppressed
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
     // Whether what others say is printed for a terminal.
@@ -82,11 +94,13 @@ class Session {
     // At the end: globals that nobody read; what was lost, and times.
     void print_globals();
     void count_losses();
+    void say_unhit();
     void report();
 
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void write_to_kernel(const char* path, const std::string& text);
+    void suppress_error(const plan::RecordHeader& header, const std::string& text);
     void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     void print_global(const plan::Global& global, size_t index);
     char* stack_ = nullptr;

@@ -20,6 +20,8 @@ class TargetSet {
         return !(__atomic_fetch_or(word(process), bit(process), __ATOMIC_RELAXED) & bit(process));
     }
 
+    void remove(int64_t process) { __atomic_fetch_and(word(process), ~bit(process), __ATOMIC_RELAXED); }
+
   private:
     uint64_t* word(int64_t process) const { return bits_ + static_cast<uint64_t>(process) % plan::most_processes / 64; }
     static uint64_t bit(int64_t process) { return 1ull << (process % 64); }

@@ -5,7 +5,7 @@
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
 extern struct {
-    u64 state, realtime_offset, target;
+    u64 state, realtime_offset, target, between[15], joined;
 } sonde_data; /* SessionWords */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
@@ -56,8 +56,10 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
     (void)ctx;
     /* The target's number is the session's; the bits are the kernel's. */
     u32 number = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : tgid;
-    if (number == sonde_data.target)
+    if (number == sonde_data.target) {
         join(tgid);
+        __sync_fetch_and_add(&sonde_data.joined, 1);
+    }
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct return_instance {
 };
 struct uprobe_task {
     struct return_instance* return_instances; /* the newest */
+    u32 depth;                                /* how many there are */
 };
 struct thread_struct {
     u64 fsbase; /* x86-64: the thread pointer */

@@ -118,3 +118,11 @@ RT s64 sonde_rt_user_address(u64 about)
     bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + REGS_IP);
     return (s64)ip;
 }
+
+/* Whether the current thread has so many calls under way whose returns the kernel follows. */
+RT s64 sonde_rt_follows_returns(u64 count)
+{
+    if (!HAS(uprobe_task, depth))
+        return 0;
+    return bpf_get_current_task_btf()->utask->depth >= count;
+}

@@ -3,13 +3,16 @@
 #include "opened.h"
 
 extern u8 sonde_subjects, sonde_tasks; /* maps, defined by the script's module */
+extern struct {
+    u64 before[17], lost_tasks;
+} sonde_data; /* SessionWords */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
 static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
-enum { any = 0, no_exist = 1 };
+enum { any = 0, no_exist = 1, exists = -17 /* EEXIST */ };
 
 /* Run by the session with the number of an open file, a group and a row. 0: there is no such file. */
 PROGRAM("raw_tp/") sonde_add_subject(u64* context)
@@ -41,8 +44,12 @@ static inline int keep(struct task_struct* task, u64 flags)
     u64 program = program_of(task);
     s32 tid = 0;
     READ(tid, task->pid);
-    if (is_wanted(task, program))
-        return bpf_map_update_elem(&sonde_tasks, &tid, &program, flags) == 0;
+    if (is_wanted(task, program)) {
+        long failed = bpf_map_update_elem(&sonde_tasks, &tid, &program, flags);
+        if (failed && failed != exists)
+            __sync_fetch_and_add(&sonde_data.lost_tasks, 1);
+        return failed == 0;
+    }
     bpf_map_delete_elem(&sonde_tasks, &tid);
     return 0;
 }

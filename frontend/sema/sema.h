@@ -20,7 +20,6 @@ struct SemaOptions {
     bool unoptimized = false;        // -u: keep what is unused
     bool kernel_host_probes = false; // lower begin, end, error and timer handlers to BPF programs, run by test run (for
                                      // comparing both places)
-    bool suppress_errors = false;    // --suppress-handler-errors: an error ends its handler, and is not told
     bool skip_bad_variables = false; // --skip-badvars: a `$variable` that cannot be had is 0
     uint64_t max_map_entries = 2048; // MAXMAPENTRIES
     uint64_t max_string = 512;       // MAXSTRINGLEN

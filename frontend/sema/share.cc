@@ -86,11 +86,6 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     builder.build_block(*probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         builder.build_block(*piece.block, piece.file, *handler->body);
-    if (options_.suppress_errors) {
-        auto* quiet = arena_.make<hir::Try>(probe.range, handler->body, nullptr, arena_.make<hir::Next>(probe.range));
-        handler->body = arena_.make<hir::Block>(probe.range);
-        handler->body->body.push_back(quiet);
-    }
     // A goroutine's entry values are kept by another measure (target_bpf.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
