@@ -59,7 +59,7 @@ class Session {
     TargetFiles target_files;                       // what the target runs and loads
     std::map<std::string, uint64_t> probed;         // probed_inodes(), when the probes were armed
     bool exited = false;                            // the script ended the session
-    std::map<uint32_t, uint64_t> missed; // hits that links have counted as missed, by Attachment::probe
+    std::map<uint32_t, uint64_t> missed;            // hits that links have counted as missed, by Attachment::probe
     const plan::Probe* running = nullptr;           // the host handler that runs
     struct Errors {
         uint64_t count = 0; // in host handlers

@@ -186,7 +186,7 @@ Result<void> Watchpoints::attach_beginnings(bool multi) {
     for (size_t i = 0; i < beginnings_.size(); i++) {
         UprobeTargets target;
         target.program = "sonde_watch_begin";
-        target.path = beginnings_[i].program;
+        target.path = target.attach_name = beginnings_[i].program;
         target.offsets = {beginnings_[i].offset};
         target.ref_ctr_offsets = {0};
         target.cookies = {i};
