@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/terminal_text.h"
+#include "base/tracefs.h"
 #include "runtime/format.h"
 
 namespace sonde {
@@ -28,18 +29,16 @@ std::string text_of(std::span<const uint8_t> bytes) {
     return {text, strnlen(text, bytes.size())};
 }
 
-constexpr const char *kernel_log = "/dev/kmsg", *trace_marker = "/sys/kernel/tracing/trace_marker";
-
 } // namespace
 
 // One write is one record. Whoever cannot write is told once.
-void Session::write_to_kernel(const char* path, const std::string& text) {
-    Fd file(open(path, O_WRONLY | O_CLOEXEC));
-    if ((file && write(file.get(), text.data(), text.size()) >= 0) || warned_of_kernel_)
+void Session::write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text) {
+    if ((file && write(file->get(), text.data(), text.size()) >= 0) || warned_of_kernel_)
         return;
+    std::string why = file ? std::strerror(errno) : file.error().message;
     warned_of_kernel_ = true;
     if (!options.warnings_off)
-        say(fmt::format("WARNING: cannot write to {}: {}", path, std::strerror(errno)));
+        say(fmt::format("WARNING: cannot write to {}: {}", name, why));
 }
 
 char* Session::push_frame(uint64_t size) {
@@ -172,12 +171,12 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         output.switch_file();
         break;
     case plan::TraceText:
-        write_to_kernel(trace_marker, text_of(payload));
+        write_to_kernel(open_tracefs("trace_marker", O_WRONLY), "the trace", text_of(payload));
         break;
     case plan::LogText: // the log takes 1,024 bytes, and shows what ends with a newline
         if (int64_t level = 0; payload.size() >= sizeof level) {
             std::memcpy(&level, payload.data(), sizeof level);
-            write_to_kernel(kernel_log,
+            write_to_kernel(open_file("/dev/kmsg", O_WRONLY), "the kernel's log",
                             fmt::format("<{}>{:.1000}\n", level & 7, text_of(payload.subspan(sizeof level))));
         }
         break;

@@ -99,7 +99,7 @@ class Session {
 
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
-    void write_to_kernel(const char* path, const std::string& text);
+    void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
     void suppress_error(const plan::RecordHeader& header, const std::string& text);
     void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     void print_global(const plan::Global& global, size_t index);

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
 
 namespace sonde {
@@ -19,24 +19,19 @@ namespace {
 
 using ast::PointComponent;
 
-// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs is not mounted, and
-// for another kernel, whose types do not tell them.
+// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs cannot be read,
+// and for another kernel, whose types do not tell them.
 std::multimap<std::string, std::string> event_systems(const ProbeEnvironment& env) {
     std::multimap<std::string, std::string> out;
     if (env.other_kernel)
         return out;
-    for (const char* folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
-        Result<std::string> text = read_file(std::string(folder) + "/available_events");
-        if (!text)
-            continue;
-        for (size_t at = 0; at < text->size();) {
-            size_t end = std::min(text->find('\n', at), text->size());
-            std::string line = text->substr(at, end - at);
-            if (size_t colon = line.find(':'); colon != std::string::npos)
-                out.emplace(line.substr(colon + 1), line.substr(0, colon));
-            at = end + 1;
-        }
-        break;
+    Result<std::string> text = read_tracefs("available_events");
+    for (size_t at = 0; text && at < text->size();) {
+        size_t end = std::min(text->find('\n', at), text->size());
+        std::string line = text->substr(at, end - at);
+        if (size_t colon = line.find(':'); colon != std::string::npos)
+            out.emplace(line.substr(colon + 1), line.substr(0, colon));
+        at = end + 1;
     }
     return out;
 }
@@ -76,8 +71,9 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
         resolving.diags
             .report(DiagId::NoMatch, component.arg_range,
                     fmt::format("which tracepoints `{}` has is not known: {}", system,
-                                resolving.env.other_kernel ? "the types of another kernel do not tell"
-                                                           : "tracefs is not mounted, which alone tells"))
+                                resolving.env.other_kernel
+                                    ? "the types of another kernel do not tell"
+                                    : "tracefs alone tells, which is not mounted and may not be"))
             .help(fmt::format("write `kernel.trace({})`, or name each as in `kernel.trace({})`", quoted(name),
                               quoted(system + ":NAME")));
         return {};

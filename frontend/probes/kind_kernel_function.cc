@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
 
 namespace sonde {
@@ -71,7 +72,7 @@ std::set<std::string, std::less<>> traceable_functions(const ProbeEnvironment& e
     std::set<std::string, std::less<>> out;
     if (env.other_kernel) // it will say so when the probe is attached
         return out;
-    Result<std::string> text = read_file("/sys/kernel/tracing/available_filter_functions");
+    Result<std::string> text = read_tracefs("available_filter_functions");
     if (!text)
         return out;
     for (size_t at = 0; at < text->size();) {

@@ -578,10 +578,11 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
          {"main", "ns::Shape::area", "ns::area", "ns::make_guard", "ns::use_deep", "ns::deep::v1::sum",
           "ns::(anonymous namespace)::secret", "ns::deep::v1::Box<int>::get", "ns::deep::v1::Box<int>::Lid::open"})
         EXPECT_TRUE(all.contains(name)) << name;
-    // An unqualified name is looked for in any scope, and only there.
+    // An unqualified name is looked for in any scope, and only there; a pattern matches the qualified one, too.
     EXPECT_EQ(found("get"), Names{"ns::deep::v1::Box<int>::get"});
     EXPECT_EQ(found("open"), Names{"ns::deep::v1::Box<int>::Lid::open"});
-    EXPECT_EQ(found("ns*"), Names{});
+    EXPECT_EQ(found("ns"), Names{});
+    EXPECT_EQ(found("ns*"), found("ns::*"));
     EXPECT_EQ(found("convert").size(), 1u);
     // A qualified one may leave out what is outside, template arguments, and inline and anonymous namespaces.
     for (const char* text : {"ns::deep::v1::Box<int>::get", "ns::deep::v1::Box::get", "ns::deep::Box<int>::get",

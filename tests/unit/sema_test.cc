@@ -355,12 +355,12 @@ constexpr Lowering lowerings[] = {
     {"g++", "  (@g += 1)\n"},
     {"println(g++, --g)", "  printf(\"%d%d\\n\", (@g += 1 old), (@g -= 1))\n"},
     {"g = +3 println(-g, !g, ~g)", "  (@g = 3)\n  printf(\"%d%d%d\\n\", -(@g), !(@g), ~(@g))\n"},
-    {"g .= \"a\" printd(\"-\", g, 1)", "  (@g .= \"a\")\n  printf(\"%s-%d\", @g, 1)\n"},
-    {"println(sprintf(\"100%% %p\", 5))", "  printf(\"%s\\n\", sprintf(\"100%% %#x\", 5))\n"},
+    {"g .= \"a\" printd(\"-\", g, 1)", "  (@g .= \"a\")\n  printf(\"%S-%d\", @g, 1)\n"},
+    {"println(sprintf(\"100%% %p\", 5))", "  printf(\"%S\\n\", sprintf(\"100%% %#x\", 5))\n"},
     {"s <<< 5 print(@hist_log(s))", "  (@s <<< 5)\n  printf(\"%H(1:0:0:0)\", @s)\n"},
     {"a[1] = 2 if ([1] in a) delete a[1]", "  (@a[1] = 2)\n  if ([1] in @a)\n    delete @a[1]\n"},
     {"for (i = 0; i < 2; i++) g += i", "  loop (i = 0); (i < 2); (i += 1)\n    (@g += i)\n"},
-    {"x = \"a\" println(x) delete x", "  (x = \"a\")\n  printf(\"%s\\n\", x)\n  (x = \"\")\n"},
+    {"x = \"a\" println(x) delete x", "  (x = \"a\")\n  printf(\"%S\\n\", x)\n  (x = \"\")\n"},
     {"if (@defined($x)) nosuch($x) else println(1)", "  printf(\"%d\\n\", 1)\n"},
     {"println(@defined($x) ? $x : 2)", "  printf(\"%d\\n\", 2)\n"},
     {"println(@defined($x) && $x > 1)", "  printf(\"%d\\n\", 0)\n"},
@@ -395,8 +395,8 @@ TEST(Sema, AliasesNest) {
                "probe outer = inner { v = v * 10 }, { println(v, \"outer\") }\n"
                "probe outer { v = v + 2 }");
     ASSERT_ANALYZED(a);
-    EXPECT_EQ(a.body(), "  (v = 1)\n  (v = (v * 10))\n  (v = (v + 2))\n  printf(\"%d%s\\n\", v, \"outer\")\n"
-                        "  printf(\"%d%s\\n\", v, \"inner\")\n");
+    EXPECT_EQ(a.body(), "  (v = 1)\n  (v = (v * 10))\n  (v = (v + 2))\n  printf(\"%d%S\\n\", v, \"outer\")\n"
+                        "  printf(\"%d%S\\n\", v, \"inner\")\n");
     EXPECT_EQ(a.program->handlers[0]->points[0].pn, "outer");
 }
 
