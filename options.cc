@@ -68,7 +68,6 @@ constexpr Refused refused[] = {
      "but to BPF"},
     {"--unprivileged,--build-as", "BPF programs need CAP_BPF and CAP_PERFMON; there are no lesser levels"},
     {"--sysroot,--sysenv", "sonde translates for the machine it runs on"},
-    {"--target-namespaces", "the ns_ functions are about sonde's own namespaces"},
     {"--example", "give the path of the example"},
 };
 
@@ -200,6 +199,18 @@ void add_script_options(CLI::App& app, Options& o) {
            "Set a limit: NAME=VALUE")
         ->allow_extra_args(false);
     app.add_option("-G", o.globals, "Set a global's initial value: NAME=VALUE")->allow_extra_args(false);
+    app.add_option_function<std::string>(
+           "--target-namespaces",
+           [&o](const std::string& text) {
+               // A global of stdlib/task.stp: a process, or -1.
+               char* end = nullptr;
+               long long process = text == "host" ? -1 : std::strtoll(text.c_str(), &end, 10);
+               if (end && (*end || process <= 0))
+                   throw CLI::ValidationError("--target-namespaces", text + " is no process, nor `host`");
+               o.globals.push_back(fmt::format("__target_namespaces={}", process));
+           },
+           "The ns_ functions give process numbers as this process' PID namespace has them, or `host`: the machine's")
+        ->allow_extra_args(false);
     app.add_option("-I", o.folders, "Add a folder of library scripts")->allow_extra_args(false);
     app.add_option("--compatible", o.compatible, "Read the script as that version of SystemTap did")
         ->check(check_version);
