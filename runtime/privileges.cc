@@ -71,19 +71,19 @@ std::string own_path() {
 
 std::string missing_capabilities() {
     Sets sets{};
-    std::string missing, names;
+    std::string missing, names; // setcap(8) replaces what a file has: all are named
     if (read_sets(sets) && !has(sets, CAP_SYS_ADMIN))
-        for (const Wanted& one : for_tracing)
-            if (!has(sets, one.bit)) {
+        for (const Wanted& one : for_tracing) {
+            names += fmt::format("{}{}", names.empty() ? "" : ",", one.name);
+            if (!has(sets, one.bit))
                 missing += fmt::format("{}{} ({})", missing.empty() ? "" : " and ", one.name, one.why);
-                names += fmt::format("{}{}", names.empty() ? "" : ",", one.name);
-            }
+        }
     if (missing.empty())
         return "";
     for (char& letter : names)
         letter = static_cast<char>(std::tolower(letter));
     return fmt::format(
-        "tracing needs {}, which this process does not have: run sonde as root, or give it that once with "
+        "tracing needs {}, which this process does not have: run sonde as root, or give the program both once with "
         "`setcap {}=ep {}`",
         missing, names, own_path());
 }

@@ -28,10 +28,14 @@ static inline void send(struct sonde_batch* b, u32 last)
 static inline void copy(struct sonde_batch* b, u64 from, u64 size)
 {
     u64 used = b->used;
+    if (size == 0)
+        return;
     if (size > SONDE_BATCH_BYTES)
         size = SONDE_BATCH_BYTES;
-    bpf_probe_read_kernel(b->bytes + masked(used, SONDE_BATCH_BYTES - 1), (u32)size, (const void*)from);
-    b->used = used + size;
+    /* By a mask, as the verifier of 6.1 forgets what a comparison says of another copy of the number. */
+    u64 count = masked(size - 1, SONDE_BATCH_BYTES - 1) + 1;
+    bpf_probe_read_kernel(b->bytes + masked(used, SONDE_BATCH_BYTES - 1), (u32)count, (const void*)from);
+    b->used = used + count;
 }
 
 struct adding { /* on the stack, as bpf_loop() wants it */
