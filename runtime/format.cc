@@ -182,7 +182,7 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
 
 std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols,
                          bool for_terminal) {
-    auto shown = [&](std::string text) { return for_terminal ? terminal_text(text) : text; };
+    auto shown = [&](const std::string& text) { return for_terminal ? terminal_text(text) : text; };
     Payload payload(bytes, count_longs(format));
     std::string out;
     for (const Directive& d : format.directives) {
@@ -204,7 +204,7 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             std::string text = payload.string();
             if (precision >= 0 && text.size() > static_cast<size_t>(precision))
                 text.resize(static_cast<size_t>(precision));
-            out += padded(d.conversion == 'S' ? std::move(text) : shown(std::move(text)), d.flag, width);
+            out += padded(d.conversion == 'S' ? std::move(text) : shown(text), d.flag, width);
             if (d.flag == '0')
                 out += '\0';
             break;
@@ -223,7 +223,7 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             std::string text;
             for (uint8_t byte : payload.block(size))
                 text += d.conversion == 'M' ? fmt::format("{:02x}", byte) : std::string(1, static_cast<char>(byte));
-            out += padded(shown(std::move(text)), d.flag, width);
+            out += padded(shown(text), d.flag, width);
             break;
         }
         case Directive::Histogram: {

@@ -154,7 +154,8 @@ class KernelArray final : public HostArray {
     void evict_oldest() {
         const uint64_t places = sonde_wrap_places(global_.capacity);
         while (!__atomic_load_n(&wrap().unlisted, __ATOMIC_SEQ_CST)) {
-            uint64_t passed = __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST), number = passed + 1;
+            unsigned long long passed = __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST);
+            uint64_t number = passed + 1;
             const uint64_t newest = __atomic_load_n(&wrap().newest, __ATOMIC_SEQ_CST);
             if (passed >= newest)
                 break;

@@ -74,7 +74,6 @@ class Reader {
 // Takes down which fields there are instead of what is in them.
 class Describer {
   public:
-    static constexpr bool reading = false;
     Hash hash;
     template <typename T> void number(T&) { hash.add(sizeof(T)); }
     uint64_t count(uint64_t) {

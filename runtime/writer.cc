@@ -123,8 +123,9 @@ Result<std::unique_ptr<Writer>> Writer::start(uint64_t capacity, Fd file, const 
 
 Writer::~Writer() {
     stop();
-    if (state_ && !state_->ended)
-        static_cast<void>(state_.release()); // the thread's
+    if (state_ && !state_->ended) {
+        [[maybe_unused]] State* running = state_.release(); // the thread's
+    }
 }
 
 void Writer::State::run() {

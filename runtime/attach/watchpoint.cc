@@ -230,7 +230,7 @@ Result<void> Watchpoints::begin(const std::vector<int64_t>& processes, bool mult
 
 void Watchpoints::process_began(const sonde_watch_event& event) {
     const Beginning& beginning = beginnings_[event.program];
-    std::string not_watched, late;
+    std::string not_watched;
     if (event.process == 0) {
         not_watched = "it is not in the session's PID namespace";
     } else if (!thread_.joinable()) {
