@@ -29,7 +29,7 @@ class Counter {
             for_each_expr(*root, [&](const hir::Expr& expr) { out += of_one(expr); });
         return std::min(out, several);
     }
-    // The most of all ways; those that end early count what stands behind their end, too.
+    // The largest number that any path sends. A path that ends early counts the statements after its end, too.
     unsigned count(const hir::Stmt* stmt) {
         using namespace hir;
         if (!stmt)

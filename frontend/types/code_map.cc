@@ -9,7 +9,7 @@ namespace {
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
-// What the processor does not go on behind.
+// The processor never continues with the instruction after this one.
 bool ends_flow(const X86Instruction& one) {
     if (one.is_vector)
         return false;

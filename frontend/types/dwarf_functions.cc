@@ -95,8 +95,8 @@ const char* declaration_file(Dwarf_Die& die) {
     return file ? file : "";
 }
 
-// `pattern` has a `::` or a wildcard. It matches the whole qualified name or its end behind a `::`, with and without
-// template arguments, and with and without inline and anonymous namespaces.
+// `pattern` has a `::` or a wildcard. It matches the whole qualified name or what follows a `::` in it, with and
+// without template arguments, and with and without inline and anonymous namespaces.
 bool DwarfReader::qualified_matches(const Unit& unit, uint32_t scope, std::string_view name,
                                     std::string_view pattern) const {
     std::string plain = without_template_arguments(name);

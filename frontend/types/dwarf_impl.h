@@ -272,7 +272,7 @@ class DwarfReader : private TypeSource {
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
     FunctionInstance symbol_instance(const Symbol& symbol);
-    // False if the function runs code at `body`, behind its prologue, more than once a call, or may leave before it.
+    // False if a call may run the code at `body`, after the prologue, more than once, or may leave before it.
     bool runs_once(Address entry, Address body, Address high) const;
 
     // dwarf_symbols.cc

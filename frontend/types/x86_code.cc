@@ -90,7 +90,7 @@ bool is_invalid(uint8_t op) {
     }
 }
 
-// The same for opcodes behind 0x0f.
+// The same for opcodes after 0x0f.
 bool is_invalid_second(uint8_t op) {
     return op == 0x04 || op == 0x0a || op == 0x0c || between(op, 0x24, 0x27) || op == 0x36 || op == 0x39 ||
            between(op, 0x3b, 0x3f) || op == 0x7a || op == 0x7b;
@@ -184,7 +184,7 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
     out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 4 : 0);
 }
 
-// AMD's maps behind the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
+// AMD's maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
 constexpr int xop_bytes = 8, xop_words = 10; // by their immediates; the one between has none
 
 // Behind the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix.
