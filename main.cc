@@ -364,7 +364,7 @@ SessionOptions session_options(const Options& options, InlinedCopies inlined_cop
     session.verbose = options.verbose[4];
     session.timing = options.timing;
     session.report = options.report;
-    session.lossy_ok = options.lossy_ok;
+    session.tolerated = options.tolerated;
     session.overload = overload_limit(options);
     session.attach = options.attach;
     return session;

@@ -84,6 +84,15 @@ std::string set_overload(Options& options, const std::string& text) {
     return "";
 }
 
+// --lossy-ok=KIND,...: the message, or nothing.
+std::string set_tolerated(Options& options, const std::string& text) {
+    Result<LossKinds> kinds = parse_loss_kinds(text);
+    if (!kinds)
+        return "--lossy-ok: " + kinds.error().message;
+    options.tolerated |= *kinds;
+    return "";
+}
+
 // -D NAME=VALUE: the message, or nothing.
 std::string set_limit(Limits& limits, const std::string& define) {
     struct Row {
@@ -259,7 +268,9 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
         "--overload", [&o](const std::string& text) { require(set_overload(o, text)); },
         "PERCENT|off: disarm a probe that takes more than that of a processor (75 of each, or off with -c and -x)");
-    app.add_flag("--lossy-ok", o.lossy_ok, "End with status 0, not 3, when events or hits were lost");
+    app.add_option_function<std::string>(
+        "--lossy-ok", [&o](const std::string& text) { require(set_tolerated(o, text)); },
+        "[=KIND,...] End with status 0, not 3, when events or hits were lost: any, or these kinds");
     app.add_flag("--no-global-var-display", o.no_global_display, "Do not print globals that are never read");
 }
 
@@ -370,7 +381,7 @@ std::string with_value(std::string word) {
          {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})
         if (word == name)
             return word + "=always";
-    return word;
+    return word == "--lossy-ok" ? word + "=all" : word;
 }
 
 // The words of the file with default options: split and expanded as the shell does, without running commands.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/accounting.h"
 
 namespace sonde {
 
@@ -35,7 +36,7 @@ struct Options {
     std::string command;                   // -c
     int64_t target_pid = 0;                // -x
     std::string report;                    // --report
-    bool lossy_ok = false;                 // --lossy-ok
+    LossKinds tolerated;                   // --lossy-ok
     bool raw = false;                      // --raw
     std::optional<double> overload;        // --overload: percent of a processor; infinity: off
     std::string output;                    // -o

@@ -1,10 +1,13 @@
 #include "runtime/accounting.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "base/terminal_text.h"
 #include "runtime/messages.h"
 
@@ -24,6 +27,28 @@ constexpr LossRow rows[] = {
 const LossRow& row_of(Loss what) { return rows[static_cast<size_t>(what)]; }
 
 } // namespace
+
+Result<LossKinds> parse_loss_kinds(const std::string& list) {
+    LossKinds kinds;
+    std::istringstream words(list + ",");
+    for (std::string word; std::getline(words, word, ',');) {
+        auto row = std::find_if(std::begin(rows), std::end(rows), [&](const LossRow& r) { return r.name == word; });
+        if (word == "all") {
+            kinds.set();
+        } else if (row != std::end(rows)) {
+            kinds.set(static_cast<size_t>(row - rows));
+        } else {
+            std::vector<std::string> names;
+            for (const LossRow& known : rows)
+                names.emplace_back(known.name);
+            std::string nearest = nearest_name(word, names);
+            return Error(fmt::format("`{}` is no kind of loss; {}", word,
+                                     nearest.empty() ? fmt::format("kinds are {}", fmt::join(names, ", "))
+                                                     : fmt::format("did you mean `{}`?", nearest)));
+        }
+    }
+    return kinds;
+}
 
 std::string json_string(std::string_view text) {
     std::string out = "\"";
@@ -61,8 +86,10 @@ uint64_t Accounting::count(Loss what) const {
     return sum;
 }
 
-bool Accounting::lossy() const {
-    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return row_of(item.what).lossy; });
+bool Accounting::lossy(const LossKinds& tolerated) const {
+    return std::any_of(items_.begin(), items_.end(), [&](const Item& item) {
+        return row_of(item.what).lossy && !tolerated[static_cast<size_t>(item.what)];
+    });
 }
 
 void Accounting::say(bool warnings_off) const {

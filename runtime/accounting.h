@@ -4,6 +4,8 @@
 // A kind of loss is a row of losses.def. Whoever loses something adds it here, and does not say it by itself.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +23,16 @@ enum class Loss : uint8_t {
 #include "runtime/losses.def"
 #undef LOSS
 };
+
+constexpr size_t loss_count = 0
+#define LOSS(id, name, lossy, always, message) +1
+#include "runtime/losses.def"
+#undef LOSS
+    ;
+using LossKinds = std::bitset<loss_count>;
+
+// The kinds that such a list names, as reports do (`missed,unread`); `all`: every one. Errors name what is no kind.
+Result<LossKinds> parse_loss_kinds(const std::string& list);
 
 // What became of the hits of one probe of the plan. Every hit is one of: handled, skipped (its handler did not run: no
 // lock, no memory), lost (the handler ran to its end, and some of its output found no room), missed (the kernel did not
@@ -42,8 +54,8 @@ class Accounting {
     // as the kind's message wants it. What is the same but for the count becomes one line.
     void add(Loss what, uint64_t count, const std::string& place = "", const std::string& detail = "");
     uint64_t count(Loss what) const;
-    // Whether something is missing from the output or the counts.
-    bool lossy() const;
+    // Whether something is missing from the output or the counts, but for losses of the tolerated kinds.
+    bool lossy(const LossKinds& tolerated = {}) const;
     void add_row(ProbeRow row) { rows_.push_back(std::move(row)); }
     // What -t says on standard error: a line for each probe, then what became of the hits.
     void say_hits() const;

@@ -688,7 +688,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     session.messages->finish([&] { return signals.take_hurry(); });
     signals.ignore_from_here();
     int status = !joined || session.failed || unwritten || command_bad ? 1 : 0;
-    if (status == 0 && session.accounting.lossy() && !options.lossy_ok)
+    if (status == 0 && session.accounting.lossy(options.tolerated))
         status = exit_lossy;
     if (!options.report.empty())
         if (Result<void> written = session.accounting.write(options.report, plan.script, status); !written)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/accounting.h"
 #include "runtime/output.h"
 #include "runtime/plan.h"
 
@@ -32,7 +33,7 @@ struct SessionOptions {
     std::string report;  // --report: what became of the hits goes into this file, as JSON; empty: none
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: nothing is looked at.
     std::optional<double> overload;
-    bool lossy_ok = false; // --lossy-ok: losses do not change the exit status
+    LossKinds tolerated; // --lossy-ok: these losses do not change the exit status
     // How many inlined copies a point's function has that the point is not about; asked for points without a hit.
     std::function<uint64_t(const plan::Point&)> inlined_copies;
     // Called once, when every probe is armed.
