@@ -4,6 +4,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "base/demangle.h"
 #include "base/glob.h"
 #include "frontend/types/dwarf_impl.h"
 
@@ -47,7 +48,13 @@ bool is_better(const Symbol& one, const Symbol& other) {
 bool DwarfReader::symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern) {
     if (is_go_function(symbol.address))
         return go_name_matches(pattern.function, symbol.name);
-    return glob_match(pattern.function, symbol.name) || symbol_matches(pattern.function, symbol.name);
+    // `*f*` means the name as it is listed, not letters of its mangled form, which has the types of parameters in it.
+    auto is_wanted_mangled = [&] {
+        return pattern.function.starts_with("_") || pattern.function == "*" || !is_mangled(symbol.name) ||
+               !demangle(symbol.name);
+    };
+    return (glob_match(pattern.function, symbol.name) && is_wanted_mangled()) ||
+           symbol_matches(pattern.function, symbol.name);
 }
 
 void DwarfReader::add_symbol(const Symbol& symbol, const FunctionPattern& pattern,
