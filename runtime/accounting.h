@@ -22,14 +22,10 @@ enum class Loss : uint8_t {
 #define LOSS(id, name, lossy, always, message) id,
 #include "runtime/losses.def"
 #undef LOSS
+    Kinds // how many there are
 };
 
-constexpr size_t loss_count = 0
-#define LOSS(id, name, lossy, always, message) +1
-#include "runtime/losses.def"
-#undef LOSS
-    ;
-using LossKinds = std::bitset<loss_count>;
+using LossKinds = std::bitset<static_cast<size_t>(Loss::Kinds)>;
 
 // The kinds that such a list names, as reports do (`missed,unread`); `all`: every one. Errors name what is no kind.
 Result<LossKinds> parse_loss_kinds(const std::string& list);

@@ -1,4 +1,4 @@
-#include "relink.h"
+#include "driver/relink.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "base/fd.h"
 
@@ -17,12 +19,20 @@ plan::Origin describe_origin(const Options& options) {
     return {options.words, std::filesystem::current_path(ignored).string(), {}, {}};
 }
 
-Result<Options> options_to_relink(const plan::Origin& origin, const Options& now) {
+Result<void> check_target(const plan::Plan& plan, const Options& wanted, const Options& now) {
+    if (!plan.filter_target || !wanted.command.empty() || wanted.target_pid != 0)
+        return {};
+    return Error(fmt::format("{} was made with -c or -x, and runs with one of them only", now.positional[0]));
+}
+
+Result<Options> options_to_relink(const plan::Plan& plan, const Options& now) {
+    const plan::Origin& origin = plan.origin;
+    auto refuse = [&](const char* why) { return Error(why).in(fmt::format("cannot relink `{}`", now.positional[0])); };
     if (origin.words.empty())
-        return Error("it does not keep its script: translate that again");
+        return refuse("it does not keep its script: translate that again");
     std::variant<Options, int> read = read_words(origin.words);
     if (!std::holds_alternative<Options>(read))
-        return Error("the options that it was made with are not understood any more: translate its script again");
+        return refuse("the options that it was made with are not understood any more: translate its script again");
     Options made = std::get<Options>(std::move(read));
     Options out = now;
     out.script = std::move(made.script);
@@ -50,6 +60,9 @@ Result<Options> options_to_relink(const plan::Origin& origin, const Options& now
     if (out.last_pass == 4 && out.module.empty())
         out.module = std::move(made.module);
     out.words = origin.words;
+    if (out.last_pass == 5)
+        if (Result<void> fits = check_target(plan, out, now); !fits)
+            return std::move(fits).error();
     return out;
 }
 

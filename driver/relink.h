@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "options.h"
+#include "driver/options.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -17,8 +17,11 @@ namespace sonde {
 plan::Origin describe_origin(const Options& options);
 
 // The options that translate the plan anew: what a script means comes from the plan, what is to be done with it (-c,
-// -x, -o, -p4, -m ...) from the command line of now. Errors: the plan keeps no script.
-Result<Options> options_to_relink(const plan::Origin& origin, const Options& now);
+// -x, -o, -p4, -m ...) from the command line of now. Errors: the plan keeps no script, or was made for a target.
+Result<Options> options_to_relink(const plan::Plan& plan, const Options& now);
+
+// An error if the plan was made for a target and is to run without one. `now` has the plan's name.
+Result<void> check_target(const plan::Plan& plan, const Options& wanted, const Options& now);
 
 // The working directory that a plan was made in, as long as this lives, where there is such a directory.
 class OriginFolder {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -49,16 +50,16 @@ struct Options {
     uint64_t ring_bytes = 16 << 20;        // -s
     double time_limit_s = 0;               // -T
     Limits limits;                         // -D
-    std::vector<std::string> globals;      // -G
-    std::vector<std::string> folders;      // -I
-    std::vector<std::string> files;        // -d
-    std::string module;                    // -m: the session's name, and that of the plan that -p4 writes
-    std::string compatible;                // --compatible
-    std::string dump;                      // --dump
-    std::string host_probes = "host";      // --host-probes
-    std::string attach;                    // --attach
-    std::string loops;                     // --loops
-    uint32_t arrangement = 0;              // --arrangement
+    std::vector<std::pair<std::string, std::string>> globals; // -G: name, value
+    std::vector<std::string> folders;                         // -I
+    std::vector<std::string> files;                           // -d
+    std::string module;               // -m: the session's name, and that of the plan that -p4 writes
+    std::string compatible;           // --compatible
+    std::string dump;                 // --dump
+    std::string host_probes = "host"; // --host-probes
+    std::string attach;               // --attach
+    std::string loops;                // --loops
+    uint32_t arrangement = 0;         // --arrangement
     std::string kernel;           // -r: another kernel's release, or a file with its types; empty: the running one's
     int last_pass = 5;            // -p
     std::array<int, 5> verbose{}; // -v, --vp: of each pass

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "driver/options.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -207,7 +207,18 @@ void add_script_options(CLI::App& app, Options& o) {
            },
            "Set a limit: NAME=VALUE")
         ->allow_extra_args(false);
-    app.add_option("-G", o.globals, "Set a global's initial value: NAME=VALUE")->allow_extra_args(false);
+    app.add_option_function<std::vector<std::string>>(
+           "-G",
+           [&o](const std::vector<std::string>& assignments) {
+               for (const std::string& text : assignments) {
+                   const size_t equals = text.find('=');
+                   if (equals == std::string::npos || equals == 0)
+                       require(fmt::format("-G {}: expected NAME=VALUE", text));
+                   o.globals.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+               }
+           },
+           "Set a global's initial value: NAME=VALUE")
+        ->allow_extra_args(false);
     app.add_option_function<std::string>(
            "--target-namespaces",
            [&o](const std::string& text) {
@@ -216,7 +227,7 @@ void add_script_options(CLI::App& app, Options& o) {
                long long process = text == "host" ? -1 : std::strtoll(text.c_str(), &end, 10);
                if (end && (*end || process <= 0))
                    throw CLI::ValidationError("--target-namespaces", text + " is no process, nor `host`");
-               o.globals.push_back(fmt::format("__target_namespaces={}", process));
+               o.globals.emplace_back("__target_namespaces", std::to_string(process));
            },
            "The ns_ functions give process numbers as this process' PID namespace has them, or `host`: the machine's")
         ->allow_extra_args(false);
@@ -376,7 +387,7 @@ void add_machine_options(CLI::App& app, Options& o) {
 // ---- the words ------------------------------------------------------------------------------------------------------
 
 // getopt's optional values are given behind `=` only, so an option without gets its value here.
-std::string with_value(std::string word) {
+std::string with_value(const std::string& word) {
     for (const char* name :
          {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})
         if (word == name)

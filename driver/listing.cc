@@ -1,0 +1,78 @@
+#include "driver/listing.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/terminal_text.h"
+#include "driver/pass.h"
+#include "frontend/probes/why.h"
+#include "frontend/sema/sema.h"
+#include "frontend/tapset/inventory.h"
+
+namespace sonde {
+namespace {
+
+// What programs are made of has names of theirs.
+void print_lines(const std::vector<std::string>& lines, bool raw) {
+    const bool for_terminal = !raw && isatty(STDOUT_FILENO) == 1;
+    for (const std::string& line : lines)
+        fmt::print("{}\n", for_terminal ? terminal_text(line) : line);
+}
+
+// -l, -L
+int list_points(Translation& t, const Options& options) {
+    FileId file = t.sources.add("<input>", options.list_point);
+    std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
+    if (t.diags.has_errors())
+        return t.report(), exit_failure;
+    std::vector<std::string> lines =
+        sonde::list_points(points, options.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
+    t.report();
+    print_lines(lines, options.raw);
+    return lines.empty() ? exit_failure : 0;
+}
+
+// --why
+int explain_why(Translation& t, const Options& options) {
+    FileId variable_file = t.sources.add("<variable>", options.why);
+    FileId point_file = t.sources.add("<point>", options.positional[0]);
+    const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
+    std::vector<std::string> lines;
+    if (!t.diags.has_errors())
+        lines = explain_variable(*variable, resolve_listing(points, *t.library, t.env, t.arena, t.diags), t.arena,
+                                 t.env, t.diags);
+    if (!t.report())
+        return exit_failure;
+    print_lines(lines, options.raw);
+    return lines.empty() ? exit_failure : 0;
+}
+
+// --dump-functions and its relatives
+int print_inventory(Translation& t, Inventory inventory) {
+    std::vector<std::string> lines = inventory == Inventory::Functions ? describe_functions(*t.library)
+                                     : inventory == Inventory::Aliases ? describe_aliases(*t.library)
+                                                                       : probe_point_forms();
+    for (const std::string& line : lines)
+        fmt::print("{}\n", line);
+    return t.report() ? 0 : exit_failure;
+}
+
+} // namespace
+
+bool is_listing(const Options& options) {
+    return options.list || options.inventory != Inventory::None || !options.why.empty();
+}
+
+int list(Translation& t, const Options& options) {
+    if (options.list)
+        return list_points(t, options);
+    return options.inventory != Inventory::None ? print_inventory(t, options.inventory) : explain_why(t, options);
+}
+
+} // namespace sonde

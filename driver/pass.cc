@@ -1,0 +1,43 @@
+#include "driver/pass.h"
+
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "runtime/messages.h"
+
+namespace sonde {
+
+void say_error(const std::string& message) { say("ERROR: " + message); }
+
+int say_failed(int pass) {
+    const char* names[] = {"parse", "analysis", "translation", "compilation", "run"};
+    fmt::print(stderr, "Pass {}: {} failed.\n", pass, names[pass - 1]);
+    return exit_failure;
+}
+
+PassTimer::PassTimer(int pass, const Options& options)
+    : pass_(pass), verbose_(options.verbose[static_cast<size_t>(pass) - 1]), start_(now()) {}
+
+PassTimer::Times PassTimer::now() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    auto ms = [](const timeval& t) { return int64_t{t.tv_sec} * 1000 + t.tv_usec / 1000; };
+    auto real = std::chrono::steady_clock::now().time_since_epoch();
+    return {ms(usage.ru_utime), ms(usage.ru_stime),
+            std::chrono::duration_cast<std::chrono::milliseconds>(real).count()};
+}
+
+void PassTimer::done(const std::string& what) const {
+    if (verbose_ < 1)
+        return;
+    Times t = now();
+    fmt::print(stderr, "Pass {}: {} in {}usr/{}sys/{}real ms.\n", pass_, what, t.user - start_.user,
+               t.system - start_.system, t.real - start_.real);
+}
+
+} // namespace sonde

@@ -1,0 +1,87 @@
+#include "driver/pass_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "codegen/session_legs.h"
+#include "frontend/types/kernel_types.h"
+
+namespace sonde {
+
+SemaOptions sema_options(const Options& options) {
+    SemaOptions sema;
+    sema.guru = options.guru;
+    sema.unoptimized = options.unoptimized;
+    sema.skip_bad_variables = options.skip_bad_variables;
+    sema.kernel_host_probes = options.host_probes == "kernel";
+    sema.max_map_entries = options.limits.max_map_entries;
+    sema.max_string = options.limits.max_string;
+    sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
+    sema.hist_width = options.limits.hist_width;
+    sema.global_overrides = options.globals;
+    return sema;
+}
+
+CodegenOptions codegen_options(const Options& options, const Translation& t, const hir::Program& program) {
+    bool any_in_kernel = std::any_of(program.handlers.begin(), program.handlers.end(),
+                                     [](const hir::Handler* handler) { return handler->in_kernel; });
+    CodegenOptions codegen;
+    codegen.max_string = static_cast<uint32_t>(options.limits.max_string);
+    codegen.max_action = options.limits.max_action;
+    codegen.max_nesting = options.limits.max_nesting;
+    codegen.max_backtrace = options.limits.max_backtrace;
+    codegen.max_errors = options.limits.max_errors;
+    codegen.max_skipped = options.limits.max_skipped;
+    codegen.ring_bytes = options.ring_bytes;
+    codegen.filter_target = !options.command.empty() || options.target_pid != 0;
+    codegen.timing = options.timing || !options.report.empty();
+    codegen.suppress_errors = options.suppress_handler_errors;
+    codegen.arrangement = options.arrangement;
+    codegen.may_goto =
+        any_in_kernel && options.loops.empty() &&
+        (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    codegen.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+    bool any_session = std::any_of(program.handlers.begin(), program.handlers.end(),
+                                   [](const hir::Handler* handler) { return fits_session(*handler); });
+    codegen.uprobe_session =
+        any_session && options.attach != "perf_event" && options.attach != "uretprobe" &&
+        (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
+    codegen.target_program = t.env.command_path;
+    if (std::error_code failed; options.target_pid != 0 && options.command.empty())
+        codegen.target_program =
+            std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.target_pid), failed).string();
+    codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
+    codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
+                     : options.last_pass == 4 ? "sonde"
+                                              : fmt::format("sonde_{}", getpid());
+    return codegen;
+}
+
+SessionOptions session_options(const Options& options) {
+    SessionOptions session;
+    session.command = options.command;
+    session.target_pid = options.target_pid;
+    session.files = options.files;
+    session.output = {options.output, options.output_bytes, options.output_files, options.output_buffer};
+    session.output_wait_s = options.output_wait_s;
+    session.raw = options.raw;
+    session.time_limit_s = options.time_limit_s;
+    session.warnings_off = options.warnings_off;
+    session.suppress_auto_print = options.no_global_display;
+    session.verbose = options.verbose[4];
+    session.timing = options.timing;
+    session.report = options.report;
+    session.tolerated = options.tolerated;
+    session.overload = overload_limit(options);
+    session.attach = options.attach;
+    return session;
+}
+
+} // namespace sonde

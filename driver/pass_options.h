@@ -1,0 +1,18 @@
+// What the command line says to each pass, as that pass wants it.
+#pragma once
+
+#include "codegen/codegen.h"
+#include "driver/options.h"
+#include "driver/translation.h"
+#include "frontend/sema/hir.h"
+#include "frontend/sema/sema.h"
+#include "runtime/session.h"
+
+namespace sonde {
+
+SemaOptions sema_options(const Options& options);
+// Asks the kernel (the other one with -r) for what decides how handlers are compiled.
+CodegenOptions codegen_options(const Options& options, const Translation& t, const hir::Program& program);
+SessionOptions session_options(const Options& options);
+
+} // namespace sonde

@@ -1,0 +1,96 @@
+#include "driver/run_plan.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/trusted_file.h"
+#include "driver/pass.h"
+#include "driver/pass_options.h"
+#include "runtime/privileges.h"
+#include "runtime/session.h"
+
+namespace sonde {
+namespace {
+
+// `armed` is called when every probe is.
+int run_here(const plan::Plan& plan, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
+    PassTimer timer(5, options);
+    if (options.verbose[4] > 0)
+        fmt::print(stderr, "Pass 5: starting run.\n");
+    SessionOptions session = session_options(options);
+    session.saved_as = run.saved_as;
+    session.inlined_copies = run.inlined_copies;
+    session.armed = [&] {
+        drop_privileges(plan);
+        armed();
+    };
+    Result<int> status = run_session(plan, session);
+    constexpr uint32_t most = 4;
+    for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && run.rearrange && i <= most;
+         i++) {
+        Result<plan::Plan> other = run.rearrange(i);
+        status = other ? run_session(*other, session) : Result<int>(std::move(other).error());
+    }
+    if (!status) {
+        say_error(status.error().message);
+        return say_failed(5);
+    }
+    timer.done("run completed");
+    return *status;
+}
+
+// -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, kept if it said
+// anything. Gives 0 when every probe is armed.
+int run_in_background(const plan::Plan& plan, const Options& options, const PlanRun& run) {
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) != 0)
+        return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
+    Fd reader(ready[0]), writer(ready[1]);
+    pid_t child = fork();
+    if (child < 0)
+        return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
+    if (child == 0) {
+        setsid();
+        std::string messages = options.output + ".err";
+        int status = run_here(plan, options, run, [&] {
+            Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+            Result<Fd> said = create_file(messages, O_APPEND);
+            for (int fd : {STDIN_FILENO, STDOUT_FILENO})
+                dup2(nothing.get(), fd);
+            dup2(said ? said->get() : nothing.get(), STDERR_FILENO);
+            static_cast<void>(write(writer.get(), "", 1));
+        });
+        std::error_code ignored;
+        if (std::filesystem::file_size(messages, ignored) == 0)
+            std::filesystem::remove(messages, ignored);
+        fflush(nullptr);
+        _exit(status);
+    }
+    writer.reset();
+    char armed;
+    if (read(reader.get(), &armed, 1) == 1) {
+        fmt::print("{}\n", child);
+        return 0;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : exit_failure;
+}
+
+} // namespace
+
+int run_plan(const plan::Plan& plan, const Options& options, const PlanRun& run) {
+    return options.background ? run_in_background(plan, options, run) : run_here(plan, options, run, [] {});
+}
+
+} // namespace sonde

@@ -1,0 +1,74 @@
+#include "driver/saved_plan.h"
+
+#include <sys/utsname.h>
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/relink.h"
+#include "frontend/types/kernel_types.h"
+#include "runtime/messages.h"
+#include "runtime/plan_file.h"
+
+namespace sonde {
+namespace {
+
+// Where members are is compiled into the handlers.
+Result<void> check_kernel(const plan::Plan& plan) {
+    if (plan.kernel.empty())
+        return {};
+    Result<std::unique_ptr<KernelTypes>> types = KernelTypes::open();
+    if (types && (*types)->fingerprint() == plan.kernel_types)
+        return {};
+    utsname system{};
+    uname(&system);
+    return Error(
+        fmt::format("it was translated for the kernel {}, whose types are not those of the running one, {}\n"
+                    "  translate it again: here, or elsewhere with `-r` and this kernel's vmlinuz, or a copy of its "
+                    "/sys/kernel/btf/vmlinux",
+                    plan.kernel, system.release));
+}
+
+} // namespace
+
+bool is_saved_plan(const Options& options) {
+    return !options.has_script && !options.list && options.why.empty() && !options.positional.empty() &&
+           options.positional[0].ends_with(".sonde");
+}
+
+Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& options, const plan::Origin* origin) {
+    if (const KernelTypes* types = t.env.needed_kernel()) {
+        const std::string& release = t.parse_options.kernel_release;
+        plan.kernel = t.other_kernel && release.empty() ? t.other_kernel->path : release;
+        plan.kernel_types = types->fingerprint();
+    }
+    if (origin) {
+        plan.origin = *origin;
+    } else {
+        plan.origin = describe_origin(options);
+        plan.origin.scripts = std::move(t.texts.scripts);
+        plan.origin.library = std::move(t.texts.library);
+    }
+    std::string path = (options.module.empty() ? plan.module : options.module) + ".sonde";
+    if (Result<void> saved = plan::save_file(plan, path); !saved)
+        return std::move(saved).error();
+    return path;
+}
+
+Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
+    const std::string& name = options.positional[0];
+    if (Result<void> fits = check_kernel(plan); !fits)
+        return std::move(fits).error().in(name);
+    // Whether handlers look at the target is compiled into them.
+    if (Result<void> fits = check_target(plan, options, options); !fits)
+        return fits;
+    const bool has_target = !options.command.empty() || options.target_pid != 0;
+    if (has_target && !plan.filter_target && !plan.bpf_object.empty() && !options.warnings_off)
+        say(fmt::format("WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes",
+                        name));
+    return {};
+}
+
+} // namespace sonde

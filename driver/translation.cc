@@ -1,0 +1,219 @@
+#include "driver/translation.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/glob.h"
+#include "base/trusted_file.h"
+#include "runtime/session.h"
+#include "stdlib/stdlib.h"
+
+namespace sonde {
+namespace {
+
+// The program that -c runs, for `process` without an argument: the first word.
+std::string command_program(const std::string& command) {
+    size_t begin = command.find_first_not_of(" \t");
+    if (begin == std::string::npos)
+        return "";
+    std::string word = command.substr(begin, command.find_first_of(" \t", begin) - begin);
+    Result<std::string> path = find_in_path(word);
+    std::error_code ignored;
+    std::string out = path.ok() ? *path : word;
+    return out.find('/') == std::string::npos ? out : std::filesystem::absolute(out, ignored).string();
+}
+
+// Of a kernel that does not run here: what only its boot decides is left to the session.
+KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& forced) {
+    FeaturesByTypes has = read_features(kernel.types);
+    KernelProbing out;
+    out.tracepoint_cookie = has.tracepoint_cookie;
+    out.only_breakpoints = forced == "kprobe";
+    out.fentry = has.fentry && !out.only_breakpoints;
+    out.kprobe = has.kprobe;
+    if (!has.netfilter)
+        out.why_not_netfilter = "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
+    if (!has.lsm)
+        out.why_not_lsm = "it is built without them (CONFIG_BPF_LSM)";
+    return out;
+}
+
+KernelProbing find_kernel_probing(const std::string& forced) {
+    KernelFunctionProbing functions = probe_kernel_functions();
+    KernelProbing out;
+    out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
+    out.only_breakpoints = forced == "kprobe";
+    out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
+    out.kprobe = functions.why_not_kprobe.empty();
+    out.why_not_netfilter = why_no_netfilter();
+    out.why_not_lsm = why_no_lsm();
+    return out;
+}
+
+// Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
+void add_library_file(Translation& t, const std::string& name, std::string text,
+                      std::optional<Library::Names> declared = {}) {
+    FileId file = t.sources.add(name, std::move(text), true);
+    t.library_files++;
+    if (name.ends_with(".stpm"))
+        load_macros(file, t.sources, t.parse_options, t.macros, t.diags);
+    else if (declared)
+        t.library->add(file, *declared);
+    else
+        t.library->add(file);
+}
+
+Result<void> open_library(Translation& t, const Options& options, const plan::Origin* origin) {
+    t.library.emplace(t.sources, [&t](FileId file) {
+        ParseOptions parse_options = t.parse_options;
+        parse_options.privileged = true;
+        parse_options.compatible = systemtap_version;
+        return parse_file(file, t.sources, parse_options, t.arena, t.diags);
+    });
+    for (const StdlibFile& file : stdlib_files())
+        add_library_file(t, std::string(file.name), std::string(file.text),
+                         Library::Names{file.functions, file.globals, file.aliases});
+    for (const std::string& folder : options.folders) {
+        if (origin)
+            break;
+        std::error_code error;
+        std::vector<std::string> paths;
+        for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
+             at.increment(error))
+            if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
+                paths.push_back(at->path().string());
+        if (error)
+            return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
+        std::sort(paths.begin(), paths.end());
+        for (const std::string& path : paths) {
+            Result<std::string> text = read_trusted_file(path);
+            if (!text)
+                return std::move(text).error();
+            t.texts.library.push_back({path, *text});
+            add_library_file(t, path, *std::move(text));
+        }
+    }
+    if (origin)
+        for (const plan::NamedText& file : origin->library)
+            add_library_file(t, file.name, file.text);
+    return {};
+}
+
+Result<std::string> read_standard_input() {
+    std::string text;
+    char buffer[65536];
+    for (ssize_t got; (got = read(STDIN_FILENO, buffer, sizeof buffer)) != 0;) {
+        if (got < 0)
+            return errno_error("cannot read the script from standard input", errno);
+        text.append(buffer, static_cast<size_t>(got));
+    }
+    return text;
+}
+
+// Adds the script (-e, FILE or -) and the -E extras; fills in the script's arguments.
+Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, const plan::Origin* origin) {
+    std::vector<FileId> ids;
+    size_t first_argument = 0;
+    if (options.has_script) {
+        ids.push_back(t.sources.add("<input>", options.script));
+    } else if (!options.list && options.why.empty() && !options.positional.empty()) {
+        const std::string& path = options.positional[0];
+        if (origin && origin->scripts.empty())
+            return Error("the plan does not keep its script: translate that again");
+        Result<std::string> text = origin        ? Result<std::string>(origin->scripts[0].text)
+                                   : path == "-" ? read_standard_input()
+                                                 : read_file(path);
+        if (!text)
+            return std::move(text).error();
+        t.texts.scripts.push_back({path, *text});
+        ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
+        first_argument = 1;
+    }
+    t.parse_options.args.assign(options.positional.begin() + static_cast<ptrdiff_t>(first_argument),
+                                options.positional.end());
+    for (const std::string& extra : options.extras)
+        ids.push_back(t.sources.add("<input>", extra));
+    return ids;
+}
+
+// -r: types, functions and tracepoints are that kernel's.
+Result<void> open_other_kernel(Translation& t, const std::string& given) {
+    Result<KernelFiles> found = find_kernel_files(given);
+    if (!found)
+        return Error(fmt::format("-r {}: {}", given, found.error().message));
+    t.other_kernel = *std::move(found);
+    t.env.other_kernel = &*t.other_kernel;
+    t.parse_options.kernel_release = t.other_kernel->release;
+    // What is counted there is not known here.
+    t.env.try_counter = [](const plan::PerfSpec&) { return 0; };
+    return {};
+}
+
+} // namespace
+
+Translation::Translation(const Options& options)
+    : in_color_(options.color == When::Auto ? isatty(STDERR_FILENO) == 1 : options.color == When::Always) {
+    utsname system{};
+    uname(&system);
+    parse_options.kernel_release = system.release;
+    parse_options.arch = system.machine;
+    parse_options.compatible = options.compatible;
+    parse_options.guru = options.guru;
+    parse_options.privileged = options.guru;
+    parse_options.macros = &macros;
+    parse_options.kernel_config = [this]() -> const KernelConfig& {
+        if (!kernel_config_) {
+            // Without one, every CONFIG_ is undefined.
+            Result<KernelConfig> read =
+                read_kernel_config(parse_options.kernel_release, !other_kernel, other_kernel ? other_kernel->root : "");
+            kernel_config_ = read ? *std::move(read) : KernelConfig();
+        }
+        return *kernel_config_;
+    };
+    diags.warnings_off = options.warnings_off;
+    diags.warnings_fatal = options.warnings_fatal;
+    env.guru = options.guru;
+    env.command_path = command_program(options.command);
+    env.target_pid = options.target_pid;
+    env.listing = options.list;
+    env.try_counter = try_counter;
+    env.listing_variables = options.list_variables;
+    env.changes_return_addresses = options.attach == "uretprobe";
+    env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
+        if (!kernel_probing_)
+            kernel_probing_ = other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);
+        return *kernel_probing_;
+    };
+}
+
+bool Translation::report() {
+    fmt::print(stderr, "{}", diags.render(in_color_));
+    return !diags.has_errors();
+}
+
+Result<void> parse(Translation& t, const Options& options, const plan::Origin* origin) {
+    if (!options.kernel.empty())
+        if (Result<void> opened = open_other_kernel(t, options.kernel); !opened)
+            return opened;
+    if (Result<void> opened = open_library(t, options, origin); !opened)
+        return opened;
+    Result<std::vector<FileId>> scripts = add_scripts(t, options, origin);
+    if (!scripts)
+        return std::move(scripts).error();
+    for (FileId file : *scripts)
+        t.files.push_back(parse_file(file, t.sources, t.parse_options, t.arena, t.diags));
+    return {};
+}
+
+} // namespace sonde

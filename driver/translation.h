@@ -1,0 +1,53 @@
+// What the passes of one translation share: the texts, their trees, the library, and what the kernel can do.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/kernel_files.h"
+#include "base/result.h"
+#include "base/source.h"
+#include "driver/options.h"
+#include "frontend/ast/ast.h"
+#include "frontend/parse/parser.h"
+#include "frontend/parse/preprocess.h"
+#include "frontend/probes/probe.h"
+#include "frontend/tapset/library.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+struct Translation {
+    explicit Translation(const Options& options);
+    Translation(const Translation&) = delete;
+    Translation& operator=(const Translation&) = delete;
+
+    // Prints what was reported; false if there were errors.
+    bool report();
+
+    Sources sources;
+    Arena arena;
+    Diagnostics diags{sources};
+    MacroTable macros; // the library's
+    ParseOptions parse_options;
+    ProbeEnvironment env;
+    std::optional<Library> library;
+    std::vector<const ast::File*> files;     // the script, then the -E extras
+    std::optional<KernelFiles> other_kernel; // -r
+    plan::Origin texts;                      // what was read, for a plan that is saved
+    size_t library_files = 0;
+
+  private:
+    bool in_color_;
+    std::optional<KernelConfig> kernel_config_; // these two are found out when a script asks
+    std::optional<KernelProbing> kernel_probing_;
+};
+
+// Pass 1: indexes the library (-I) and parses the script. `origin`: the texts to take instead of files; null: none.
+// What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be read.
+Result<void> parse(Translation& t, const Options& options, const plan::Origin* origin);
+
+} // namespace sonde
