@@ -142,7 +142,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     b_.CreateRet(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
     b_.SetInsertPoint(bad);
     catch_ = block("refused");
-    raise("MAXACTION exceeded", function.range);
+    raise(plan::no_actions_left, function.range);
     b_.SetInsertPoint(catch_);
     b_.CreateRet(t_.number(1));
 

@@ -41,7 +41,10 @@ void Lowering::spend(uint64_t statements, Range range) {
         return;
     llvm::Value* left = b_.CreateSub(b_.CreateLoad(t_.i64(), env_.budget), t_.number(static_cast<int64_t>(statements)));
     b_.CreateStore(left, env_.budget);
-    raise_if(b_.CreateICmpSLT(left, t_.number(0)), "MAXACTION exceeded", range);
+    llvm::Value* least = t_.number(0);
+    if (!in_kernel_) // volatile: another thread sets it (runtime/interrupter.h)
+        least = b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, least_action)), true);
+    raise_if(b_.CreateICmpSLT(left, least), plan::no_actions_left, range);
 }
 
 // ---- statements -------------------------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ void Lowering::lower_loop(const hir::Loop& loop) {
     }
     b_.CreateBr(head);
     b_.SetInsertPoint(limit);
-    raise("MAXACTION exceeded", loop.range);
+    raise(plan::no_actions_left, loop.range);
     b_.SetInsertPoint(end);
 }
 
@@ -215,7 +218,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     loops_.pop_back();
     branch_to(head);
     b_.SetInsertPoint(limit);
-    raise("MAXACTION exceeded", loop.range);
+    raise(plan::no_actions_left, loop.range);
     b_.SetInsertPoint(end);
     t_.foreach_end(env_, iterator);
     scan_next_ = scan_before;

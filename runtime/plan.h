@@ -81,11 +81,15 @@ struct SessionWords {
     uint64_t pid = 0;        // the session's process
     uint64_t lost_tasks = 0; // tasks that found no room in `sonde_tasks`
     uint64_t joined = 0;     // times that the command was seen to begin
+    // A host handler ends where fewer statements than that are left to it: 0, or when it is to end, more than it has.
+    uint64_t least_action = 0;
 };
-static_assert(sizeof(SessionWords) == 152 &&
+static_assert(sizeof(SessionWords) == 160 &&
               offsetof(SessionWords, lost_tasks) == 136 /* codegen/rtlib/tasks.bpf.c */ &&
               offsetof(SessionWords, joined) == 144 /* codegen/rtlib/follow.bpf.c */ &&
               offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+// The message of the error that ends a handler which has no statements left.
+constexpr const char* no_actions_left = "MAXACTION exceeded";
 enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an

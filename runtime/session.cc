@@ -271,7 +271,7 @@ void run_end_probes(Session& session, Rings& rings) {
 
 class Signals {
   public:
-    Signals() {
+    explicit Signals(Interrupter& interrupter) : interrupter_(interrupter) {
         sigemptyset(&mask_);
         for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
             sigaddset(&mask_, signal);
@@ -310,8 +310,11 @@ class Signals {
             end = end || info.ssi_signo != SIGCHLD;
         if (end && !asked_at_)
             asked_at_ = now_ns();
+        if (end)
+            interrupter_.note_signal();
         return end;
     }
+    Interrupter& interrupter_;
     sigset_t mask_{}, old_{};
     Fd fd_;
     int64_t asked_at_ = 0; // 0: not yet
@@ -324,6 +327,10 @@ constexpr double told_wait_s = 2, own_wait_s = 300; // at the end: told to end, 
 
 int64_t time_limit_ns(const Session& session) {
     return session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
+}
+
+int64_t end_after(int64_t begin_ns, int64_t limit_ns) {
+    return limit_ns > INT64_MAX - begin_ns ? INT64_MAX : begin_ns + limit_ns;
 }
 
 // begin probes may print more than there is room for.
@@ -391,6 +398,7 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
         overload.emplace(session.plan, *session.kernel, limit);
     int64_t started = now_ns(), looked = started;
     const int64_t limit = time_limit_ns(session);
+    session.interrupter->set_deadline(end_after(started, limit));
     bool host_only = !session.kernel;
     timers.start();
     while (!session.exiting) {
@@ -572,7 +580,11 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     Result<ProbedFiles> probed = ProbedFiles::open(plan, options.saved_as);
     if (!probed)
         return std::move(probed).error();
-    Signals signals;
+    Result<std::unique_ptr<Interrupter>> interrupter = Interrupter::start();
+    if (!interrupter)
+        return std::move(interrupter).error();
+    session.interrupter = *std::move(interrupter);
+    Signals signals(*session.interrupter);
     bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
     if (Result<void> prepared = prepare(session, multi); !prepared)
         return std::move(prepared).error();
@@ -634,6 +646,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (session.kernel)
         session.held_back->begin();
     be_patient_in_begin(session, signals);
+    session.interrupter->set_deadline(end_after(now_ns(), time_limit_ns(session)));
     run_begin_probes(session, rings);
     bool command_bad = false;
     Result<void> joined;

@@ -123,6 +123,8 @@ void Session::run_host_handler(const plan::Probe& probe) {
          lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
          free = 0)
         sched_yield();
+    if (interrupter)
+        interrupter->begin(&words->least_action, __atomic_load_n(&words->state, __ATOMIC_RELAXED) != plan::Stopping);
     if (lock) {
         // While this is preempted, handlers in the kernel wait for the lock, or go without.
         Unpreempted unpreempted;
@@ -131,6 +133,8 @@ void Session::run_host_handler(const plan::Probe& probe) {
     } else {
         handler(this, frame, data);
     }
+    if (interrupter && interrupter->end())
+        exiting = interrupted = true;
     running = nullptr;
     pop_frame(frame);
     iterators.clear();
@@ -248,6 +252,8 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
                 message.clear();
         }
     }
+    if (running && words->least_action != 0 && message == plan::no_actions_left)
+        return accounting.add(Loss::Interrupted, 1, running->place);
     if (plan.suppress_errors)
         return suppress_error(header, message + (near.empty() ? "" : " near " + near));
     output.flush();

@@ -15,6 +15,7 @@
 #include "runtime/held_back.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
+#include "runtime/interrupter.h"
 #include "runtime/kernel_memory.h"
 #include "runtime/load.h"
 #include "runtime/messages.h"
@@ -61,6 +62,7 @@ class Session {
     bool exited = false;                            // the script ended the session
     std::map<uint32_t, uint64_t> missed;            // hits that links have counted as missed, by Attachment::probe
     const plan::Probe* running = nullptr;           // the host handler that runs
+    std::unique_ptr<Interrupter> interrupter;       // null: no probes have run yet
     struct Errors {
         uint64_t count = 0; // in host handlers
         std::string first;
