@@ -153,9 +153,8 @@ std::vector<std::string> explain_unhit(const UnhitContext& context) {
             continue;
         std::string more = many ? fmt::format(" and {} more points", points - 1) : "";
         std::string why = explain(context, one);
-        out.push_back(
-            fmt::format("{}{} ({}) {} never hit{}{}", one.text, more, one.place, many ? "were" : "was",
-                        why.empty() ? "" : ": ", why));
+        out.push_back(fmt::format("{}{} ({}) {} never hit{}{}", one.text, more, one.place, many ? "were" : "was",
+                                  why.empty() ? "" : ": ", why));
     }
     return out;
 }
