@@ -321,7 +321,7 @@ class Signals {
     bool hurried_ = false;
 };
 
-// What waits for the reader of the output, and how long (docs/architecture.md, "Output").
+// What waits for the reader of the output, and how long (docs/decisions/runtime.md).
 constexpr int64_t turn_wait_ns = 20'000'000;        // while probes run: in a turn of the loop
 constexpr double told_wait_s = 2, own_wait_s = 300; // at the end: told to end, or ended by itself
 

@@ -1,4 +1,4 @@
-// Types and globals by the names that a script writes: `@cast(p, "struct s*")`, `@var("ns::x@file.cc")`.
+// Types and globals by the names that a script writes: `@cast(p, "struct s*")`, `@var("ns::x@source.c")`.
 #include <algorithm>
 #include <cstring>
 #include <set>
