@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runtime/privileges.h"
+
 namespace sonde {
 namespace {
 
@@ -105,6 +107,7 @@ bool Interrupter::is_asked() {
 }
 
 void Interrupter::watch() {
+    keep_capabilities({});
     uint64_t seen = 0; // the handler that ran when the session was asked to end
     while (true) {
         int64_t most_ns = grace_ns;

@@ -1,6 +1,5 @@
-// Capabilities are a thread's. Those of the thread that handles events, symbols and the traced programs' files are
-// given up; the one that writes the output only writes. The system calls are made directly: libcap is not needed for
-// two of them.
+// Capabilities are a thread's: each of the session's gives up its own. The system calls are made directly: libcap is
+// not needed for two of them.
 #include "runtime/privileges.h"
 
 #include <linux/capability.h>
@@ -37,7 +36,7 @@ struct Kept {
     int bit;
     bool (*needed)(const plan::Plan&);
 };
-constexpr Kept kept[] = {
+constexpr Kept kept_by_session[] = {
     {cap_bpf, always},                // tables of files that are met later
     {cap_perfmon, always},            // events in threads and processes that begin later
     {CAP_SYS_PTRACE, always},         // /proc/PID/maps and /proc/PID/root of others' processes
@@ -57,6 +56,20 @@ struct Sets {
 bool read_sets(Sets& sets) {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     return syscall(SYS_capget, &header, sets.words) == 0;
+}
+
+// Nothing to be done if it fails: the thread keeps what it had.
+void write_sets(const Sets& before, Sets& now) {
+    for (int word : {0, 1})
+        now.words[word].inheritable = before.words[word].inheritable;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    static_cast<void>(syscall(SYS_capset, &header, now.words));
+}
+
+void keep(int bit, const Sets& before, Sets& now) {
+    const int word = bit / 32;
+    now.words[word].effective |= before.words[word].effective & (1u << bit % 32);
+    now.words[word].permitted |= before.words[word].permitted & (1u << bit % 32);
 }
 
 bool has(const Sets& sets, int bit) { return sets.words[bit / 32].effective & (1u << bit % 32); }
@@ -88,24 +101,25 @@ std::string missing_capabilities() {
         missing, names, own_path());
 }
 
+void keep_capabilities(std::initializer_list<int> kept) {
+    Sets sets{}, out{};
+    if (!read_sets(sets))
+        return;
+    for (int bit : kept)
+        keep(bit, sets, out);
+    write_sets(sets, out);
+}
+
 void drop_privileges(const plan::Plan& plan) {
     Sets sets{}, out{};
     if (!read_sets(sets))
         return;
     // On a machine whose administrator has given CAP_SYS_ADMIN alone, that one stands for the others.
     const bool admin_alone = has(sets, CAP_SYS_ADMIN) && !has(sets, cap_bpf);
-    for (const Kept& one : kept) {
-        const int word = one.bit / 32;
-        if (one.needed(plan) || (one.bit == CAP_SYS_ADMIN && admin_alone)) {
-            out.words[word].effective |= sets.words[word].effective & (1u << one.bit % 32);
-            out.words[word].permitted |= sets.words[word].permitted & (1u << one.bit % 32);
-        }
-    }
-    for (int word : {0, 1})
-        out.words[word].inheritable = sets.words[word].inheritable;
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    // Nothing to be done if it fails: the session keeps what it had.
-    static_cast<void>(syscall(SYS_capset, &header, out.words));
+    for (const Kept& one : kept_by_session)
+        if (one.needed(plan) || (one.bit == CAP_SYS_ADMIN && admin_alone))
+            keep(one.bit, sets, out);
+    write_sets(sets, out);
 }
 
 } // namespace sonde

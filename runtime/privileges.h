@@ -1,6 +1,7 @@
 // The capabilities of this process (capabilities(7)): what tracing needs, and what a session gives up once it runs.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "runtime/plan.h"
@@ -13,5 +14,9 @@ std::string missing_capabilities();
 // After everything is armed: gives up the capabilities that nothing uses from then on. What is started later by a root
 // user has all of them again, as execve(2) has it; a command of -c was started before. Where it fails nothing changes.
 void drop_privileges(const plan::Plan& plan);
+
+// The calling thread gives up all capabilities but these (CAP_... of linux/capability.h), as far as it has them. For
+// the session's other threads and processes, when they begin: capabilities are a thread's.
+void keep_capabilities(std::initializer_list<int> kept);
 
 } // namespace sonde

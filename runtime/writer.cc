@@ -1,6 +1,7 @@
 #include "runtime/writer.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <utility>
 
 #include "base/trusted_file.h"
+#include "runtime/privileges.h"
 
 namespace sonde {
 namespace {
@@ -129,6 +131,7 @@ Writer::~Writer() {
 }
 
 void Writer::State::run() {
+    keep_capabilities({CAP_DAC_OVERRIDE}); // the next file of -S
     sigset_t interrupts;
     sigemptyset(&interrupts);
     sigaddset(&interrupts, nudge);
