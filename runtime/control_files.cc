@@ -237,7 +237,7 @@ bool is_leftover(const std::string& folder) {
     return error.value() == ENOTCONN;
 }
 
-void remove_leftovers(const std::string& base) {
+void remove_leftovers_in(const std::string& base) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
         std::string folder = entry.path();
@@ -285,6 +285,11 @@ void add_node(std::vector<ControlNode>& nodes, const plan::Probe& probe) {
 
 } // namespace
 
+void remove_leftovers() {
+    remove_leftovers_in(base_folder());
+    rmdir(base_folder().c_str());
+}
+
 std::vector<ControlNode> control_nodes(const plan::Plan& plan) {
     std::vector<ControlNode> nodes(1);
     nodes[0].is_folder = true;
@@ -308,7 +313,7 @@ Result<void> ControlFiles::mount(const std::string& name) {
         if (lstat(base.c_str(), &attr) == 0) {
             if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid() || (attr.st_mode & (S_IWGRP | S_IWOTH)))
                 return Error(fmt::format("{}: {} is somebody else's, or others may write to it", what, base));
-            remove_leftovers(base);
+            remove_leftovers_in(base);
             if (mkdir(folder_.c_str(), 0755) == 0 || errno == EEXIST)
                 break;
         }

@@ -15,6 +15,10 @@ namespace sonde {
 // Runs a handler with that `$value`; gives what it leaves there. `limit`: bytes that it may have.
 using RunFileHandler = std::function<std::string(const plan::Probe& probe, const std::string& value, uint64_t limit)>;
 
+// Takes away the folders that nobody serves any more, as their servers were killed, and the one that they are in when
+// it is empty.
+void remove_leftovers();
+
 // A file or folder of procfs probes.
 struct ControlNode {
     std::string name;

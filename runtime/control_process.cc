@@ -1,6 +1,7 @@
 #include "runtime/control_process.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,6 +11,9 @@
 
 #include <cerrno>
 #include <utility>
+
+#include "runtime/messages.h"
+#include "runtime/privileges.h"
 
 namespace sonde {
 namespace {
@@ -52,6 +56,7 @@ Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& 
         // The socket's number lies above those that leave_session() fills.
         int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
         leave_session(socket);
+        keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, to make and to remove the folder
         serve_control_files(plan, Fd(socket));
         _exit(0);
     }
@@ -78,6 +83,11 @@ Result<void> ControlProcess::mount() {
 
 void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
+    if (ended_) {
+        say("WARNING: the process that serves the control files was killed: they are gone until the session begins "
+            "anew");
+        take_away();
+    }
     ControlFrame frame;
     std::string text;
     while (!stop() && channel_.take(frame, text)) {
@@ -96,16 +106,28 @@ void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()
     channel_.flush();
 }
 
+void ControlProcess::take_away() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+    remove_leftovers();
+}
+
 ControlProcess::~ControlProcess() {
     constexpr int turns = 150, turn_us = 10000;
     shutdown(channel_.fd(), SHUT_RDWR);
-    for (int i = 0; i < turns; i++) {
-        if (waitpid(pid_, nullptr, WNOHANG) != 0)
-            return;
-        usleep(turn_us);
+    for (int i = 0; pid_ > 0 && i < turns; i++) {
+        int status = 0;
+        if (waitpid(pid_, &status, WNOHANG) != 0) {
+            pid_ = -1;
+            if (WIFSIGNALED(status))
+                remove_leftovers();
+        } else {
+            usleep(turn_us);
+        }
     }
-    kill(pid_, SIGKILL); // it was stopped
-    waitpid(pid_, nullptr, 0);
+    if (pid_ > 0)
+        take_away(); // it was stopped
 }
 
 } // namespace sonde

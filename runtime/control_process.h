@@ -38,8 +38,10 @@ class ControlProcess {
 
   private:
     ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan);
+    // Ends the server, and does what it would have done at its end.
+    void take_away();
     ControlChannel channel_;
-    pid_t pid_;
+    pid_t pid_; // -1: reaped
     std::vector<ControlNode> nodes_;
     uint64_t text_limit_;
     bool ended_ = false; // the server was killed
