@@ -98,7 +98,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.dump == "plan")
-        fmt::print("{}", plan::dump(*plan));
+        fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
     pass3.done(fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
                            plan->host_object.size()));
     if (options.last_pass == 3 || !options.dump.empty())

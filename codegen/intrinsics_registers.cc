@@ -19,16 +19,12 @@ constexpr uint64_t syscall_result = 80;
 
 } // namespace
 
-bool Lowering::has_registers() const {
-    using enum plan::ProbeKind;
-    plan::ProbeKind kind = root_->kind;
-    return plan::is_uprobe(kind) || kind == Syscall || kind == SyscallReturn || kind == Kprobe || kind == Kretprobe ||
-           plan::is_sample(kind);
-}
+bool Lowering::has_registers() const { return plan::traits(root_->kind).has_registers; }
 
 // At the raw tracepoint of all system calls.
 bool Lowering::at_syscall() const {
-    return root_->kind == plan::ProbeKind::Tracepoint && !root_->points.empty() && root_->points[0].number >= 0;
+    return plan::is_about(root_->kind, plan::Subject::Tracepoint) && !root_->points.empty() &&
+           root_->points[0].number >= 0;
 }
 
 // Both raw tracepoints give the registers first.
@@ -111,8 +107,8 @@ llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
 // place.
 llvm::Value* Lowering::read_register(int dwarf) {
     constexpr int instruction_pointer = 16;
-    return dwarf == instruction_pointer && root_->kind == plan::ProbeKind::Kprobe ? t_.kernel_function(env_)
-                                                                                  : t_.user_register(env_, dwarf);
+    const bool breakpoint = plan::is_kernel_breakpoint(root_->kind) && !plan::traits(root_->kind).at_return;
+    return dwarf == instruction_pointer && breakpoint ? t_.kernel_function(env_) : t_.user_register(env_, dwarf);
 }
 
 llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {

@@ -13,27 +13,27 @@ namespace {
 constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
 }
 
-namespace {
-// Hit in the kernel, which has a stack then.
-bool is_in_kernel(plan::ProbeKind kind) {
-    return is_kernel_function(kind) || kind == plan::ProbeKind::Tracepoint || plan::is_sample(kind);
-}
-} // namespace
-
 // Whether some handler of the script is hit in the kernel.
 bool Lowering::probes_kernel() const {
     return std::any_of(t_.state().program.handlers.begin(), t_.state().program.handlers.end(),
-                       [](const hir::Handler* handler) { return is_in_kernel(handler->kind); });
+                       [](const hir::Handler* handler) { return plan::traits(handler->kind).in_kernel_code; });
 }
 
 // Where the handler's user stack begins; a sample's in user space is FROM_REGISTERS, which only its hit tells.
 sonde_stack_origin Lowering::user_stack_origin() const {
-    using enum plan::ProbeKind;
-    if (!root_ || !plan::is_event(root_->kind) || root_->kind == Netfilter)
+    if (!root_ || !plan::is_event(root_->kind))
         return SONDE_FROM_NOWHERE;
-    if (plan::is_uprobe(root_->kind))
+    switch (plan::traits(root_->kind).user) {
+    case plan::UserRegisters::Nowhere:
+        return SONDE_FROM_NOWHERE;
+    case plan::UserRegisters::Here:
         return SONDE_FROM_REGISTERS;
-    return root_->kind == ProcessEnd || root_->kind == ThreadEnd ? SONDE_FROM_END : SONDE_FROM_ENTRY;
+    case plan::UserRegisters::Gone:
+        return SONDE_FROM_END;
+    case plan::UserRegisters::Entry:
+        break;
+    }
+    return SONDE_FROM_ENTRY;
 }
 
 void Lowering::begin_stacks() {
@@ -56,15 +56,17 @@ void Lowering::begin_stacks() {
     set(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), t_.number(0));
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
-    plan::ProbeKind kind = handler_ ? handler_->kind : plan::ProbeKind::Begin;
-    kernel(offsetof(sonde_stack, rip), plan::is_kernel_function(kind) ? t_.kernel_function(env_) : t_.number(0));
-    const bool trampoline = kind == plan::ProbeKind::Fentry || kind == plan::ProbeKind::Fexit;
+    const plan::KindTraits& kind = plan::traits(handler_ ? handler_->kind : plan::ProbeKind::Begin);
+    const bool function = kind.subject == plan::Subject::KernelFunction;
+    kernel(offsetof(sonde_stack, rip), function ? t_.kernel_function(env_) : t_.number(0));
+    const bool trampoline = kind.context == plan::Context::Helpers;
     kernel(offsetof(sonde_stack, rsp),
-           trampoline ? b_.CreateAdd(t_.argument_words(env_), t_.number(2)) : t_.number(is_in_kernel(kind)));
-    kernel(offsetof(sonde_stack, rbp), t_.number(kind == plan::ProbeKind::Kretprobe || kind == plan::ProbeKind::Fexit));
+           trampoline ? b_.CreateAdd(t_.argument_words(env_), t_.number(2)) : t_.number(kind.in_kernel_code));
+    kernel(offsetof(sonde_stack, rbp), t_.number(function && kind.at_return));
     kernel(offsetof(sonde_stack, state), t_.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), t_.number(0));
-    set(offsetof(sonde_stacks, left), t_.number(kind == plan::ProbeKind::Uretprobe && !handler_->at_return));
+    set(offsetof(sonde_stacks, left),
+        t_.number(kind.subject == plan::Subject::UserCode && kind.at_return && !handler_->at_return));
 }
 
 // The stack that the primitive `name` is about, unwound: a struct sonde_stack.
@@ -214,7 +216,7 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     const auto& handlers = t_.state().program.handlers;
     const bool user =
         expr.name == "__usymbol" || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
-            return handler->in_kernel && !is_in_kernel(handler->kind);
+            return handler->in_kernel && !plan::traits(handler->kind).in_kernel_code;
         });
     const bool kernel = in_kernel_ && expr.name == "__symbol" && probes_kernel();
     if (user && lines)

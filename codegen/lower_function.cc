@@ -238,7 +238,8 @@ void Lowering::begin_environment(const Needs& need) {
         b_.CreateStore(t_.number(plan::Handled), env_.outcome);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
     if (handler_ && plan::decides(handler_->kind))
-        b_.CreateStore(t_.number(handler_->kind == plan::ProbeKind::Netfilter), t_.offset(env_.budget, 8));
+        b_.CreateStore(t_.number(plan::traits(handler_->kind).decision == plan::Decision::Verdict),
+                       t_.offset(env_.budget, 8));
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);

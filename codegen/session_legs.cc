@@ -88,7 +88,8 @@ bool peel_condition(SessionLegs& legs) {
 
 bool fits_session(const hir::Handler& handler) {
     // One link has one place in the function.
-    return handler.kind == plan::ProbeKind::Uretprobe && !handler.at_return && !handler.is_go &&
+    return plan::is_uprobe(handler.kind) && plan::traits(handler.kind).at_return && !handler.at_return &&
+           !handler.is_go &&
            (handler.entry_values.empty() ||
             std::all_of(handler.points.begin(), handler.points.end(),
                         [](const plan::Point& point) { return point.entry_offset == point.offset; }));

@@ -62,7 +62,6 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     claimed_.clear();
     probe_ = probe;
     timed_ = plan::is_event(kind_) && state_.options.timing;
-    registers_are_behind_ = event;
     env.task = number(0);
     // Programs that wait may not look at counters.
     counts_ = needs.counter;
@@ -75,7 +74,7 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
             env.task = argument(env, *task);
         // A packet is about no process.
         bool let_in = legs_.wanted && !saves_entry_; // by its entry
-        if (state_.options.filter_target && kind_ != plan::ProbeKind::Netfilter && !let_in)
+        if (state_.options.filter_target && !plan::is_about_no_task(kind_) && !let_in)
             filter_target(env);
         find_row(handler, probe, program, env);
     } else {
@@ -84,7 +83,7 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     if (timed_ && !saves_entry_)
         started_ = helper(ktime_get_ns, {});
     entry_element_ = nullptr;
-    if (handler.checks_stack && (saves_entry_ || handler.kind == plan::ProbeKind::Uprobe)) {
+    if (handler.checks_stack && (saves_entry_ || !plan::traits(handler.kind).at_return)) {
         // "Below or equal" would jump away, and come back to the function's beginning.
         llvm::Value* flags = context_word(env, flags_offset);
         go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
@@ -124,7 +123,7 @@ void BpfTarget::end_handler(Environment& env) {
     if (legs_.wanted && saves_entry_)
         ir_.CreateRet(ir_.CreateTrunc(ir_.CreateLoad(i64(), refused_), ir_.getInt32Ty()));
     else
-        ir_.CreateRet(ir_.getInt32(kind_ == plan::ProbeKind::Netfilter));
+        ir_.CreateRet(ir_.getInt32(plan::traits(kind_).decision == plan::Decision::Verdict));
     // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
     llvm::Function* function = out_->getParent();
     if (sleeps_ && !counts_ && function->getSection() == "uprobe")
@@ -399,35 +398,17 @@ void BpfTarget::release() {
 }
 
 llvm::Value* BpfTarget::decision(llvm::Value* value) {
-    if (kind_ == plan::ProbeKind::Netfilter)
+    if (plan::traits(kind_).decision == plan::Decision::Verdict)
         return ir_.CreateTrunc(ir_.CreateAnd(value, number(1)), ir_.getInt32Ty());
     llvm::Value* magnitude = masked(ir_.CreateNeg(value), 4095);
     return ir_.CreateTrunc(ir_.CreateSub(opaque(number(0)), magnitude), ir_.getInt32Ty());
 }
 
 const char* BpfTarget::section(bool entry) const {
-    switch (kind_) {
-    case plan::ProbeKind::Uprobe:
-    case plan::ProbeKind::Uretprobe:
-        return "uprobe";
-    case plan::ProbeKind::Kprobe:
-    case plan::ProbeKind::Kretprobe:
-        return "kprobe";
-    case plan::ProbeKind::Profile:
-    case plan::ProbeKind::Perf:
-    case plan::ProbeKind::Watch:
-        return "perf_event";
-    case plan::ProbeKind::Netfilter:
-        return "netfilter";
-    case plan::ProbeKind::Lsm:
-        return "lsm";
-    case plan::ProbeKind::Fentry:
-        return "fentry";
-    case plan::ProbeKind::Fexit:
-        return entry ? "fentry" : "fexit";
-    default:
+    const plan::KindTraits& kind = plan::traits(kind_);
+    if (!plan::is_event(kind_)) // what the session runs, run in the kernel instead (--host-probes=kernel)
         return "raw_tracepoint";
-    }
+    return entry && *kind.at_entry ? kind.at_entry : kind.section;
 }
 
 std::unique_ptr<Target> make_bpf_target(PlanState& state) { return std::make_unique<BpfTarget>(state); }

@@ -103,7 +103,7 @@ class BpfTarget final : public Target {
     llvm::Value* user_mode(Environment& env) override;
     void count_no_stack(llvm::Value* stack) override;
     llvm::Value* user_address(Environment& env) override {
-        return kind_ == plan::ProbeKind::Netfilter ? number(0) : routine("sonde_rt_user_address", i64(), {env.task});
+        return plan::is_about_no_task(kind_) ? number(0) : routine("sonde_rt_user_address", i64(), {env.task});
     }
     bool trace(llvm::Value* text) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
@@ -259,11 +259,10 @@ class BpfTarget final : public Target {
     llvm::Value* started_ = nullptr;
     bool timed_ = false;
     bool frames_ = false, scans_ = false, counts_stacks_ = false;
-    bool sends_ = false;                // some handler has something for the runtime to show
-    bool registers_are_behind_ = false; // the context's first word points to them
-    bool counts_ = false;               // the handler that is being lowered looks at counters
-    bool saves_entry_ = false;          // the handler's program for the entry is being lowered
-    bool sleeps_ = false;               // user memory is read: its pages may have to be waited for
+    bool sends_ = false;       // some handler has something for the runtime to show
+    bool counts_ = false;      // the handler that is being lowered looks at counters
+    bool saves_entry_ = false; // the handler's program for the entry is being lowered
+    bool sleeps_ = false;      // user memory is read: its pages may have to be waited for
     uint32_t probe_ = 0;
     plan::ProbeKind kind_ = plan::ProbeKind::Begin; // of the handler that is being lowered
     uint64_t frame_bytes_ = 0, scan_bytes_ = 0;

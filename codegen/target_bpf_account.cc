@@ -96,7 +96,7 @@ void BpfTarget::count_full_returns() {
     // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). At a return, the call itself may be counted already or still.
     constexpr int64_t most_returns = 64;
     llvm::Value* full = number(saves_entry_ ? most_returns : most_returns - 1);
-    if (kind_ == plan::ProbeKind::Uretprobe && state_.options.kernel_types)
+    if (plan::is_uprobe(kind_) && plan::traits(kind_).at_return && state_.options.kernel_types)
         count_if(ir_.CreateICmpNE(routine("sonde_rt_follows_returns", i64(), {full}), number(0)),
                  offsetof(plan::ProbeCounts, nested));
 }

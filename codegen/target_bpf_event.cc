@@ -25,7 +25,7 @@ llvm::Value* BpfTarget::task_number(Environment& env, const std::string& what) {
     if (what == "__pid_space")
         return numbering(offsetof(sonde_numbering, space));
     // Programs about packets have fewer helpers.
-    if (kind_ == plan::ProbeKind::Netfilter)
+    if (plan::is_about_no_task(kind_))
         return routine("sonde_rt_" + what, i64(), {number(0)});
     llvm::Value* result = stack(8);
     with_task(
@@ -70,7 +70,7 @@ llvm::Value* BpfTarget::own_number(const std::string& what) {
 }
 
 void BpfTarget::execname(Environment& env, llvm::Value* slot) {
-    if (kind_ == plan::ProbeKind::Netfilter) {
+    if (plan::is_about_no_task(kind_)) {
         routine("sonde_rt_execname", i64(), {slot, number(0)});
         return;
     }
@@ -101,7 +101,7 @@ llvm::Value* BpfTarget::user_register(Environment& env, int number_) {
                  : number_ == hir::Register::cs           ? regs_cs
                  : number_ == hir::Register::ss           ? regs_ss
                                                           : register_offsets[number_];
-    if (registers_are_behind_) {
+    if (plan::traits(kind_).context == plan::Context::Saved) {
         llvm::Value* value = scratch("register", 8);
         helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
         return ir_.CreateLoad(i64(), value);
@@ -142,18 +142,16 @@ llvm::Value* BpfTarget::argument(Environment& env, int number_) {
     // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
     static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
     bool result = number_ == hir::Argument::result;
-    switch (kind_) {
-    case plan::ProbeKind::Tracepoint:
+    switch (plan::traits(kind_).context) {
+    case plan::Context::Words:
         return context_word(env, 8ull * static_cast<unsigned>(number_));
-    case plan::ProbeKind::Netfilter:
-    case plan::ProbeKind::Lsm: {
+    case plan::Context::Memory: {
         // Read as memory, for the same reason as below; these have no helper for it.
         llvm::Value* value = scratch("argument", 8);
         helper(probe_read_kernel, {value, number(8), offset(env.context, 8ull * static_cast<unsigned>(number_))});
         return ir_.CreateLoad(i64(), value);
     }
-    case plan::ProbeKind::Fentry:
-    case plan::ProbeKind::Fexit: {
+    case plan::Context::Helpers: {
         // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
         // numbers are what a script computes with.
         llvm::Value* value = scratch("argument", 8);
@@ -164,7 +162,10 @@ llvm::Value* BpfTarget::argument(Environment& env, int number_) {
             helper(get_func_arg, {env.context, ir_.getInt32(static_cast<uint32_t>(number_)), value});
         return ir_.CreateLoad(i64(), value);
     }
-    default:
+    case plan::Context::None:
+    case plan::Context::Registers:
+    case plan::Context::Saved:
+    case plan::Context::Sampled:
         break;
     }
     if (result)
@@ -223,7 +224,7 @@ llvm::Value* BpfTarget::argument_words(Environment& env) { return helper(get_fun
 
 llvm::Value* BpfTarget::kernel_function(Environment& env) {
     llvm::Value* function = helper(get_func_ip, {env.context}); // of a breakpoint elsewhere: 0
-    if (kind_ != plan::ProbeKind::Kprobe)
+    if (!plan::is_kernel_breakpoint(kind_) || plan::traits(kind_).at_return)
         return function;
     llvm::Value* behind_breakpoint = user_register(env, 16);
     return ir_.CreateSelect(ir_.CreateICmpNE(function, number(0)), function,
@@ -301,14 +302,14 @@ std::optional<int> BpfTarget::task_argument(const hir::Handler& handler) {
 }
 
 llvm::Value* BpfTarget::begin_event(plan::ProbeKind kind, Environment& env) {
-    using enum plan::ProbeKind;
-    if (kind == ProcessEnd || kind == ThreadEnd) {
-        llvm::Value* program = routine("sonde_rt_ended", i64(), {context_argument_, number(kind == ThreadEnd)});
+    const bool thread = plan::is_about(kind, plan::Subject::Thread);
+    if (plan::traits(kind).user == plan::UserRegisters::Gone) {
+        llvm::Value* program = routine("sonde_rt_ended", i64(), {context_argument_, number(thread)});
         go_if(ir_.CreateICmpNE(program, number(0)));
         return program;
     }
-    if (kind == ProcessBegin || kind == ThreadBegin) {
-        env.task = routine("sonde_rt_begun", i64(), {context_argument_, number(kind == ThreadBegin)});
+    if (plan::follows_tasks(kind)) {
+        env.task = routine("sonde_rt_begun", i64(), {context_argument_, number(thread)});
         go_if(ir_.CreateICmpNE(env.task, number(0)));
     }
     return routine("sonde_rt_program", i64(), {env.task});
@@ -423,10 +424,10 @@ llvm::Value* BpfTarget::may_wait(Environment& env) {
 
 llvm::Value* BpfTarget::key_at_entry(Environment& env, const hir::Handler& handler) {
     // The arguments' place on the stack.
-    if (kind_ == plan::ProbeKind::Fexit)
+    if (plan::is_trampoline(kind_))
         return saved_key(ir_.CreatePtrToInt(env.context, i64()));
     // A thread is in one system call.
-    if (kind_ == plan::ProbeKind::Tracepoint)
+    if (plan::is_about(kind_, plan::Subject::Tracepoint))
         return saved_key(number(0));
     if (handler.is_go) // behind the check of the stack, where it is still on top
         return goroutine_key(env, user_register(env, rsp));
@@ -437,9 +438,9 @@ llvm::Value* BpfTarget::key_at_entry(Environment& env, const hir::Handler& handl
 }
 
 llvm::Value* BpfTarget::key_at_return(Environment& env, const hir::Handler& handler) {
-    if (kind_ == plan::ProbeKind::Tracepoint)
+    if (plan::is_about(kind_, plan::Subject::Tracepoint))
         return saved_key(number(0));
-    if (kind_ == plan::ProbeKind::Fexit)
+    if (plan::is_trampoline(kind_))
         return saved_key(ir_.CreatePtrToInt(env.context, i64()));
     // The return has popped the return address, but not yet where the probe is at the return instruction.
     llvm::Value* place = user_register(env, rsp);

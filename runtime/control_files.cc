@@ -277,7 +277,7 @@ void add_node(std::vector<ControlNode>& nodes, const plan::Probe& probe) {
     }
     ControlNode& node = nodes[parent];
     node.mode |= point.file.mode;
-    if (probe.kind == plan::ProbeKind::FileRead)
+    if (plan::traits(probe.kind).cause == plan::Cause::Read)
         node.reads = &probe;
     else
         node.writes.push_back(&probe);
@@ -438,7 +438,7 @@ void serve_control_files(const plan::Plan& plan, Fd socket) {
 StandardInput::StandardInput(const plan::Plan& plan, RunFileHandler run)
     : run_(std::move(run)), limit_(plan.max_string - 1) {
     for (const plan::Probe& probe : plan.probes)
-        if (probe.kind == plan::ProbeKind::FileWrite)
+        if (plan::traits(probe.kind).cause == plan::Cause::Write)
             for (const plan::Point& point : probe.points) {
                 if (point.path == "__stdin")
                     characters_.push_back(&probe);

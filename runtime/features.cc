@@ -145,6 +145,12 @@ std::string why_no_lsm() {
     return "";
 }
 
+namespace {
+
+std::string why_no_decisions(plan::ProbeKind kind) {
+    return plan::traits(kind).decision == plan::Decision::Verdict ? why_no_netfilter() : why_no_lsm();
+}
+
 bool has_kprobe_multi() {
     constexpr uint32_t kprobe_multi = 42;
     const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
@@ -164,12 +170,22 @@ bool has_kprobe_multi() {
     return Fd(static_cast<int>(syscall(SYS_bpf, 28, &attr, sizeof attr))).get() >= 0;
 }
 
+} // namespace
+
+plan::Ways find_ways(const plan::Plan& plan, bool only_perf_events) {
+    plan::Ways ways;
+    ways.uprobe_multi = !plan.bpf_object.empty() && !only_perf_events && has_uprobe_multi();
+    ways.kprobe_multi = std::any_of(plan.probes.begin(), plan.probes.end(),
+                                    [](const plan::Probe& probe) { return probe.fits_kprobe_multi(); }) &&
+                        has_kprobe_multi();
+    return ways;
+}
+
 Result<void> check_probing(const plan::Plan& plan) {
-    using plan::ProbeKind;
     std::optional<KernelFunctionProbing> has;
     for (const plan::Probe& probe : plan.probes) {
-        if (probe.kind == ProbeKind::Netfilter || probe.kind == ProbeKind::Lsm)
-            if (std::string why = probe.kind == ProbeKind::Lsm ? why_no_lsm() : why_no_netfilter(); !why.empty())
+        if (plan::decides(probe.kind))
+            if (std::string why = why_no_decisions(probe.kind); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (probe.is_session && !has_uprobe_session())
             return Error(
@@ -177,7 +193,7 @@ Result<void> check_probing(const plan::Plan& plan) {
                             "entry and its return, which came with Linux 6.13; `--attach=uretprobe` translates "
                             "it for older kernels",
                             probe.points[0].pp, probe.place));
-        const bool trampoline = probe.kind == ProbeKind::Fentry || probe.kind == ProbeKind::Fexit;
+        const bool trampoline = plan::is_trampoline(probe.kind);
         if (!plan::is_kernel_function(probe.kind))
             continue;
         if (!has)
@@ -201,7 +217,6 @@ Result<void> check_probing(const plan::Plan& plan) {
 KernelFeatures probe_kernel_features() {
     KernelFeatures features;
     features.may_goto = has_may_goto();
-    features.uprobe_multi = has_uprobe_multi();
     features.tracepoint_cookie = has_tracepoint_cookie();
     return features;
 }

@@ -49,14 +49,6 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     return size;
 }
 
-// Values from the entry are found by where the call's return address is, which these do not tell at the return.
-bool wants_kprobe_multi(const plan::Probe& probe) {
-    return (probe.kind == plan::ProbeKind::Kprobe || probe.kind == plan::ProbeKind::Kretprobe) &&
-           probe.points.size() > 1 && probe.entry_program.empty() && !probe.reads_registers &&
-           std::all_of(probe.points.begin(), probe.points.end(),
-                       [](const plan::Point& one) { return one.offset == 0; });
-}
-
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == "sonde_targets"; }
 
@@ -80,10 +72,9 @@ void size_counters(const plan::Plan& plan, bpf_object* object) {
 // Says which functions of the kernel the programs of trampolines are for: it checks them together.
 Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
     for (const plan::Probe& probe : plan.probes) {
-        using enum plan::ProbeKind;
-        if (probe.kind == Netfilter)
+        if (plan::traits(probe.kind).mechanism == plan::Mechanism::Netfilter)
             set_netfilter(object, probe.symbol);
-        if (probe.kind != Fentry && probe.kind != Fexit && probe.kind != Lsm)
+        if (!plan::traits(probe.kind).is_aimed)
             continue;
         for (const std::string& name : {probe.entry_program, probe.symbol}) {
             bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
@@ -131,10 +122,6 @@ uint64_t KernelObject::missed_by(const std::string& program) const {
     return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
-bool KernelObject::by_kprobe_multi(const plan::Probe& probe) const {
-    return kprobe_multi_ && wants_kprobe_multi(probe);
-}
-
 Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_list<uint64_t> words) const {
     uint64_t context[8] = {};
     std::copy(words.begin(), words.end(), context);
@@ -147,7 +134,7 @@ Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_
     return options.retval;
 }
 
-Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, bool multi,
+Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, const plan::Ways& ways,
                                                          const ProcessNumbers& numbers) {
     std::string log;
     libbpf_log = &log;
@@ -178,14 +165,13 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (Result<void> checked = check_object(plan, out->object_); !checked)
         return std::move(checked).error();
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
-    out->kprobe_multi_ = std::any_of(plan.probes.begin(), plan.probes.end(), wants_kprobe_multi) && has_kprobe_multi();
     for (const plan::Probe& probe : plan.probes)
-        if (out->by_kprobe_multi(probe))
+        if (plan::mechanism_of(probe, ways) == plan::Mechanism::KprobeMulti)
             if (bpf_program* many = bpf_object__find_program_by_name(out->object_, probe.symbol.c_str()))
                 bpf_program__set_expected_attach_type(many, kprobe_multi_type);
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, out->object_) {
-        if (multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
+        if (ways.uprobe_multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
             bpf_program__set_expected_attach_type(program, uprobe_multi_type);
         if (log_file)
             bpf_program__set_log_level(program, 2 | 4 /* what it saw, and how many steps the check took */);

@@ -21,9 +21,9 @@ namespace sonde {
 
 class KernelObject {
   public:
-    // `multi`: programs on user space are loaded for uprobe_multi links. Errors: missing capabilities, by name; a
+    // The programs are loaded for how mechanism_of() has them attached. Errors: missing capabilities, by name; a
     // verifier's refusal with the script's line; kernel_cannot_compile (runtime/session.h). `numbers` outlives it.
-    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, bool multi,
+    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, const plan::Ways& ways,
                                                       const ProcessNumbers& numbers);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;
@@ -39,8 +39,6 @@ class KernelObject {
     bpf_object* object() const { return object_; }
     // Hits that the kernel has kept from a program, because one was running on the processor already.
     uint64_t missed_by(const std::string& program) const;
-    // Whether the probe's program is made for one link to all of its points (attach_kprobe_multi).
-    bool by_kprobe_multi(const plan::Probe& probe) const;
 
   private:
     KernelObject() = default;
@@ -51,7 +49,6 @@ class KernelObject {
     char* data_ = nullptr;
     uint64_t* targets_ = nullptr;
     const ProcessNumbers* numbers_ = nullptr;
-    bool kprobe_multi_ = false;
 };
 
 } // namespace sonde

@@ -110,11 +110,8 @@ bool is_stepped(const plan::Point& point) {
 
 // What leads to a handler without a breakpoint in user space: rough figures of current processors.
 double usual_trap_ns(plan::ProbeKind kind) {
-    using enum plan::ProbeKind;
-    if (kind == Kprobe)
-        return 300;
-    if (kind == Kretprobe)
-        return 600;
+    if (plan::is_kernel_breakpoint(kind))
+        return plan::traits(kind).at_return ? 600 : 300;
     return plan::is_sample(kind) ? 1000 : 30; // an interrupt, or a call
 }
 
@@ -184,8 +181,7 @@ double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
     if (!known && hits_a_second >= many_hits)
         known = measure_breakpoint(stepped ? sonde_stepped : sonde_emulated).value_or(usual_breakpoint_ns);
     // A function whose return is probed traps at its entry too; where something runs there, that is a hit of its own.
-    const bool both = probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction && !probe.is_session &&
-                      probe.entry_program.empty();
+    const bool both = probe.changes_return_addresses() && probe.entry_program.empty();
     return known.value_or(usual_breakpoint_ns) * (both ? 2 : 1);
 }
 

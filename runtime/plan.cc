@@ -51,24 +51,46 @@ uint64_t Probe::subject_group(ProbeKind kind, uint32_t probe, uint32_t row) {
     return is_task_event(kind) ? probe : 1ull << 32 | row;
 }
 
-const char* name_of(ProbeKind kind) {
-    static const char* const names[] = {"begin",       "end",          "error",      "never",     "timer",
-                                        "procfs.read", "procfs.write", "uprobe",     "uretprobe", "process.begin",
-                                        "process.end", "thread.begin", "thread.end", "syscall",   "syscall.return",
-                                        "tracepoint",  "kprobe",       "kretprobe",  "fentry",    "fexit",
-                                        "profile",     "perf",         "data",       "netfilter", "lsm"};
-    return names[static_cast<size_t>(kind)];
+bool Probe::changes_return_addresses() const {
+    return is_uprobe(kind) && traits(kind).at_return && !at_instruction && !is_session;
+}
+
+// Values from the entry are found by the place of the call's return address, which these hide at the return.
+bool Probe::fits_kprobe_multi() const {
+    return is_kernel_breakpoint(kind) && points.size() > 1 && entry_program.empty() && !reads_registers &&
+           std::all_of(points.begin(), points.end(), [](const Point& one) { return one.offset == 0; });
+}
+
+Mechanism mechanism_of(const Probe& probe, const Ways& ways) {
+    if (!probe.in_kernel)
+        return Mechanism::None;
+    if (probe.is_session)
+        return Mechanism::UprobeSession;
+    if (is_uprobe(probe.kind) && ways.uprobe_multi)
+        return Mechanism::UprobeMulti;
+    if (probe.fits_kprobe_multi() && ways.kprobe_multi)
+        return Mechanism::KprobeMulti;
+    return traits(probe.kind).mechanism;
+}
+
+const char* name_of(Mechanism mechanism) {
+    static const char* const names[] = {
+#define MECHANISM(id, name, attach) name,
+#include "runtime/mechanisms.def"
+#undef MECHANISM
+    };
+    return names[static_cast<size_t>(mechanism)];
 }
 
 const char* type_at(ProbeKind kind, const Point& point) {
-    if (kind == ProbeKind::Tracepoint && point.number >= 0)
+    if (is_about(kind, Subject::Tracepoint) && point.number >= 0)
         kind = point.symbol == "sys_exit" ? ProbeKind::SyscallReturn : ProbeKind::Syscall;
     return name_of(kind);
 }
 
 uint64_t Plan::marks_size() const { return std::bit_ceil(std::max<uint64_t>({1, rows.size(), probes.size()})); }
 
-std::string dump(const Plan& plan) {
+std::string dump(const Plan& plan, const Ways& ways) {
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);
     for (const Global& global : plan.globals) {
@@ -80,9 +102,11 @@ std::string dump(const Plan& plan) {
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }
     for (const Probe& probe : plan.probes) {
-        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}{}\n", probe.name, name_of(probe.kind),
+        const Mechanism mechanism = mechanism_of(probe, ways);
+        out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}{}{}\n", probe.name, name_of(probe.kind),
                            probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size,
-                           probe.is_session ? ", session" : "");
+                           mechanism == Mechanism::None ? "" : ", by ",
+                           mechanism == Mechanism::None ? "" : name_of(mechanism));
         if (probe.lock)
             out += fmt::format("  locks data+{} for {}\n", probe.lock, probe.locked_for);
         for (const Point& point : probe.points)

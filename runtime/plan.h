@@ -9,54 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace sonde::plan {
+#include "runtime/kinds.h"
 
-enum class ProbeKind : uint8_t {
-    Begin,
-    End,
-    Error,
-    Never,
-    Timer,
-    // A control file, when it is read and written.
-    FileRead,
-    FileWrite,
-    Uprobe,
-    Uretprobe,
-    // What happens to tasks.
-    ProcessBegin,
-    ProcessEnd,
-    ThreadBegin,
-    ThreadEnd,
-    Syscall,
-    SyscallReturn,
-    // The kernel.
-    Tracepoint, // raw
-    Kprobe,
-    Kretprobe,
-    Fentry,
-    Fexit,
-    Profile, // a processor's clock
-    Perf,    // a counter of events
-    Watch,   // an access to memory
-    Netfilter,
-    Lsm,
-};
-// What the dumps call it.
-const char* name_of(ProbeKind kind);
-// Hit by what is traced, instead of being run by the session.
-constexpr bool is_event(ProbeKind kind) { return kind >= ProbeKind::Uprobe; }
-constexpr bool is_file(ProbeKind kind) { return kind == ProbeKind::FileRead || kind == ProbeKind::FileWrite; }
-// A perf event whose handlers get all registers of what it has interrupted.
-constexpr bool is_sample(ProbeKind kind) { return kind >= ProbeKind::Profile && kind <= ProbeKind::Watch; }
-constexpr bool is_uprobe(ProbeKind kind) { return kind == ProbeKind::Uprobe || kind == ProbeKind::Uretprobe; }
-// The kernel goes by what a handler gives back.
-constexpr bool decides(ProbeKind kind) { return kind == ProbeKind::Netfilter || kind == ProbeKind::Lsm; }
-constexpr bool is_kernel_function(ProbeKind kind) { return kind >= ProbeKind::Kprobe && kind <= ProbeKind::Fexit; }
-constexpr bool is_task_event(ProbeKind kind) {
-    return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::SyscallReturn;
-}
-// A process or a thread begins or ends.
-constexpr bool follows_tasks(ProbeKind kind) { return kind >= ProbeKind::ProcessBegin && kind <= ProbeKind::ThreadEnd; }
+namespace sonde::plan {
 
 // ---- values in memory (shared by kernel code, host code and the runtime) --------------------------------------------
 
@@ -309,9 +264,20 @@ struct Probe {
     // Whether a hit has to be looked up in `sonde_subjects`: a task event's row is found there, and some points are
     // about some processes only.
     bool has_subjects() const;
+    // The kernel notices the return by another return address on the stack of who called.
+    bool changes_return_addresses() const;
+    // One link could serve all of its points: a breakpoint each at the beginnings of several functions of the kernel.
+    bool fits_kprobe_multi() const;
     // The second half of the keys there: an event's probe, or any other point. Task events have the probe's index.
     static uint64_t subject_group(ProbeKind kind, uint32_t probe, uint32_t row);
 };
+// What the running kernel has, of several ways to the same.
+struct Ways {
+    bool uprobe_multi = false, kprobe_multi = false;
+};
+// How the probe is attached there.
+Mechanism mechanism_of(const Probe& probe, const Ways& ways);
+
 constexpr uint64_t any_subject = ~0ull; // the group of all that process and thread probes are about
 
 // ---- files
@@ -446,6 +412,6 @@ enum class Mark : uint8_t {
 constexpr uint64_t mark_kinds = 4;
 
 // Text form for --dump=plan and binary form for -p4 (`sonde FILE.sonde` runs it).
-std::string dump(const Plan& plan);
+std::string dump(const Plan& plan, const Ways& ways);
 
 } // namespace sonde::plan

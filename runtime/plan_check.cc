@@ -56,7 +56,7 @@ bool known_row(const Plan& plan, const Point& point) { return point.row < plan.r
 
 Result<void> check_probe(const Plan& plan, const Probe& probe) {
     auto wrong_probe = [&](const char* what) { return wrong(fmt::format("the probe at `{}` {}", probe.place, what)); };
-    if (probe.kind > ProbeKind::Lsm)
+    if (static_cast<uint64_t>(probe.kind) >= kind_count)
         return wrong_probe("is of no known kind");
     if (probe.frame_size > most_frame)
         return wrong_probe("wants too large a frame");

@@ -99,7 +99,7 @@ class Timers {
   public:
     explicit Timers(const plan::Plan& plan) {
         for (const plan::Probe& probe : plan.probes)
-            if (probe.kind == plan::ProbeKind::Timer)
+            if (plan::traits(probe.kind).cause == plan::Cause::Timer)
                 timers_.push_back({&probe, 0});
     }
     void start() {
@@ -183,12 +183,12 @@ Result<void> fill_data(Session& session) {
     return {};
 }
 
-Result<void> prepare(Session& session, bool multi) {
+Result<void> prepare(Session& session, const plan::Ways& ways) {
     const plan::Plan& plan = session.plan;
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.numbers.open(session.kernel_memory); !opened)
             return opened;
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, multi, session.numbers);
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, ways, session.numbers);
         if (!kernel)
             return std::move(kernel).error();
         session.kernel = *std::move(kernel);
@@ -250,7 +250,7 @@ template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::
 // Until one calls exit() or fails.
 void run_begin_probes(Session& session, Rings& rings) {
     for (const plan::Probe* probe :
-         in_order(session.plan, [](plan::ProbeKind kind) { return kind == plan::ProbeKind::Begin; })) {
+         in_order(session.plan, [](plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Start; })) {
         if (session.exiting)
             return;
         run_handler(session, rings, *probe);
@@ -260,11 +260,12 @@ void run_begin_probes(Session& session, Rings& rings) {
 // End probes; beyond the error that is one too many, error probes instead.
 void run_end_probes(Session& session, Rings& rings) {
     for (const plan::Probe* probe : in_order(session.plan, [](plan::ProbeKind kind) {
-             return kind == plan::ProbeKind::End || kind == plan::ProbeKind::Error;
+             plan::Cause cause = plan::traits(kind).cause;
+             return cause == plan::Cause::End || cause == plan::Cause::Failure;
          })) {
         if (session.aborted)
             return;
-        if ((probe->kind == plan::ProbeKind::Error) == session.failed)
+        if ((plan::traits(probe->kind).cause == plan::Cause::Failure) == session.failed)
             run_handler(session, rings, *probe);
     }
 }
@@ -486,7 +487,7 @@ void add_threads(int64_t process, std::vector<int64_t>& threads) {
 
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
 // so before handlers look, and who leaves it leaves behind them.
-Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, bool multi) {
+Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const plan::Ways& ways) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.kernel;
     auto keep = [&](Result<Attachments> some) -> Result<void> {
@@ -519,7 +520,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
     std::vector<int64_t> threads;
     if (plan.filter_target)
         add_threads(static_cast<int64_t>(session.words->target), threads);
-    if (Result<void> kept = keep(attach_probes(plan, kernel, files, multi, threads, refused)); !kept)
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, ways, threads, refused)); !kept)
         return kept;
     if (Result<void> same = files.compare_again(); !same)
         return same;
@@ -585,8 +586,8 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         return std::move(interrupter).error();
     session.interrupter = *std::move(interrupter);
     Signals signals(*session.interrupter);
-    bool multi = !plan.bpf_object.empty() && options.attach != "perf_event" && probe_kernel_features().uprobe_multi;
-    if (Result<void> prepared = prepare(session, multi); !prepared)
+    const plan::Ways ways = find_ways(plan, options.attach == "perf_event");
+    if (Result<void> prepared = prepare(session, ways); !prepared)
         return std::move(prepared).error();
     Rings rings;
     if (session.kernel)
@@ -629,11 +630,13 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
             session.target_files.follow(command.pid());
         else if (plan.has(plan::is_uprobe) && options.target_pid)
             session.target_files.look_at(options.target_pid);
-        if (Result<void> attached = attach_all(session, attachments, *probed, multi); !attached)
+        if (Result<void> attached = attach_all(session, attachments, *probed, ways); !attached)
             return std::move(attached).error();
-        if (plan.has([](plan::ProbeKind kind) { return kind == plan::ProbeKind::Watch; })) {
+        if (plan.has(
+                [](plan::ProbeKind kind) { return plan::traits(kind).mechanism == plan::Mechanism::Watchpoint; })) {
             watchpoints.emplace(plan, *session.kernel);
-            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid()), multi); !watched)
+            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid()), ways.uprobe_multi);
+                !watched)
                 return std::move(watched).error();
         }
     }

@@ -56,7 +56,6 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
 
 // What this kernel has, by trying (never by version).
 struct KernelFeatures {
-    bool uprobe_multi = false;
     bool may_goto = false;
     bool tracepoint_cookie = false; // programs at raw tracepoints have one
 };
@@ -83,8 +82,8 @@ struct FeaturesByTypes {
 FeaturesByTypes read_features(std::string_view types);
 // Whether one program can be at a function's entry and return (runtime/uprobe_session.h).
 bool has_uprobe_session();
-// Whether one link can be for breakpoints at many functions of the kernel.
-bool has_kprobe_multi();
+// By which of several ways the plan's probes are attached on this kernel.
+plan::Ways find_ways(const plan::Plan& plan, bool only_perf_events);
 
 // Why handlers cannot write user memory on this kernel, in words; empty: they can.
 std::string why_not_write();

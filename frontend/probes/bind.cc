@@ -206,7 +206,7 @@ std::optional<Place> TargetBinder::base() {
         return global();
     if (point_.syscall)
         return syscall_variable();
-    if (point_.kind == plan::ProbeKind::Netfilter)
+    if (plan::is_about(point_.kind, plan::Subject::Packet))
         return hook_variable();
     if (is_by_prototype())
         return kernel_variable();
@@ -217,7 +217,7 @@ std::optional<Place> TargetBinder::base() {
              "it has `$$name`; probe the library's own function for its parameters");
         return std::nullopt;
     }
-    if (point_.kind == plan::ProbeKind::Syscall || point_.kind == plan::ProbeKind::SyscallReturn)
+    if (plan::is_about(point_.kind, plan::Subject::SystemCall))
         return process_syscall_variable();
     if (!has_variables())
         return std::nullopt;

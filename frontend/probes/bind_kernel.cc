@@ -13,7 +13,7 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     if (!point.prototype)
         return out;
     // What a tracepoint's handlers get first is their own.
-    size_t first = point.kind == plan::ProbeKind::Tracepoint ? 1 : 0;
+    size_t first = plan::is_about(point.kind, plan::Subject::Tracepoint) ? 1 : 0;
     int number = 0;
     for (size_t i = first; i < point.prototype->members.size(); i++) {
         const TypeMember& parameter = point.prototype->members[i];
@@ -77,7 +77,7 @@ std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) 
     place.type = variable.type;
     place.kernel = true;
     // At a return the trampoline still has the arguments.
-    place.at_entry = point_.is_return && point_.kind != plan::ProbeKind::Fexit &&
+    place.at_entry = point_.is_return && !plan::is_trampoline(point_.kind) &&
                      variable.number != hir::Argument::result && !binder_.inside_entry;
     if (place.at_entry && !binder_.at_entry) {
         fail(DiagId::WrongContext, base_range(),
@@ -96,13 +96,14 @@ std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) 
 std::optional<Place> TargetBinder::kernel_variable() {
     std::vector<KernelVariable> variables = kernel_variables(point_);
     std::string name = expr_.name.substr(1);
-    bool is_tracepoint = point_.kind == plan::ProbeKind::Tracepoint;
+    bool is_tracepoint = plan::is_about(point_.kind, plan::Subject::Tracepoint);
     const std::string& where = point_.point.symbol;
     auto refuse = [&](DiagId id, const std::string& message, const std::string& help = "") {
         fail(id, base_range(), message, help);
         return std::nullopt;
     };
-    if (name == "return" && point_.kind == plan::ProbeKind::Lsm)
+    const bool is_hook = plan::is_about(point_.kind, plan::Subject::SecurityHook);
+    if (name == "return" && is_hook)
         return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
                       "with -g: `$return = -1` forbids what was asked");
     if (name == "return" && !is_tracepoint) {
@@ -142,9 +143,9 @@ std::optional<Place> TargetBinder::kernel_variable() {
     std::string nearest = nearest_name(name, near);
     DiagBuilder report = binder_.diags.report(DiagId::UnknownVariable, base_range(),
                                               fmt::format("the {} `{}` has no `{}`",
-                                                          is_tracepoint                         ? "tracepoint"
-                                                          : point_.kind == plan::ProbeKind::Lsm ? "security hook"
-                                                                                                : "function",
+                                                          is_tracepoint ? "tracepoint"
+                                                          : is_hook     ? "security hook"
+                                                                        : "function",
                                                           where, expr_.name));
     if (!nearest.empty())
         report.suggest("$" + nearest);
@@ -155,7 +156,7 @@ std::optional<Place> TargetBinder::kernel_variable() {
 
 // `$$name` and `$$system` of a tracepoint; `$$vars`, which is `$$parms`; `$$return`. The kernel's types have no locals.
 hir::Expr* TargetBinder::kernel_summary() {
-    bool is_tracepoint = point_.kind == plan::ProbeKind::Tracepoint;
+    bool is_tracepoint = plan::is_about(point_.kind, plan::Subject::Tracepoint);
     if (is_tracepoint && expr_.name == "$$name")
         return make<hir::ConstString>(expr_.range, point_.point.symbol);
     if (is_tracepoint && expr_.name == "$$system")

@@ -32,7 +32,7 @@ constexpr Register registers[] = {
 std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
     std::vector<std::string> names;
     for (const Register& one : registers)
-        if (kind == plan::ProbeKind::Syscall ? one.at_entry : one.at_return)
+        if (plan::traits(kind).at_return ? one.at_return : one.at_entry)
             names.push_back(one.name);
     return names;
 }

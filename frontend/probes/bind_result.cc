@@ -39,12 +39,12 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
             TargetBinder(expr, point, binder).value(); // reports
             return nullptr;
         }
-        if (point.kind == plan::ProbeKind::FileWrite)
+        if (plan::traits(point.kind).cause == plan::Cause::Write)
             return refuse(DiagId::NotAssignable, "`$value` is what was written to the file, and cannot be changed",
                           "a handler of `.read` sets it");
         return binder.call(append ? "__append_value" : "__set_value", {value});
     }
-    bool packet = point.kind == plan::ProbeKind::Netfilter;
+    bool packet = plan::traits(point.kind).decision == plan::Decision::Verdict;
     const char* name = packet ? "$verdict" : "$return";
     if (append || expr.name != name || !expr.components.empty())
         return std::nullopt;

@@ -87,7 +87,7 @@ bool TargetBinder::is_assignable() {
              "write in a probe that the program hits");
         return false;
     }
-    if (point_.kind == plan::ProbeKind::Profile) {
+    if (plan::traits(point_.kind).in_interrupt) {
         fail(DiagId::WrongContext, expr_.range,
              fmt::format("cannot write `{}`: in an interrupt user memory cannot be written", text()));
         return false;

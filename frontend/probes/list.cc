@@ -31,12 +31,12 @@ std::string list_variables(const ResolvedPoint& point) {
     if (!point.listed.empty())
         return point.listed.substr(std::min(point.listed.find(" $"), point.listed.size()));
     std::string line;
-    if (point.kind == plan::ProbeKind::Syscall || point.kind == plan::ProbeKind::SyscallReturn)
+    if (plan::is_about(point.kind, plan::Subject::SystemCall))
         for (const std::string& name : process_syscall_variables(point.kind))
             line += fmt::format(" {}:long", name);
     else if (plan::is_file(point.kind))
         line += " $value:string";
-    else if (point.kind == plan::ProbeKind::Netfilter)
+    else if (plan::is_about(point.kind, plan::Subject::Packet))
         line += " $hooknum:unsigned char $skb:struct sk_buff* $in:struct net_device* $out:struct net_device*";
     else if (point.mark)
         for (size_t i = 0; i < point.mark->arguments.size(); i++)

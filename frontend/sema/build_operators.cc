@@ -257,14 +257,13 @@ hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
                        fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
         return zero(expr.range);
     }
-    using plan::ProbeKind;
-    if (of_kernel && point_ && (point_->kind == ProbeKind::Fentry || point_->kind == ProbeKind::Fexit)) {
+    if (of_kernel && point_ && plan::is_trampoline(point_->kind)) {
         a_.report_once(DiagId::Unsupported, expr.range,
                        "registers are kept by breakpoints only, which this kernel does not have")
             .help("parameters are there by their names, and as `int_arg(N)`");
         return zero(expr.range);
     }
-    bool is_kernel = point_ && (point_->kind == ProbeKind::Kprobe || point_->kind == ProbeKind::Kretprobe);
+    bool is_kernel = point_ && plan::is_kernel_breakpoint(point_->kind);
     if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module) {
         DiagBuilder report = a_.report_once(DiagId::WrongContext, expr.range,
                                             fmt::format("`{}` needs a probe point in {}", expr.name,

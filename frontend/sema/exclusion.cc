@@ -35,11 +35,6 @@ struct Access {
 };
 using Accesses = std::map<Global*, Access>;
 
-bool runs_alone(const hir::Handler& handler) {
-    return handler.kind == plan::ProbeKind::Begin || handler.kind == plan::ProbeKind::End ||
-           handler.kind == plan::ProbeKind::Error || handler.kind == plan::ProbeKind::Never;
-}
-
 bool holds_tid(const std::vector<hir::Expr*>& keys) {
     return std::any_of(keys.begin(), keys.end(), [](const hir::Expr* key) {
         return key && key->kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(*key).name == "tid";
@@ -195,7 +190,7 @@ void plan_exclusion(hir::Program& program) {
     std::map<hir::Handler*, Accesses> handlers;
     std::set<Global*> changed, shared;
     for (hir::Handler* handler : program.handlers) {
-        if (runs_alone(*handler))
+        if (plan::runs_alone(handler->kind))
             continue;
         Accesses& accesses = handlers[handler] = accesses_of(*handler);
         for (auto& [global, access] : accesses) {

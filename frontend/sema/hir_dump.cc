@@ -301,7 +301,7 @@ std::string dump(const Program& program) {
     }
     for (const Handler* handler : program.handlers) {
         std::string detail = handler->order ? fmt::format(" order {}", handler->order) : "";
-        if (handler->kind == plan::ProbeKind::Timer)
+        if (plan::traits(handler->kind).cause == plan::Cause::Timer)
             detail = fmt::format(" every {} ns +- {}", handler->timer.interval_ns, handler->timer.random_ns);
         writer.line(fmt::format("handler {}: {}{} in the {}", handler->name, plan::name_of(handler->kind), detail,
                                 handler->in_kernel ? "kernel" : "host"));

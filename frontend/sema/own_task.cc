@@ -38,7 +38,8 @@ bool asks_about_task(const hir::Function& function, std::set<const hir::Function
 void check_own_task(const hir::Program& program, const std::map<const hir::Handler*, Range>& heads,
                     Diagnostics& diags) {
     for (const hir::Handler* handler : program.handlers) {
-        if (handler->kind != plan::ProbeKind::Timer || diags.sources().is_tapset(heads.at(handler).file))
+        if (plan::traits(handler->kind).cause != plan::Cause::Timer ||
+            diags.sources().is_tapset(heads.at(handler).file))
             continue;
         const hir::Expr* first = nullptr;
         std::string name;

@@ -49,13 +49,17 @@ std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Pro
 
 } // namespace
 
+namespace {
+bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
+} // namespace
+
 hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
     auto* handler = arena_.make<hir::Handler>();
     handler->range = probe.range;
     heads_[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (options_.kernel_host_probes && handler->kind != plan::ProbeKind::Never && !plan::is_file(handler->kind))
+    if (options_.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -143,7 +147,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
     std::map<std::string, hir::Handler*> by_key, by_body;
     std::map<std::string, int> met; // system calls' and tracepoints' points
     auto is_tracepoint = [](const Resolved& one) {
-        return one.point.kind == plan::ProbeKind::Tracepoint && !one.point.syscall;
+        return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
     // Without a cookie a program does not know which of several points it is at.
     if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !env_.kernel_probing().tracepoint_cookie)
@@ -170,7 +174,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
         // One program tells system calls apart by their numbers, so a point that is named twice takes two. So do those
         // of packets, and of tracepoints without cookies.
-        if (point.alone && (is_tracepoint(resolved) || point.kind == plan::ProbeKind::Netfilter))
+        if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
             key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
@@ -178,7 +182,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
-                if (point.kind == plan::ProbeKind::Never)
+                if (is_never(point.kind))
                     never_handlers_.push_back(shared);
                 else
                     keep_handler(*shared);
@@ -190,7 +194,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         hir::Handler* handler = build_handler(probe, file, resolved);
         if (diags_.error_count() > errors)
             return; // the other points would only say it again
-        if (point.kind == plan::ProbeKind::Never) {
+        if (is_never(point.kind)) {
             never_handlers_.push_back(handler);
             continue;
         }

@@ -40,47 +40,28 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
     for (auto& [path, targets] : files) {
         targets.program = program;
         targets.is_session = probe.is_session;
-        targets.at_return =
-            !entry && probe.kind == plan::ProbeKind::Uretprobe && !probe.at_instruction && !probe.is_session;
+        targets.at_return = !entry && probe.changes_return_addresses();
         out.push_back(std::move(targets));
     }
     return out;
 }
 
-// Attaches what one point of a probe needs: first what saves values at a function's entry.
-Result<void> attach_in_kernel(const plan::Probe& probe, const plan::Point& point, const KernelObject& kernel,
-                              const std::vector<int64_t>& threads, Attachments& out) {
-    using plan::ProbeKind;
-    auto attach = [&](const std::string& program, bool at_return) -> Result<std::unique_ptr<Attachment>> {
-        switch (probe.kind) {
-        case ProbeKind::Kprobe:
-        case ProbeKind::Kretprobe:
-            return attach_kprobe(kernel.object(), program, point, at_return);
-        case ProbeKind::Profile:
-            return attach_profile(kernel.object(), program, point, probe.timer.interval_ns);
-        case ProbeKind::Perf:
-            return attach_counter(kernel.object(), program, point, threads);
-        case ProbeKind::Watch:
-            return attach_watchpoint(kernel.object(), program, point);
-        case ProbeKind::Netfilter:
-            return attach_netfilter(kernel.program_fd(program), point);
-        case ProbeKind::Lsm:
-        case ProbeKind::Fentry:
-        case ProbeKind::Fexit:
-            return attach_trampoline(kernel.program_fd(program), point);
-        default:
-            // What a system call's return wants to know of its begin.
-            if (program != probe.symbol)
-                return attach_raw_tracepoint(kernel.program_fd(program), "sys_enter");
-            // A system call is known by its number.
-            return attach_tracepoint(kernel.program_fd(program), point, probe.points.size() > 1 && point.number < 0);
-        }
+AttachPoint* attaching(plan::Mechanism mechanism) {
+    static constexpr AttachPoint* all[] = {
+#define MECHANISM(id, name, attach) attach,
+#include "runtime/mechanisms.def"
+#undef MECHANISM
     };
+    return all[static_cast<size_t>(mechanism)];
+}
+
+// Attaches what one point of a probe needs: first what saves values at a function's entry.
+Result<void> attach_point(const plan::Probe& probe, const plan::Point& point, AttachPoint* attach,
+                          const KernelObject& kernel, const std::vector<int64_t>& threads, Attachments& out) {
     for (const std::string& program : {probe.entry_program, probe.symbol}) {
         if (program.empty())
             continue;
-        bool at_return = program == probe.symbol && probe.kind == ProbeKind::Kretprobe;
-        Result<std::unique_ptr<Attachment>> attached = attach(program, at_return);
+        Result<std::unique_ptr<Attachment>> attached = attach({probe, point, program, kernel, threads});
         if (!attached)
             return std::move(attached).error();
         out.push_back(*std::move(attached));
@@ -164,7 +145,7 @@ Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject&
                                    std::vector<std::string>& refused) {
     UprobeTargets targets;
     targets.program = probe.symbol;
-    targets.at_return = probe.kind == plan::ProbeKind::Kretprobe;
+    targets.at_return = plan::traits(probe.kind).at_return;
     std::map<std::pair<std::string, std::string>, uint64_t> found = find_functions(probe);
     for (const plan::Point& point : probe.points) {
         uint64_t address = found[{point.symbol, point.module}];
@@ -189,12 +170,13 @@ struct Tally {
 
 // Of many functions that a pattern has found, some cannot be probed, which shows only now. An error is one that is not
 // about single points.
-Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel, const std::vector<int64_t>& threads,
-                           Attachments& out, Tally& tally) {
+Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, const KernelObject& kernel,
+                           const std::vector<int64_t>& threads, Attachments& out, Tally& tally) {
+    const bool together = mechanism == plan::Mechanism::KprobeMulti;
     size_t refused = 0;
     std::string why;
     bool syscalls = false;
-    if (kernel.by_kprobe_multi(probe)) {
+    if (together) {
         std::vector<std::string> names;
         if (Result<void> attached = attach_many_functions(probe, kernel, out, names); !attached)
             return attached;
@@ -205,15 +187,15 @@ Result<void> attach_points(const plan::Probe& probe, const KernelObject& kernel,
             why = fmt::format("cannot attach to any of {} functions: {}", refused, why);
     }
     for (const plan::Point& point : probe.points) {
-        if (kernel.by_kprobe_multi(probe))
+        if (together)
             break;
         // One tracepoint is that of all system calls.
         if (point.number >= 0 && std::exchange(syscalls, true))
             continue;
         // Processes' memory is watched from when they are there (watchpoint.h).
-        if (probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel)
+        if (mechanism == plan::Mechanism::Watchpoint && !point.watch.is_kernel)
             continue;
-        Result<void> attached = attach_in_kernel(probe, point, kernel, threads, out);
+        Result<void> attached = attach_point(probe, point, attaching(mechanism), kernel, threads, out);
         if (attached)
             continue;
         if (refused++ == 0)
@@ -243,7 +225,8 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  bool multi, const std::vector<int64_t>& threads, std::vector<std::string>& refused) {
+                                  const plan::Ways& ways, const std::vector<int64_t>& threads,
+                                  std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     auto index_of = [&](const plan::Probe& probe) { return static_cast<uint32_t>(&probe - plan.probes.data()); };
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
@@ -269,18 +252,22 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     };
     auto attach_all_points = [&](const plan::Probe& probe, Tally& tally) {
         size_t first = out.size();
-        Result<void> attached = attach_points(probe, kernel, threads, out, tally);
+        Result<void> attached = attach_points(probe, plan::mechanism_of(probe, ways), kernel, threads, out, tally);
         tag(first, index_of(probe));
         return attached;
     };
     std::map<std::string, Tally> tallies; // by where the probe is in the script
-    // Those at a tracepoint run in the order in which they came.
+    auto by_points = [&](const plan::Probe& probe, bool as_written) {
+        const plan::Mechanism mechanism = plan::mechanism_of(probe, ways);
+        return (attaching(mechanism) || mechanism == plan::Mechanism::KprobeMulti) &&
+               plan::traits(probe.kind).as_written == as_written;
+    };
     for (const plan::Probe& probe : plan.probes)
-        if (probe.kind == plan::ProbeKind::Tracepoint)
+        if (by_points(probe, true))
             if (Result<void> attached = attach_all_points(probe, tallies[probe.place]); !attached)
                 return std::move(attached).error();
     for (auto probe = plan.probes.rbegin(); probe != plan.probes.rend(); ++probe)
-        if (probe->kind > plan::ProbeKind::Tracepoint)
+        if (by_points(*probe, false))
             if (Result<void> attached = attach_all_points(*probe, tallies[probe->place]); !attached)
                 return std::move(attached).error();
     if (Result<void> judged = judge(tallies); !judged)
@@ -288,8 +275,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     for (UprobeTargets& targets : all) {
         targets.attach_name = files.attach_name(targets.path);
         Attach attach = [&](const UprobeTargets& some) {
-            return multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
-                                            : attach_perf_event(kernel.object(), some);
+            return ways.uprobe_multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
+                                                        : attach_perf_event(kernel.object(), some);
         };
         const size_t before = out.size();
         Result<void> attached = attach_most(attach, targets, out, refused);

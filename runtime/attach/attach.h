@@ -53,39 +53,37 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
 // One perf event for each.
 Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const UprobeTargets& targets);
 
-// A program at a tracepoint of the kernel, by name. `with_cookie`: it serves several and gets its row as the cookie
-// (6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs").
-Result<std::unique_ptr<Attachment>> attach_tracepoint(int program_fd, const plan::Point& point, bool with_cookie);
-
-// A program at the entry or return of a function of the kernel: by a breakpoint, with its row as the cookie...
-Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std::string& program,
-                                                  const plan::Point& point, bool at_return);
-// ... many by one link (5.18, "bpf: Add multi kprobe link"; the kernel refuses all if it refuses one)...
+// Many breakpoints in the kernel by one link (5.18, "bpf: Add multi kprobe link"; the kernel refuses all if it refuses
+// one).
 Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const UprobeTargets& targets);
-// ... or by the trampoline that it was loaded for.
-Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point);
 
-// A program at the clock of every processor.
-Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& program,
-                                                   const plan::Point& point, uint64_t interval_ns);
+// A program of the probe for one of its points.
+struct PointToAttach {
+    const plan::Probe& probe;
+    const plan::Point& point;
+    const std::string& program; // the probe's, or the one that saves values at the entry
+    const KernelObject& kernel;
+    const std::vector<int64_t>& threads; // of the target, in which events are counted; empty: on every processor
 
-// A program at a counter of events: in the threads of the target and what they start, or on every processor.
-Result<std::unique_ptr<Attachment>> attach_counter(bpf_object* object, const std::string& program,
-                                                   const plan::Point& point, const std::vector<int64_t>& threads);
+    int program_fd() const { return kernel.program_fd(program); }
+    bool saves_entry() const { return program != probe.symbol; }
+};
+// What mechanisms.def names, each in a file of its own. Errors: the kernel's refusal, with the point.
+using AttachPoint = Result<std::unique_ptr<Attachment>>(const PointToAttach&);
+AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile, attach_counter, attach_netfilter;
+// At accesses to memory of the kernel; that of processes is watched by Watchpoints.
+AttachPoint attach_watchpoint;
+
 // The counters that handlers read.
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);
-// A program at accesses to memory of the kernel; that of processes is watched by Watchpoints.
-Result<std::unique_ptr<Attachment>> attach_watchpoint(bpf_object* object, const std::string& program,
-                                                      const plan::Point& point);
-// A program at a place in the network's stack.
-Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan::Point& point);
 
 // All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
 // probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
 // Files are attached to as `files` names them. `threads`: of the target, in which events are counted; empty: on every
 // processor.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  bool multi, const std::vector<int64_t>& threads, std::vector<std::string>& refused);
+                                  const plan::Ways& ways, const std::vector<int64_t>& threads,
+                                  std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

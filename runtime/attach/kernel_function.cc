@@ -74,13 +74,13 @@ uint64_t missed_by_link(int fd) {
     return info.head.type == perf_event && breakpoint ? info.event.missed : 0;
 }
 
-Result<std::unique_ptr<Attachment>> attach_kprobe(bpf_object* object, const std::string& name, const plan::Point& point,
-                                                  bool at_return) {
-    bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
+Result<std::unique_ptr<Attachment>> attach_kprobe(const PointToAttach& one) {
+    const plan::Point& point = one.point;
+    bpf_program* program = bpf_object__find_program_by_name(one.kernel.object(), one.program.c_str());
     bpf_kprobe_opts options{};
     options.sz = sizeof options;
     options.bpf_cookie = point.row;
-    options.retprobe = at_return;
+    options.retprobe = !one.saves_entry() && plan::traits(one.probe.kind).at_return;
     options.offset = point.offset;
     std::string function = point.module.empty() ? point.symbol : point.module + ":" + point.symbol;
     errno = 0;
@@ -110,10 +110,10 @@ Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const Up
     return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(static_cast<int>(fd)));
 }
 
-Result<std::unique_ptr<Attachment>> attach_trampoline(int program_fd, const plan::Point& point) {
-    int fd = bpf_raw_tracepoint_open(nullptr, program_fd);
+Result<std::unique_ptr<Attachment>> attach_trampoline(const PointToAttach& one) {
+    int fd = bpf_raw_tracepoint_open(nullptr, one.program_fd());
     if (fd < 0)
-        return explain(point, -fd);
+        return explain(one.point, -fd);
     return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(fd));
 }
 

@@ -14,7 +14,8 @@
 
 namespace sonde {
 
-Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan::Point& point) {
+Result<std::unique_ptr<Attachment>> attach_netfilter(const PointToAttach& one) {
+    const plan::Point& point = one.point;
     constexpr int bpf_link_create = 28;
     constexpr uint32_t bpf_netfilter = 45;
     constexpr int32_t most_behind = 100;
@@ -25,7 +26,7 @@ Result<std::unique_ptr<Attachment>> attach_netfilter(int program_fd, const plan:
         uint32_t netfilter_flags;
         uint64_t padding[4];
     } attr{};
-    attr.prog_fd = static_cast<uint32_t>(program_fd);
+    attr.prog_fd = static_cast<uint32_t>(one.program_fd());
     attr.attach_type = bpf_netfilter;
     attr.pf = point.hook.family;
     attr.hooknum = point.hook.hook;

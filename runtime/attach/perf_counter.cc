@@ -42,10 +42,10 @@ int try_counter(const plan::PerfSpec& perf) {
     return event ? 0 : errno;
 }
 
-Result<std::unique_ptr<Attachment>> attach_counter(bpf_object* object, const std::string& name,
-                                                   const plan::Point& point, const std::vector<int64_t>& threads) {
-    auto out = std::make_unique<PerfLinks>(object, name, point);
-    perf_event_attr attr = attributes(point.perf);
+Result<std::unique_ptr<Attachment>> attach_counter(const PointToAttach& one) {
+    const std::vector<int64_t>& threads = one.threads;
+    auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
+    perf_event_attr attr = attributes(one.point.perf);
     attr.inherit = !threads.empty();
     if (threads.empty())
         for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)

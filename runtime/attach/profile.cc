@@ -8,8 +8,8 @@
 
 namespace sonde {
 
-Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std::string& name,
-                                                   const plan::Point& point, uint64_t interval_ns) {
+Result<std::unique_ptr<Attachment>> attach_profile(const PointToAttach& one) {
+    const uint64_t interval_ns = one.probe.timer.interval_ns;
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     perf_event_attr attr{};
@@ -17,7 +17,7 @@ Result<std::unique_ptr<Attachment>> attach_profile(bpf_object* object, const std
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_CPU_CLOCK;
     attr.sample_period = interval_ns ? interval_ns : static_cast<uint64_t>(tick.tv_nsec);
-    auto out = std::make_unique<PerfLinks>(object, name, point);
+    auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
     for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
         if (Result<void> added = out->add(attr, -1, static_cast<int>(cpu)); !added)
             return std::move(added).error();

@@ -13,7 +13,13 @@
 
 namespace sonde {
 
-Result<std::unique_ptr<Attachment>> attach_tracepoint(int program_fd, const plan::Point& point, bool with_cookie) {
+Result<std::unique_ptr<Attachment>> attach_tracepoint(const PointToAttach& one) {
+    // What a system call's return wants to know of its begin.
+    if (one.saves_entry())
+        return attach_raw_tracepoint(one.program_fd(), "sys_enter");
+    // A program at several knows by the cookie at which it is (6.10, "bpf: support BPF cookie in raw tracepoint
+    // (raw_tp, tp_btf) programs"); a system call is known by its number.
+    const bool with_cookie = one.probe.points.size() > 1 && one.point.number < 0;
     constexpr int bpf_raw_tracepoint_open = 17;
     struct {
         uint64_t name;
@@ -21,12 +27,12 @@ Result<std::unique_ptr<Attachment>> attach_tracepoint(int program_fd, const plan
         uint32_t padding;
         uint64_t cookie;
     } attr{};
-    attr.name = reinterpret_cast<uint64_t>(point.symbol.c_str());
-    attr.prog_fd = static_cast<uint32_t>(program_fd);
-    attr.cookie = with_cookie ? point.row : 0;
+    attr.name = reinterpret_cast<uint64_t>(one.point.symbol.c_str());
+    attr.prog_fd = static_cast<uint32_t>(one.program_fd());
+    attr.cookie = with_cookie ? one.point.row : 0;
     long fd = syscall(SYS_bpf, bpf_raw_tracepoint_open, &attr, sizeof attr);
     if (fd < 0)
-        return errno_error(fmt::format("cannot attach to {}", point.pp), errno);
+        return errno_error(fmt::format("cannot attach to {}", one.point.pp), errno);
     return std::unique_ptr<Attachment>(std::make_unique<LinkAttachment>(static_cast<int>(fd)));
 }
 

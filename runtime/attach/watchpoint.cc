@@ -89,10 +89,9 @@ bool is_about(const plan::Probe& probe, const plan::Point& point, int64_t proces
 
 } // namespace
 
-Result<std::unique_ptr<Attachment>> attach_watchpoint(bpf_object* object, const std::string& name,
-                                                      const plan::Point& point) {
-    auto out = std::make_unique<PerfLinks>(object, name, point);
-    perf_event_attr attr = attributes(point.watch, kernel_address(point));
+Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) {
+    auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
+    perf_event_attr attr = attributes(one.point.watch, kernel_address(one.point));
     for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
         if (Result<void> added = out->add(attr, -1, static_cast<int>(cpu)); !added)
             return std::move(added).error();

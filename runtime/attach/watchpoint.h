@@ -30,8 +30,8 @@ class Watchpoints {
     Watchpoints& operator=(const Watchpoints&) = delete;
 
     // Watches the processes that begin from here on, and those that run already: the ones that a probe names by their
-    // number, and those of the named programs among `processes`. `multi`: as for KernelObject::load(). Errors: a
-    // program's beginning cannot be probed; a process that was asked for by its number cannot be watched.
+    // number, and those of the named programs among `processes`. `multi`: uprobes are attached by uprobe_multi links.
+    // Errors: a program's beginning cannot be probed; a process that was asked for by its number cannot be watched.
     Result<void> begin(const std::vector<int64_t>& processes, bool multi);
     // Those that still wait go on first if the session's state is Stopping.
     void clear();

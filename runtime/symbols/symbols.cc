@@ -190,7 +190,7 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
         return entry->second;
     };
     for (const plan::Probe& probe : plan.probes) {
-        if (probe.kind != plan::ProbeKind::Tracepoint)
+        if (!plan::is_about(probe.kind, plan::Subject::Tracepoint))
             continue;
         for (const plan::Point& point : probe.points) {
             sonde_dispatch row{};

@@ -27,7 +27,7 @@ inline Tried try_plan(std::span<const uint8_t> bytes) {
     Result<plan::Plan> again = plan::load(saved);
     CHECK(again.ok());
     CHECK(plan::save(*again) == saved);
-    static_cast<void>(plan::dump(*plan));
+    static_cast<void>(plan::dump(*plan, {}));
     bool good = true;
     if (!plan->host_object.empty()) {
         Result<HostObject> host = HostObject::load(plan->host_object);

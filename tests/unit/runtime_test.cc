@@ -247,7 +247,7 @@ TEST(PlanFile, ComesBackAsItWas) {
     Result<plan::Plan> loaded = plan::load(saved);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     EXPECT_EQ(plan::save(*loaded), saved);
-    EXPECT_EQ(plan::dump(*loaded), plan::dump(plan));
+    EXPECT_EQ(plan::dump(*loaded, {}), plan::dump(plan, {}));
     EXPECT_EQ(loaded->globals[0].initial_long, -7);
     EXPECT_EQ(loaded->lines, plan.lines);
     EXPECT_EQ(loaded->texts, plan.texts);
