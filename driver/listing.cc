@@ -10,6 +10,7 @@
 
 #include "base/terminal_text.h"
 #include "driver/pass.h"
+#include "frontend/probes/probe.h"
 #include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"

@@ -189,6 +189,8 @@ ResolvedPoint watched(const Request& request, std::string text) {
 } // namespace
 
 std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
+    if (!expect_kernel(resolving))
+        return {};
     std::optional<Request> request = read_request(resolving, 1);
     if (!request)
         return {};

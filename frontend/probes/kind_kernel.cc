@@ -46,11 +46,16 @@ KernelTypes* open_kernel(Resolving& resolving) {
     return nullptr;
 }
 
-namespace {
+bool expect_kernel(Resolving& resolving) {
+    return expect_argument(resolving, resolving.components()[0], PointComponent::None);
+}
 
-// `module`: a pattern of the modules that have them; null: the kernel and all modules.
-std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::string* module = nullptr) {
-    const PointComponent& component = *resolving.at(1);
+std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
+    const PointComponent &first = resolving.components()[0], &component = *resolving.at(1);
+    // A pattern of the modules that have them; null: the kernel and all modules.
+    const std::string* module = first.name == "module" ? &first.text : nullptr;
+    if (!expect_argument(resolving, first, module ? PointComponent::String : PointComponent::None))
+        return {};
     if (!expect_argument(resolving, component, PointComponent::String) || !expect_end(resolving, 2))
         return {};
     KernelTypes* kernel = open_kernel(resolving);
@@ -126,32 +131,6 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving, const std::
             report.help(fmt::format("it is in `{}`", owner->second));
     }
     return points;
-}
-
-} // namespace
-
-std::vector<ResolvedPoint> resolve_kernel(Resolving& resolving) {
-    if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
-        return {};
-    const PointComponent* second = resolving.at(1);
-    if (second && (second->name == "trace" || second->name == "tracepoint"))
-        return resolve_tracepoints(resolving);
-    if (second && (second->name == "function" || second->name == "statement") && needs_debug_info(resolving))
-        return resolve_kernel_debug(resolving);
-    if (second && second->name == "function")
-        return resolve_kernel_functions(resolving);
-    if (second && second->name == "statement")
-        return resolve_kernel_address(resolving, 1);
-    if (second && second->name == "data")
-        return resolve_kernel_data(resolving);
-    if (second && second->name == "lsm")
-        return resolve_kernel_lsm(resolving);
-    report_component(resolving, 1, {"function", "statement", "trace", "tracepoint", "data", "lsm"}, {"mark"});
-    return {};
-}
-
-std::vector<ResolvedPoint> resolve_module_tracepoints(Resolving& resolving) {
-    return resolve_tracepoints(resolving, &resolving.components()[0].text);
 }
 
 } // namespace sonde

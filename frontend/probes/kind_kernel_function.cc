@@ -232,6 +232,8 @@ void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
     point.alone = false;
 }
 
+namespace {
+
 // kernel.statement(ADDRESS).absolute and kprobe.statement(ADDRESS).absolute: a breakpoint at an address that the user
 // has from elsewhere, which nothing is known about.
 std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at) {
@@ -271,23 +273,28 @@ std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t a
     return {resolved};
 }
 
-std::vector<ResolvedPoint> resolve_kernel_functions(Resolving& resolving) {
+} // namespace
+
+std::vector<ResolvedPoint> resolve_kernel_statement(Resolving& resolving) {
+    if (!expect_kernel(resolving))
+        return {};
+    return needs_debug_info(resolving) ? resolve_kernel_debug(resolving) : resolve_kernel_address(resolving, 1);
+}
+
+std::vector<ResolvedPoint> resolve_kernel_function(Resolving& resolving) {
+    if (!expect_kernel(resolving))
+        return {};
+    if (needs_debug_info(resolving))
+        return resolve_kernel_debug(resolving);
     FunctionPoint start;
     start.head = "kernel";
     return resolve_from(resolving, 1, start);
 }
 
-std::vector<ResolvedPoint> resolve_module(Resolving& resolving) {
+std::vector<ResolvedPoint> resolve_module_function(Resolving& resolving) {
     const PointComponent& first = resolving.components()[0];
     if (!expect_argument(resolving, first, PointComponent::String))
         return {};
-    const PointComponent* second = resolving.at(1);
-    if (second && second->name == "tracepoint")
-        return resolve_module_tracepoints(resolving);
-    if (!second || (second->name != "function" && second->name != "statement")) {
-        report_component(resolving, 1, {"function", "statement", "tracepoint"});
-        return {};
-    }
     if (needs_debug_info(resolving))
         return resolve_module_debug(resolving);
     FunctionPoint start;

@@ -61,7 +61,8 @@ std::vector<ResolvedPoint> hooks_of(Resolving& resolving, const std::string& pat
 
 std::vector<ResolvedPoint> resolve_kernel_lsm(Resolving& resolving) {
     const PointComponent& hook = *resolving.at(1);
-    if (!expect_argument(resolving, hook, PointComponent::String) || !expect_end(resolving, 2))
+    if (!expect_kernel(resolving) || !expect_argument(resolving, hook, PointComponent::String) ||
+        !expect_end(resolving, 2))
         return {};
     return hooks_of(resolving, hook.text, hook.arg_range);
 }

@@ -150,6 +150,8 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
 bool is_probe_kind(const std::string& first_component);
 // First components of all kinds, for suggestions.
 std::vector<std::string> probe_kind_names();
+// The forms of probe points, one a line, sorted, with `string` and `number` for what is given in parentheses.
+std::vector<std::string> probe_point_forms();
 
 // ---- variables ----------------------------------------------------------------------------------------------------
 

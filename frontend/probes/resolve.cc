@@ -1,5 +1,6 @@
 // From a probe point's first component to its kind, and the messages that all kinds share.
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,21 +12,50 @@ namespace sonde {
 namespace {
 
 struct Kind {
-    const char* name;
+    const char* first;
+    const char* second; // empty: any
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
+    const char* forms;
 };
 
 const Kind kinds[] = {
-#define PROBE_KIND(name, function) {#name, function},
+#define PROBE_KIND(first, second, function, forms) {#first, #second, function, forms},
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 };
 
+// `before`, and then each form that `rest` stands for (probe_kinds.def).
+void add_forms(const std::string& before, std::string_view rest, std::vector<std::string>& forms) {
+    const size_t open = rest.find('{'), close = rest.find('}');
+    if (open == std::string_view::npos) {
+        forms.push_back(before + std::string(rest));
+        return;
+    }
+    const std::string head = before + std::string(rest.substr(0, open));
+    for (std::string_view choices = rest.substr(open + 1, close - open - 1);;) {
+        const size_t bar = choices.find('|');
+        add_forms(head + std::string(choices.substr(0, bar)), rest.substr(close + 1), forms);
+        if (bar == std::string_view::npos)
+            return;
+        choices.remove_prefix(bar + 1);
+    }
+}
+
 std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
-    for (const Kind& kind : kinds)
-        if (first.name == kind.name)
+    const ast::PointComponent* second = resolving.at(1);
+    std::vector<std::string> seconds;
+    for (const Kind& kind : kinds) {
+        if (first.name != kind.first)
+            continue;
+        if (!*kind.second || (second && second->name == kind.second))
             return kind.resolve(resolving);
+        seconds.emplace_back(kind.second);
+    }
+    if (!seconds.empty()) {
+        report_component(resolving, 1, seconds, {"mark"});
+        return {};
+    }
     resolving.diags.report(DiagId::UnknownProbePoint, first.range, fmt::format("unknown probe point `{}`", first.name))
         .suggest(nearest_name(first.name, probe_kind_names()));
     return {};
@@ -46,14 +76,28 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
 
 bool is_probe_kind(const std::string& first_component) {
     return std::any_of(std::begin(kinds), std::end(kinds),
-                       [&](const Kind& kind) { return first_component == kind.name; });
+                       [&](const Kind& kind) { return first_component == kind.first; });
 }
 
 std::vector<std::string> probe_kind_names() {
     std::vector<std::string> names;
     for (const Kind& kind : kinds)
-        names.push_back(kind.name);
+        if (names.empty() || names.back() != kind.first)
+            names.emplace_back(kind.first);
     return names;
+}
+
+std::vector<std::string> probe_point_forms() {
+    std::vector<std::string> forms;
+    for (const Kind& kind : kinds)
+        for (std::string_view rest = kind.forms; !rest.empty();) {
+            std::string_view form = rest.substr(0, rest.find('\n'));
+            rest.remove_prefix(std::min(form.size() + 1, rest.size()));
+            add_forms("", form, forms);
+        }
+    std::sort(forms.begin(), forms.end());
+    forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
+    return forms;
 }
 
 // ---- for the kinds --------------------------------------------------------------------------------------------------

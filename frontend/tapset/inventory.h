@@ -1,4 +1,4 @@
-// What there is to use, one line each, sorted: for --dump-functions, --dump-probe-aliases and --dump-probe-types.
+// What there is to use, one line each, sorted: for --dump-functions and --dump-probe-aliases.
 #pragma once
 
 #include <string>
@@ -14,8 +14,5 @@ std::vector<std::string> describe_functions(Library& library);
 
 // `name = point, point`: the library's public aliases.
 std::vector<std::string> describe_aliases(Library& library);
-
-// The forms of probe points, with `string` and `number` for what is given in parentheses.
-std::vector<std::string> probe_point_forms();
 
 } // namespace sonde
