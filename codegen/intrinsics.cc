@@ -1,4 +1,4 @@
-// Primitives: one emitter a family, chosen by name through intrinsics.def.
+// Primitives: one emitter a family, chosen by the row in frontend/sema/primitives.def.
 #include <bit>
 #include <cstddef>
 #include <map>
@@ -12,11 +12,9 @@ namespace sonde {
 llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     using Emitter = llvm::Value* (Lowering::*)(const hir::Intrinsic&);
     static const std::map<std::string, Emitter, std::less<>> emitters = {
-#define INTRINSIC(name, emitter) {name, &Lowering::emitter},
-#define SENDING_INTRINSIC(name, emitter) INTRINSIC(name, emitter)
-#include "codegen/intrinsics.def"
-#undef SENDING_INTRINSIC
-#undef INTRINSIC
+#define PRIMITIVE(name, emitter, ...) {name, &Lowering::emitter},
+#include "frontend/sema/primitives.def"
+#undef PRIMITIVE
     };
     auto found = emitters.find(expr.name);
     if (found == emitters.end()) {
@@ -86,10 +84,10 @@ llvm::Value* Lowering::emit_switch_file(const hir::Intrinsic&) {
 llvm::Value* Lowering::emit_speculation(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* id = lower(*expr.args[0]);
-    if (expr.name == "speculate")
-        emit(plan::Speculate, 0, {id}, {{lower(*expr.args[1])}});
+    if (expr.args.size() > 1)
+        emit(static_cast<plan::RecordType>(expr.facts.record), 0, {id}, {{lower(*expr.args[1])}});
     else
-        emit(expr.name == "commit" ? plan::Commit : plan::Discard, 0, {id}, {});
+        emit(static_cast<plan::RecordType>(expr.facts.record), 0, {id}, {});
     return t_.number(0);
 }
 
@@ -128,29 +126,23 @@ llvm::Value* Lowering::emit_execname(const hir::Intrinsic&) {
 }
 
 llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
-    if (expr.name == "tz_name")
-        return t_.offset(env_.data, offsetof(plan::SessionWords, zone));
-    size_t at = expr.name == "target"      ? offsetof(plan::SessionWords, target)
-                : expr.name == "HZ"        ? offsetof(plan::SessionWords, hz)
-                : expr.name == "tz_gmtoff" ? offsetof(plan::SessionWords, seconds_west)
-                : expr.name == "stp_pid"   ? offsetof(plan::SessionWords, pid)
-                                           : offsetof(plan::SessionWords, uid);
-    return b_.CreateLoad(t_.i64(), t_.offset(env_.data, at));
+    llvm::Value* word = t_.offset(env_.data, expr.facts.word);
+    return expr.type == hir::ValueType::String ? word : b_.CreateLoad(t_.i64(), word);
 }
 
-std::optional<std::string> Lowering::known_point_text(const std::string& intrinsic) const {
-    if (handler_ && intrinsic == "probe_type")
+std::optional<std::string> Lowering::known_point_text(hir::PointText text) const {
+    if (handler_ && text == hir::PointText::Type)
         return handler_->points.empty() ? plan::name_of(handler_->kind)
                                         : plan::type_at(handler_->kind, handler_->points[0]);
     if (!handler_ || handler_->points.size() != 1)
         return std::nullopt;
-    return hir::point_text(intrinsic, handler_->points[0]);
+    return hir::point_text(text, handler_->points[0]);
 }
 
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
-    if (std::optional<std::string> known = known_point_text(expr.name))
+    if (std::optional<std::string> known = known_point_text(expr.facts.text))
         return t_.literal(*known);
-    return t_.row_text(env_.row, expr.name == "pp" ? 0 : expr.name == "pn" ? 1 : expr.name == "probe_type" ? 3 : 2);
+    return t_.row_text(env_.row, expr.facts.text);
 }
 
 llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }
@@ -182,14 +174,13 @@ llvm::Value* Lowering::emit_file_value(const hir::Intrinsic&) {
 // Gives the text again, since an assignment has a value.
 llvm::Value* Lowering::emit_set_file_value(const hir::Intrinsic& expr) {
     llvm::Value* text = lower(*expr.args[0]);
-    t_.routine("sonde_host_set_file_value", b_.getVoidTy(),
-               {env_.context, text, t_.number(expr.name == "__append_value")});
+    t_.routine("sonde_host_set_file_value", b_.getVoidTy(), {env_.context, text, t_.number(expr.facts.appends)});
     return text;
 }
 
 llvm::Value* Lowering::emit_set_result(const hir::Intrinsic& expr) {
     llvm::Value* value = lower(*expr.args[0]);
-    bool verdict = expr.name == "__set_verdict";
+    bool verdict = expr.facts.decides == plan::Decision::Verdict;
     if (verdict)
         raise_if(b_.CreateICmpUGT(value, t_.number(1)), "BPF can drop (0) and accept (1) packets only, not %#x",
                  expr.range, value);
@@ -345,11 +336,6 @@ llvm::Value* Lowering::emit_flags(const hir::Intrinsic& expr) {
 
 // ---- user and kernel memory ---------------------------------------------------------------------------------------
 
-namespace {
-// Each primitive is there twice, for both halves of memory.
-bool reads_kernel(const hir::Intrinsic& expr) { return expr.name.starts_with("__kernel"); }
-} // namespace
-
 llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
@@ -359,7 +345,7 @@ llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
         llvm::Value* in_range = b_.CreateAnd(b_.CreateICmpSGT(limit, t_.number(0)), b_.CreateICmpSLT(limit, size));
         size = b_.CreateSelect(in_range, limit, size);
     }
-    llvm::Value* fault = t_.read_string(env_, slot, size, address, !reads_kernel(expr));
+    llvm::Value* fault = t_.read_string(env_, slot, size, address, !expr.facts.of_kernel);
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
     return slot;
 }
@@ -371,7 +357,7 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : t_.number(-1);
     llvm::Value* fault =
-        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !reads_kernel(expr));
+        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
     raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
     t_.routine("sonde_rt_text", t_.i64(), {result, slot, lower(*expr.args[1]), most, t_.number(1)});
     return result;
@@ -383,7 +369,7 @@ llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* fault =
-        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !reads_kernel(expr));
+        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
     llvm::BasicBlock *there = block("text"), *missing = block("address"), *end = block("endtext");
     b_.CreateCondBr(b_.CreateICmpEQ(fault, t_.number(0)), there, missing);
     b_.SetInsertPoint(there);
@@ -401,7 +387,7 @@ llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* status = t_.read_wide(env_, slot, is_16 ? 2 : 4, address, !reads_kernel(expr));
+    llvm::Value* status = t_.read_wide(env_, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
     raise_if(b_.CreateICmpEQ(status, t_.number(1)), "string copy fault at %#x", expr.range, address);
     raise_if(b_.CreateICmpNE(status, t_.number(0)),
              is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
@@ -430,17 +416,13 @@ llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
     }
     hir::Load load_expr(expr.range, expr.args[0], static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[1]).value),
                         hir::as<hir::ConstLong>(*expr.args[2]).value != 0);
-    load_expr.user = !reads_kernel(expr);
+    load_expr.user = !expr.facts.of_kernel;
     return load(load_expr);
 }
 
 llvm::Value* Lowering::emit_set_user(const hir::Intrinsic& expr) {
-    uint32_t size = expr.name == "set_user_char"    ? 1
-                    : expr.name == "set_user_short" ? 2
-                    : expr.name == "set_user_int"   ? 4
-                                                    : 8;
     llvm::Value* address = lower(*expr.args[0]);
-    write_memory(address, lower(*expr.args[1]), size, expr.range, expr.name);
+    write_memory(address, lower(*expr.args[1]), expr.facts.size, expr.range, expr.name);
     return t_.number(0);
 }
 

@@ -172,7 +172,7 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
             if (size == 0)
                 return value;
             llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));
-            return expr.name == "u_register" ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+            return expr.facts.is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
         }
     return t_.number(0);
 }

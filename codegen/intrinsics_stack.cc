@@ -69,10 +69,10 @@ void Lowering::begin_stacks() {
         t_.number(kind.subject == plan::Subject::UserCode && kind.at_return && !handler_->at_return));
 }
 
-// The stack that the primitive `name` is about, unwound: a struct sonde_stack.
-llvm::Value* Lowering::unwind(const std::string& name) {
+// The kernel's stack or the user's, unwound: a struct sonde_stack.
+llvm::Value* Lowering::unwind(bool of_kernel) {
     auto most = static_cast<int64_t>(t_.state().options.max_backtrace);
-    if (name.find("kstack") == std::string::npos) {
+    if (!of_kernel) {
         t_.need_tables(plan::UnwindTable);
         if (user_stack_origin() == SONDE_FROM_NOWHERE) { // a packet's program may not even ask
             b_.CreateStore(t_.number(SONDE_STACK_NO_PROCESS), t_.offset(env_.stacks, offsetof(sonde_stack, state)));
@@ -90,8 +90,8 @@ llvm::Value* Lowering::unwind(const std::string& name) {
 }
 
 // The same for what gives text or numbers, where a stack that is not there leaves no line in the output.
-llvm::Value* Lowering::unwind_and_count(const std::string& name) {
-    llvm::Value* stack = unwind(name);
+llvm::Value* Lowering::unwind_and_count(bool of_kernel) {
+    llvm::Value* stack = unwind(of_kernel);
     if (stack != env_.stacks)
         return stack;
     llvm::Value* state = b_.CreateLoad(t_.i64(), t_.offset(stack, offsetof(sonde_stack, state)));
@@ -119,7 +119,7 @@ llvm::Value* Lowering::emit_stack_address(const hir::Intrinsic& expr) {
     llvm::Value* index = lower(*expr.args[0]);
     if (!in_kernel_)
         return t_.number(0);
-    return t_.routine("sonde_rt_stack_at", t_.i64(), {unwind_and_count(expr.name), index});
+    return t_.routine("sonde_rt_stack_at", t_.i64(), {unwind_and_count(expr.facts.of_kernel), index});
 }
 
 // As many addresses (-1: all) as text, from one on.
@@ -128,7 +128,7 @@ llvm::Value* Lowering::emit_stack_text(const hir::Intrinsic& expr) {
     llvm::Value* count = lower(*expr.args[1]);
     if (!in_kernel_)
         return t_.literal("");
-    llvm::Value* stack = unwind_and_count(expr.name);
+    llvm::Value* stack = unwind_and_count(expr.facts.of_kernel);
     llvm::Value* slot = new_slot();
     t_.routine("sonde_rt_stack_text", t_.i64(), {slot, stack, first, count});
     return slot;
@@ -157,11 +157,11 @@ void Lowering::print_no_stack(const hir::Expr& style) {
 llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
     Mark mark(*this);
     if (!in_kernel_) {
-        if (expr.name == "__ustack_print")
+        if (!expr.facts.of_kernel)
             print_no_stack(*expr.args[0]);
         return t_.number(0);
     }
-    llvm::Value* stack = unwind(expr.name);
+    llvm::Value* stack = unwind(expr.facts.of_kernel);
     auto field = [&](size_t at) { return b_.CreateLoad(t_.i64(), t_.offset(stack, at)); };
     emit(plan::Print, t_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
          {t_.task_number(env_, "kernel_pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
@@ -214,11 +214,10 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
                  (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
     // A script whose probes are all in the kernel asks it about user addresses only by the functions for these.
     const auto& handlers = t_.state().program.handlers;
-    const bool user =
-        expr.name == "__usymbol" || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
-            return handler->in_kernel && !plan::traits(handler->kind).in_kernel_code;
-        });
-    const bool kernel = in_kernel_ && expr.name == "__symbol" && probes_kernel();
+    const bool user = expr.facts.of_user || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
+                          return handler->in_kernel && !plan::traits(handler->kind).in_kernel_code;
+                      });
+    const bool kernel = in_kernel_ && !expr.facts.of_user && probes_kernel();
     if (user && lines)
         t_.need_tables(plan::LineTable);
     if (user && (!lines || style.kind != hir::ExprKind::ConstLong))

@@ -153,8 +153,8 @@ class Lowering : private BodyState {
     bool probes_kernel() const;
     void begin_stacks();
     sonde_stack_origin user_stack_origin() const;
-    llvm::Value* unwind(const std::string& name);
-    llvm::Value* unwind_and_count(const std::string& name);
+    llvm::Value* unwind(bool of_kernel);
+    llvm::Value* unwind_and_count(bool of_kernel);
     plan::Format stack_format(plan::Directive::Kind kind, const hir::Expr& style);
     llvm::Value* regex(const hir::Regex& expr);
     void need_match(Range range);
@@ -203,7 +203,7 @@ class Lowering : private BodyState {
     llvm::Value* index_of_name(const hir::Expr& index, size_t count);
     llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
     // What a text of the probe point is, if it is the same wherever this code runs.
-    std::optional<std::string> known_point_text(const std::string& intrinsic) const;
+    std::optional<std::string> known_point_text(hir::PointText text) const;
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);

@@ -35,6 +35,9 @@ const hir::Expr* see_through(const hir::Expr* expr) {
     return expr;
 }
 
+// The task's name, which the kernel writes at its full size.
+bool is_comm(const hir::Intrinsic& intrinsic) { return intrinsic.facts.longest == comm_size - 1; }
+
 // The value of an expression that can be written where it goes, without a slot of its own.
 bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
     const hir::Expr& expr = *see_through(&reference);
@@ -45,10 +48,9 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
         return part.size <= most;
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
-    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return (name == "execname" && part.size >= comm_size) || (name == "__name" && part.size <= name_cell) ||
-           (hir::is_point_text(hir::as<hir::Intrinsic>(expr)) &&
-            part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
+    const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
+    return (is_comm(intrinsic) && part.size >= comm_size) || (intrinsic.facts.in_table && part.size <= name_cell) ||
+           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
 }
 
 void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
@@ -58,9 +60,9 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
     if (!intrinsic)
         known = hir::as<hir::ConstString>(expr).value;
     else if (hir::is_point_text(*intrinsic))
-        known = known_point_text(intrinsic->name);
+        known = known_point_text(intrinsic->facts.text);
     // Tables' texts are padded with NULs, as keys are.
-    llvm::Value* text = !known && intrinsic && intrinsic->name != "execname" ? lower(expr) : nullptr;
+    llvm::Value* text = !known && intrinsic && !is_comm(*intrinsic) ? lower(expr) : nullptr;
     if (known) {
         known->resize(std::min<size_t>(known->size(), part.size - 1));
         known->resize(part.size, '\0');
@@ -73,7 +75,7 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
                                   : t_.number(static_cast<int64_t>(bytes));
         b_.CreateStore(value, t_.offset(field, word));
     }
-    if (intrinsic && intrinsic->name == "execname")
+    if (intrinsic && is_comm(*intrinsic))
         t_.execname(env_, field);
 }
 
@@ -138,8 +140,8 @@ llvm::Value* Lowering::text_number(const hir::Expr& reference) {
         return t_.number(t_.number_of_text(hir::as<hir::ConstString>(text).value));
     const auto& intrinsic = hir::as<hir::Intrinsic>(text);
     if (hir::is_point_text(intrinsic)) {
-        std::optional<std::string> known = known_point_text(intrinsic.name);
-        return known ? t_.number(t_.number_of_text(*known)) : t_.row_text_number(env_.row, intrinsic.name);
+        std::optional<std::string> known = known_point_text(intrinsic.facts.text);
+        return known ? t_.number(t_.number_of_text(*known)) : t_.row_text_number(env_.row, intrinsic.facts.text);
     }
     std::vector<std::string> names = names_of(*intrinsic.args[0], intrinsic.name);
     std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" behind the last

@@ -94,22 +94,14 @@ llvm::Value* Lowering::take(const Held& held) {
 llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
 
 namespace {
+const hir::Primitive& facts_of(const hir::Expr& expr) {
+    static constexpr hir::Primitive nothing;
+    return expr.kind == hir::ExprKind::Intrinsic ? hir::as<hir::Intrinsic>(expr).facts : nothing;
+}
 bool uses_matches(const hir::Expr& expr) {
     if (expr.kind == hir::ExprKind::Regex)
         return hir::as<hir::Regex>(expr).program->captures;
-    if (expr.kind != hir::ExprKind::Intrinsic)
-        return false;
-    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return name == "matched" || name == "matched_str" || name == "ngroups";
-}
-bool uses_counter(const hir::Expr& expr) {
-    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__counter";
-}
-bool uses_stacks(const hir::Expr& expr) {
-    if (expr.kind != hir::ExprKind::Intrinsic)
-        return false;
-    const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-    return name.find("ustack") < 3 || name.find("kstack") < 3;
+    return facts_of(expr).needs_groups;
 }
 
 // Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
@@ -149,10 +141,9 @@ class NeedsWalk {
             for (const plan::Directive& d : hir::as<hir::Print>(expr).format.directives)
                 out_.frame = out_.frame || d.kind == plan::Directive::Memory;
         }
-        out_.tokens =
-            out_.tokens || (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "tokenize");
-        out_.counter = out_.counter || uses_counter(expr);
-        out_.stacks = out_.stacks || (in_kernel_ && uses_stacks(expr));
+        out_.tokens = out_.tokens || facts_of(expr).needs_tokens;
+        out_.counter = out_.counter || facts_of(expr).needs_counter;
+        out_.stacks = out_.stacks || (in_kernel_ && facts_of(expr).needs_stacks);
         out_.matches = out_.matches || uses_matches(expr);
         out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
                      expr.kind == hir::ExprKind::Regex || out_.matches || out_.stacks;
@@ -492,8 +483,8 @@ void Lowering::lower_entry_program(const hir::Handler& handler, const SessionLeg
     for (const hir::Expr* value : all)
         for_each_expr(*value, [&](const hir::Expr& expr) {
             need.matches = need.matches || uses_matches(expr);
-            need.counter = need.counter || uses_counter(expr);
-            need.stacks = need.stacks || uses_stacks(expr);
+            need.counter = need.counter || facts_of(expr).needs_counter;
+            need.stacks = need.stacks || facts_of(expr).needs_stacks;
             need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
                          expr.kind == hir::ExprKind::Regex;
         });

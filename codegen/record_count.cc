@@ -10,17 +10,6 @@ namespace {
 
 constexpr unsigned several = 2; // no more is counted
 
-bool sends_record(std::string_view primitive) {
-    static const std::unordered_set<std::string_view> those = {
-#define INTRINSIC(name, emitter)
-#define SENDING_INTRINSIC(name, emitter) name,
-#include "codegen/intrinsics.def"
-#undef SENDING_INTRINSIC
-#undef INTRINSIC
-    };
-    return those.contains(primitive);
-}
-
 class Counter {
   public:
     unsigned count(const hir::Expr* root) {
@@ -65,7 +54,7 @@ class Counter {
         case hir::ExprKind::Print:
             return !hir::as<hir::Print>(expr).to_string;
         case hir::ExprKind::Intrinsic:
-            return sends_record(hir::as<hir::Intrinsic>(expr).name);
+            return hir::as<hir::Intrinsic>(expr).facts.sends;
         case hir::ExprKind::Call:
             return of_function(*hir::as<hir::Call>(expr).callee);
         default:

@@ -208,10 +208,11 @@ llvm::Value* Target::site_message(llvm::Value* site) {
     return ir_.CreateGEP(ir_.getInt8Ty(), table, ir_.CreateMul(safe, number(site_text_bytes)));
 }
 
-llvm::Value* Target::row_text(llvm::Value* row, uint32_t which) {
+llvm::Value* Target::row_text(llvm::Value* row, hir::PointText text) {
     llvm::Value* table = declare_table(*module_, ir_.getInt8Ty(), "sonde_row_texts");
     llvm::Value* safe = masked(ir_.CreateZExt(row, i64()), row_cells() - 1);
-    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(4 * row_text_bytes)), number(which * row_text_bytes));
+    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(safe, number(4 * row_text_bytes)),
+                                    number((static_cast<int64_t>(text) - 1) * static_cast<int64_t>(row_text_bytes)));
     return ir_.CreateGEP(ir_.getInt8Ty(), table, at);
 }
 

@@ -223,16 +223,16 @@ class Target {
     llvm::Value* literal(const std::string& text);
     // Read-only zeros, at least `size` of them.
     llvm::Value* zeros(uint64_t size);
-    // A pointer to the message of an error at `site` (constant table; without the argument), and to the text that pp()
-    // (which 0), pn() (1), probefunc() (2) or probe_type() (3) give at a row.
+    // A pointer to the message of an error at `site` (constant table; without the argument), and to the text that pp(),
+    // pn(), probefunc() or probe_type() give at a row.
     llvm::Value* site_message(llvm::Value* site);
     // Padded with NULs to row_text_bytes.
     static constexpr uint64_t row_text_bytes = 256;
-    llvm::Value* row_text(llvm::Value* row, uint32_t which);
+    llvm::Value* row_text(llvm::Value* row, hir::PointText text);
     // Texts as numbers: hir::Program::texts. One that is there, one that pp() and its relatives give at a row, and the
     // text with a number.
     uint32_t number_of_text(const std::string& text) const;
-    llvm::Value* row_text_number(llvm::Value* row, const std::string& intrinsic);
+    llvm::Value* row_text_number(llvm::Value* row, hir::PointText text);
     llvm::Value* text(llvm::Value* number);
     // An entry, zero-extended, of a constant table whose length is a power of two; the index is below that.
     llvm::Value* table_entry(const std::vector<uint32_t>& table, llvm::Value* index);

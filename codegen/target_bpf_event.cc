@@ -295,7 +295,7 @@ llvm::Value* BpfTarget::entry_value(Environment&, const hir::Handler& handler, u
 std::optional<int> BpfTarget::task_argument(const hir::Handler& handler) {
     std::optional<int> found;
     for_each_expr(*handler.body, [&](const hir::Expr& expr) {
-        if (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).name == "__about_task")
+        if (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).facts.names_task)
             found = static_cast<int>(hir::as<hir::ConstLong>(*hir::as<hir::Intrinsic>(expr).args[0]).value);
     });
     return found;

@@ -19,11 +19,11 @@ llvm::Value* Target::table_entry(const std::vector<uint32_t>& table, llvm::Value
     return ir_.CreateZExt(ir_.CreateLoad(ir_.getInt32Ty(), entry), i64());
 }
 
-llvm::Value* Target::row_text_number(llvm::Value* row, const std::string& intrinsic) {
+llvm::Value* Target::row_text_number(llvm::Value* row, hir::PointText text) {
     // Rows of handlers whose texts no key holds have none.
     std::vector<uint32_t> table(row_cells());
     std::transform(state_.plan.rows.begin(), state_.plan.rows.end(), table.begin(),
-                   [&](const plan::Point& point) { return number_of_text(hir::point_text(intrinsic, point)); });
+                   [&](const plan::Point& point) { return number_of_text(hir::point_text(text, point)); });
     return table_entry(table, masked(ir_.CreateZExt(row, i64()), table.size() - 1));
 }
 

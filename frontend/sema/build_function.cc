@@ -198,8 +198,8 @@ bool reads_register(const ast::Expr& expr) {
         return ast::as<ast::AtOperatorExpr>(expr).name == "@kregister";
     if (expr.kind != ast::ExprKind::Call)
         return false;
-    const std::string& name = ast::as<ast::CallExpr>(expr).name;
-    return name == "register" || name == "u_register";
+    const hir::Primitive* primitive = hir::find_primitive(ast::as<ast::CallExpr>(expr).name);
+    return primitive && primitive->reads_registers;
 }
 } // namespace
 

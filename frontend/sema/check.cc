@@ -61,9 +61,7 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
             effect = !as<Print>(expr).to_string;
             break;
         case ExprKind::Intrinsic: {
-            // Of primitives with a result these names are for what changes something (stdlib/prelude.stp).
-            const std::string& name = as<Intrinsic>(expr).name;
-            effect = expr.type == ValueType::Void || name.starts_with("__set_") || name.starts_with("__append_");
+            effect = expr.type == ValueType::Void || as<Intrinsic>(expr).facts.changes;
             break;
         }
         case ExprKind::Call:
@@ -82,8 +80,8 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 // Groups cost time, and are found only if the script asks for them.
 void Analyzer::compile_regexes() {
     bool captures = std::any_of(primitives_.begin(), primitives_.end(), [](const auto& entry) {
-        const std::string& name = entry.first->name;
-        return name == "matched" || name == "matched_str" || name == "ngroups";
+        const hir::Primitive* primitive = hir::find_primitive(entry.first->name);
+        return primitive && primitive->needs_groups;
     });
     std::map<std::pair<std::string, bool>, std::shared_ptr<const regex::Program>> compiled;
     for (auto [expr, range] : regexes_) {

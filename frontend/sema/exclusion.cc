@@ -37,7 +37,7 @@ using Accesses = std::map<Global*, Access>;
 
 bool holds_tid(const std::vector<hir::Expr*>& keys) {
     return std::any_of(keys.begin(), keys.end(), [](const hir::Expr* key) {
-        return key && key->kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(*key).name == "tid";
+        return key && key->kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(*key).facts.per_thread;
     });
 }
 

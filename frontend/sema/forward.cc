@@ -33,7 +33,7 @@ bool is_fixed_text(const hir::Expr& expr) {
     if (expr.kind != hir::ExprKind::Intrinsic)
         return false;
     const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
-    return hir::is_point_text(intrinsic) || (intrinsic.name == "__name" && is_fixed_number(*intrinsic.args[1]));
+    return hir::is_point_text(intrinsic) || (intrinsic.facts.in_table && is_fixed_number(*intrinsic.args[1]));
 }
 
 class Forwarding {

@@ -15,6 +15,7 @@
 
 #include "base/regex.h"
 #include "base/source.h"
+#include "frontend/sema/primitives.h"
 #include "runtime/plan.h"
 
 namespace sonde::hir {
@@ -239,12 +240,18 @@ struct Call : Expr {
     Call(Range r, Function* f, ValueType result, std::vector<Expr*> a)
         : Expr(ExprKind::Call, result, r), callee(f), args(std::move(a)) {}
 };
-// A primitive that stdlib/prelude.stp declares; codegen/intrinsics.def has its row.
+// A primitive that stdlib/prelude.stp declares.
 struct Intrinsic : Expr {
     std::string name;
+    const Primitive& facts; // none of them, if it has no row
     std::vector<Expr*> args;
     Intrinsic(Range r, std::string n, ValueType result, std::vector<Expr*> a)
-        : Expr(ExprKind::Intrinsic, result, r), name(std::move(n)), args(std::move(a)) {}
+        : Expr(ExprKind::Intrinsic, result, r), name(std::move(n)), facts(facts_of(name)), args(std::move(a)) {}
+    static const Primitive& facts_of(const std::string& name) {
+        static constexpr Primitive none;
+        const Primitive* row = find_primitive(name);
+        return row ? *row : none;
+    }
 };
 
 // printf and its family. `format` says how the arguments become text; args match its argument directives in order
@@ -453,7 +460,7 @@ struct Program {
 
 // What pp() and its relatives give, which depends on the probe point alone.
 bool is_point_text(const Intrinsic& intrinsic);
-const std::string& point_text(const std::string& intrinsic, const plan::Point& point);
+const std::string& point_text(PointText text, const plan::Point& point);
 // The names in a table of them, written with `|` in between.
 std::vector<std::string> names_in(const ConstString& table);
 

@@ -128,7 +128,7 @@ class Interning {
             return false;
         const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
         return hir::is_point_text(intrinsic) ||
-               (intrinsic.name == "__name" && intrinsic.args[0]->kind == hir::ExprKind::ConstString);
+               (intrinsic.facts.in_table && intrinsic.args[0]->kind == hir::ExprKind::ConstString);
     }
 
     // ---- what becomes of it
@@ -147,13 +147,13 @@ class Interning {
             if (expr->kind != hir::ExprKind::Intrinsic)
                 continue;
             const auto& intrinsic = hir::as<hir::Intrinsic>(*expr);
-            if (intrinsic.name == "__name")
+            if (intrinsic.facts.in_table)
                 for (const std::string& name : hir::names_in(hir::as<hir::ConstString>(*intrinsic.args[0])))
                     add(name);
             for (const hir::Handler* handler : program_.handlers)
                 if (hir::is_point_text(intrinsic) && (!use.handler || use.handler == handler))
                     for (const plan::Point& point : handler->points)
-                        add(hir::point_text(intrinsic.name, point));
+                        add(hir::point_text(intrinsic.facts.text, point));
         }
         program_.texts.assign(texts.begin(), texts.end());
     }

@@ -2,9 +2,7 @@
 // timer.profile interrupts what runs.
 #include "frontend/sema/own_task.h"
 
-#include <algorithm>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,13 +11,7 @@ namespace sonde {
 namespace {
 
 bool is_about_task(const hir::Expr& expr) {
-    static constexpr std::string_view rows[] = {
-#define TASK_FACT(name) name,
-#include "frontend/sema/task_facts.def"
-#undef TASK_FACT
-    };
-    return expr.kind == hir::ExprKind::Intrinsic &&
-           std::find(std::begin(rows), std::end(rows), hir::as<hir::Intrinsic>(expr).name) != std::end(rows);
+    return expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).facts.about_task;
 }
 
 bool asks_about_task(const hir::Function& function, std::set<const hir::Function*>& seen) {

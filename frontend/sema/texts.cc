@@ -6,14 +6,11 @@
 namespace sonde::hir {
 
 bool is_point_text(const Intrinsic& intrinsic) {
-    for (const char* name : {"pp", "pn", "ppfunc", "probefunc"})
-        if (intrinsic.name == name)
-            return true;
-    return false;
+    return intrinsic.facts.text != PointText::None && intrinsic.facts.text != PointText::Type;
 }
 
-const std::string& point_text(const std::string& intrinsic, const plan::Point& point) {
-    return intrinsic == "pp" ? point.pp : intrinsic == "pn" ? point.pn : point.function;
+const std::string& point_text(PointText text, const plan::Point& point) {
+    return text == PointText::Resolved ? point.pp : text == PointText::Written ? point.pn : point.function;
 }
 
 std::vector<std::string> names_in(const ConstString& table) {

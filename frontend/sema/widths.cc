@@ -20,12 +20,9 @@ class Widths {
     explicit Widths(hir::Program& program) : program_(program) {
         for (const hir::Handler* handler : program.handlers)
             for (const plan::Point& point : handler->points) {
-                points_["pp"] = std::max(points_["pp"], point.pp.size());
-                points_["pn"] = std::max(points_["pn"], point.pn.size());
-                points_["ppfunc"] = std::max(points_["ppfunc"], point.function.size());
+                for (auto text : {hir::PointText::Resolved, hir::PointText::Written, hir::PointText::Function})
+                    points_[text] = std::max<uint64_t>(points_[text], hir::point_text(text, point).size());
             }
-        points_["probefunc"] = points_["ppfunc"];
-        points_["execname"] = 15; // TASK_COMM_LEN - 1
         for (const std::string& text : program.texts)
             longest_text_ = std::max<uint64_t>(longest_text_, text.size());
         for (hir::Global* global : program.globals) {
@@ -213,10 +210,12 @@ class Widths {
         case ExprKind::Print:
             return length(hir::as<hir::Print>(expr));
         case ExprKind::Intrinsic: {
-            if (hir::as<hir::Intrinsic>(expr).name == "__name")
-                return longest_name(*hir::as<hir::Intrinsic>(expr).args[0]);
-            auto known = points_.find(hir::as<hir::Intrinsic>(expr).name);
-            return known == points_.end() ? most_ : std::min<uint64_t>(known->second, most_);
+            const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
+            if (intrinsic.facts.in_table)
+                return longest_name(*intrinsic.args[0]);
+            if (hir::is_point_text(intrinsic))
+                return std::min(points_[intrinsic.facts.text], most_);
+            return intrinsic.facts.longest ? intrinsic.facts.longest : most_;
         }
         default:
             return most_;
@@ -269,12 +268,8 @@ class Widths {
         case ExprKind::TextNumber:
             return {0, static_cast<int64_t>(program_.texts.size()) - 1};
         case ExprKind::Intrinsic: {
-            const std::string& name = hir::as<hir::Intrinsic>(expr).name;
-            if (name == "pid" || name == "tid" || name == "cpu")
-                return Interval::bits(31, false); // pid_t, and no error among them
-            if (name == "uid" || name == "euid" || name == "gid" || name == "egid")
-                return Interval::bits(32, false);
-            return Interval::everything();
+            const uint8_t bits = hir::as<hir::Intrinsic>(expr).facts.bits;
+            return bits < 64 ? Interval::bits(bits, false) : Interval::everything();
         }
         default:
             return Interval::everything();
@@ -326,7 +321,7 @@ class Widths {
     }
 
     hir::Program& program_;
-    std::unordered_map<std::string, size_t> points_;               // what intrinsics give at most
+    std::map<hir::PointText, uint64_t> points_;                    // the longest texts of points
     std::unordered_map<const void*, uint64_t> lengths_;            // of Local*, Global* and Function*
     std::unordered_map<const void*, Interval> numbers_;            // of the same; they begin as 0
     std::unordered_map<const void*, std::vector<Column>> columns_; // of arrays' keys

@@ -1,0 +1,19 @@
+#include "frontend/sema/primitives.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sonde::hir {
+
+const Primitive* find_primitive(std::string_view name) {
+    static constexpr Primitive all[] = {
+#define PRIMITIVE(name_, emitter, ...) {.name = name_ __VA_OPT__(, ) __VA_ARGS__},
+#include "frontend/sema/primitives.def"
+#undef PRIMITIVE
+    };
+    const auto* found =
+        std::find_if(std::begin(all), std::end(all), [&](const Primitive& one) { return one.name == name; });
+    return found == std::end(all) ? nullptr : found;
+}
+
+} // namespace sonde::hir
