@@ -13,6 +13,7 @@
 
 #include "base/btf_file.h"
 #include "base/fd.h"
+#include "runtime/attach/attach.h"
 #include "runtime/lockdown.h"
 #include "runtime/session.h"
 
@@ -184,6 +185,9 @@ plan::Ways find_ways(const plan::Plan& plan, bool only_perf_events) {
 Result<void> check_probing(const plan::Plan& plan) {
     std::optional<KernelFunctionProbing> has;
     for (const plan::Probe& probe : plan.probes) {
+        if (plan::traits(probe.kind).mechanism == plan::Mechanism::Watchpoint)
+            if (std::string why = why_no_watchpoints(); !why.empty())
+                return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (plan::decides(probe.kind))
             if (std::string why = why_no_decisions(probe.kind); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));

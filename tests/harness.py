@@ -1,6 +1,10 @@
 """What the suites of test_* functions share: a module's functions are its tests, each raises what it finds wrong."""
 import argparse
+import ctypes
+import functools
+import os
 import pathlib
+import struct
 import subprocess
 import traceback
 
@@ -10,6 +14,36 @@ LINES_SHOWN = 40
 
 class Missing(Exception):
     """What the test needs is not here: it is said, and counts as nothing."""
+
+
+@functools.cache
+def has_watchpoints():
+    """False where the processor's debug registers report nothing, as in virtual machines that do not pass them on."""
+    memory = ctypes.create_string_buffer(16)
+    address = (ctypes.addressof(memory) + 7) // 8 * 8
+    exclude_kernel, write, breakpoint_event, perf_event_open = 1 << 5, 2, 5, 298
+    attributes = struct.pack("=IIQQQQQIIQQ", breakpoint_event, 128, 0, 1, 0, 0, exclude_kernel, 0, write, address, 8).ljust(128, b"\0")
+    event = ctypes.CDLL(None, use_errno=True).syscall(perf_event_open, attributes, 0, -1, -1, 0)
+    if event < 0:
+        return True  # what is in the way is for the tests to find
+    ctypes.c_uint64.from_address(address).value = 1
+    count = struct.unpack("=Q", os.read(event, 8))[0]
+    os.close(event)
+    return count > 0
+
+
+def needs_watchpoints():
+    if not has_watchpoints():
+        raise Missing("the processor's debug registers report nothing on this machine")
+
+
+def runs(program):
+    """False where the kernel cannot run such programs: 32-bit ones."""
+    try:
+        subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except OSError:
+        return False
+    return True
 
 
 def describe(test, problem):

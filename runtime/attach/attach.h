@@ -73,6 +73,9 @@ using AttachPoint = Result<std::unique_ptr<Attachment>>(const PointToAttach&);
 AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile, attach_counter, attach_netfilter;
 // At accesses to memory of the kernel; that of processes is watched by Watchpoints.
 AttachPoint attach_watchpoint;
+// Why accesses to memory cannot be seen on this machine, found out with sonde's own; empty: they can be, or what stands
+// in the way will be an error of its own.
+std::string why_no_watchpoints();
 
 // The counters that handlers read.
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);

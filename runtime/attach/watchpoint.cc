@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -88,6 +89,23 @@ bool is_about(const plan::Probe& probe, const plan::Point& point, int64_t proces
 }
 
 } // namespace
+
+std::string why_no_watchpoints() {
+    alignas(8) volatile uint64_t watched = 0;
+    plan::WatchSpec spec;
+    spec.length = sizeof watched;
+    perf_event_attr attr = attributes(spec, reinterpret_cast<uint64_t>(&watched));
+    attr.exclude_kernel = 1;
+    Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!event)
+        return "";
+    watched = 1;
+    uint64_t count = 0;
+    if (read(event.get(), &count, sizeof count) != sizeof count || count > 0)
+        return "";
+    return "the processor's debug registers report no access to memory, as in a virtual machine that does not pass "
+           "them on";
+}
 
 Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) {
     auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
