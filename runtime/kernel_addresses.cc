@@ -1,13 +1,12 @@
 #include "runtime/kernel_addresses.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "base/kallsyms.h"
 
 namespace sonde {
 
@@ -19,22 +18,18 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     std::map<std::string, uint64_t> out;
     if (wanted.empty())
         return out;
-    Result<std::string> text = read_file("/proc/kallsyms");
+    Result<std::string> text = read_kallsyms();
     if (!text)
         return std::move(text).error();
     bool shown = false; // what belongs to each CPU may be at 0, but not everything is
-    // "ADDRESS TYPE NAME" a line, and behind it a tab and a module.
-    for (size_t begin = 0; begin < text->size();) {
-        size_t end = std::min(text->find('\n', begin), text->size());
-        std::string_view line(text->data() + begin, end - begin);
-        uint64_t address = std::strtoull(text->c_str() + begin, nullptr, 16);
-        begin = end + 1;
-        size_t blank = line.find(' ');
-        if (blank == std::string_view::npos || blank + 3 > line.size())
-            continue;
-        shown = shown || address != 0;
-        if (auto found = wanted.find(line.substr(blank + 3)); found != wanted.end())
-            out.emplace(*found, address);
+    for (std::string_view rest = *text; auto symbol = next_symbol(rest);) {
+        shown = shown || symbol->address != 0;
+        // As it is written in a plan, and in the list.
+        std::string_view name = symbol->name;
+        if (!symbol->module.empty())
+            name = std::string_view(name.data(), static_cast<size_t>(symbol->module.end() + 1 - name.begin()));
+        if (auto found = wanted.find(name); found != wanted.end())
+            out.emplace(*found, symbol->address);
     }
     for (std::string name : wanted)
         if (!shown || !out.contains(name)) {

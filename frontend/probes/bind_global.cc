@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/kallsyms.h"
 #include "base/suggest.h"
 #include "frontend/probes/bind_impl.h"
 
@@ -21,7 +22,7 @@ std::vector<std::string> split_modules(std::string_view list) {
 DwarfModule* TargetBinder::named_module(const std::string& name, std::string& why) {
     if (name == "kernel") {
         why = "the kernel can only be named alone";
-    } else if (Result<std::string> path = find_in_path(name); !path) {
+    } else if (Result<std::string> path = find_file(name); !path) {
         why = path.error().message;
     } else if (Result<DwarfModule*> module = binder_.module(*path); !module) {
         why = module.error().message;
@@ -215,7 +216,9 @@ std::optional<Place> TargetBinder::place_in_kernel(const std::string& name) {
 // `name` is a variable of the kernel's whose type nobody tells.
 std::optional<Place> TargetBinder::untyped_in_kernel(const std::string& name, const std::string& why) {
     const Result<std::string>& symbols = binder_.env.kernel_symbols();
-    bool is_symbol = symbols && symbols->find(fmt::format(" {}\n", name)) != std::string::npos;
+    bool is_symbol = false;
+    for (std::string_view rest = lines(symbols); auto symbol = next_symbol(rest);)
+        is_symbol = is_symbol || (symbol->name == name && symbol->module.empty());
     if ((is_symbol || !symbols) && wants_address_ && expr_.components.empty() && binder_.symbol_address) {
         Place place;
         place.kernel = true;

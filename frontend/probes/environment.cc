@@ -6,7 +6,7 @@
 
 #include "base/debug_file.h"
 #include "base/debuginfod.h"
-#include "base/fd.h"
+#include "base/kallsyms.h"
 #include "frontend/probes/probe.h"
 
 namespace sonde {
@@ -137,7 +137,7 @@ const Result<std::string>& ProbeEnvironment::kernel_symbols() const {
     if (!symbols_ && other_kernel)
         symbols_ = Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
     else if (!symbols_)
-        symbols_ = read_file("/proc/kallsyms");
+        symbols_ = read_kallsyms();
     return *symbols_;
 }
 

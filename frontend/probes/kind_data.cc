@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
-#include "base/fd.h"
+#include "base/kallsyms.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_kernel.h"
 #include "frontend/probes/kind_process.h"
@@ -106,7 +106,7 @@ bool take_register(Resolving& resolving, const Request& request, const std::stri
     return false;
 }
 
-// "ADDRESS TYPE NAME" a line: the address of a variable of the kernel's.
+// The address of a variable of the kernel's.
 struct KernelSymbols {
     std::optional<uint64_t> address;
     std::vector<std::string> names; // of all variables
@@ -119,23 +119,14 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
         out.hidden = false;
         return out;
     }
-    const Result<std::string>& text = env.kernel_symbols();
-    if (!text)
-        return out;
-    for (size_t at = 0; at < text->size();) {
-        size_t end = std::min(text->find('\n', at), text->size());
-        std::string_view line(text->data() + at, end - at);
-        at = end + 1;
-        size_t type = line.find(' ');
-        if (type == std::string_view::npos || type + 3 > line.size() || line.find('\t') != std::string_view::npos ||
-            std::string_view("bBdDrRvV").find(line[type + 1]) == std::string_view::npos)
+    const Result<std::string>& list = env.kernel_symbols();
+    for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);) {
+        if (!symbol->is_variable() || !symbol->module.empty())
             continue;
-        std::string_view name = line.substr(type + 3);
-        uint64_t address = std::strtoull(std::string(line.substr(0, type)).c_str(), nullptr, 16);
-        out.hidden = out.hidden && address == 0;
-        if (name == wanted && !out.address)
-            out.address = address;
-        out.names.emplace_back(name);
+        out.hidden = out.hidden && symbol->address == 0;
+        if (symbol->name == wanted && !out.address)
+            out.address = symbol->address;
+        out.names.emplace_back(symbol->name);
     }
     return out;
 }

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
 #include "base/glob.h"
+#include "base/kallsyms.h"
 #include "base/suggest.h"
 #include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
@@ -35,35 +35,15 @@ struct Symbol {
     bool global = false;
 };
 
-// The functions in /proc/kallsyms whose names match: "ffffffff81000000 T name", and behind it "[module]".
+// The kernel's functions whose names match, by its symbols.
 std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string& pattern, const std::string& module) {
     std::vector<Symbol> out;
-    const Result<std::string>& text = env.kernel_symbols();
-    if (!text)
-        return out;
+    const Result<std::string>& list = env.kernel_symbols();
     bool plain = !has_wildcard(pattern);
-    std::string_view rest = *text;
-    for (size_t at = 0; at < rest.size();) {
-        size_t end = std::min(rest.find('\n', at), rest.size());
-        std::string_view line = rest.substr(at, end - at);
-        at = end + 1;
-        size_t space = line.find(' ');
-        if (space == std::string_view::npos || space + 3 > line.size())
-            continue;
-        char letter = line[space + 1];
-        if (letter != 't' && letter != 'T' && letter != 'w' && letter != 'W')
-            continue;
-        std::string_view name = line.substr(space + 3), owner;
-        if (size_t tab = name.find('\t'); tab != std::string_view::npos) {
-            owner = name.substr(tab + 2);
-            owner.remove_suffix(1);
-            name = name.substr(0, tab);
-        }
-        if (plain ? name != pattern : !glob_match(pattern, name))
-            continue;
-        if (glob_match(module, owner))
-            out.push_back({std::string(name), std::string(owner), letter == 'T' || letter == 'W'});
-    }
+    for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
+        if (symbol->is_function() && (plain ? symbol->name == pattern : glob_match(pattern, symbol->name)) &&
+            glob_match(module, symbol->module))
+            out.push_back({std::string(symbol->name), std::string(symbol->module), symbol->is_global()});
     return out;
 }
 

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "base/kallsyms.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -108,7 +108,7 @@ Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Att
     return {};
 }
 
-// The addresses of the probe's functions, by /proc/kallsyms; a name that several functions have has none.
+// The addresses of the probe's functions; a name that several functions have has none.
 std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const plan::Probe& probe) {
     std::map<std::pair<std::string, std::string>, uint64_t> out;
     std::unordered_set<std::string_view> names; // nearly no line is of one of these
@@ -117,26 +117,12 @@ std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const pla
         names.insert(point.symbol);
     }
     std::set<std::pair<std::string, std::string>> seen;
-    Result<std::string> symbols = read_file("/proc/kallsyms");
-    // "ffffffff81000000 T name", and behind it a tab and "[module]".
-    for (std::string_view rest = symbols ? std::string_view(*symbols) : std::string_view(); !rest.empty();) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        size_t blank = line.find(' ');
-        if (blank == std::string_view::npos || blank + 3 >= line.size())
+    Result<std::string> list = read_kallsyms();
+    for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);) {
+        if (!symbol->is_function() || !names.contains(symbol->name))
             continue;
-        std::string_view name = line.substr(blank + 3), module;
-        if (size_t tab = name.find('\t'); tab != std::string_view::npos) {
-            module = name.substr(std::min(tab + 2, name.size()));
-            module.remove_suffix(std::min<size_t>(module.size(), 1));
-            name = name.substr(0, tab);
-        }
-        if (!names.contains(name) || std::string_view("tTwW").find(line[blank + 1]) == std::string_view::npos)
-            continue;
-        if (auto found = out.find({std::string(name), std::string(module)}); found != out.end())
-            found->second = seen.insert(found->first).second
-                                ? std::strtoull(std::string(line.substr(0, blank)).c_str(), nullptr, 16)
-                                : 0;
+        if (auto found = out.find({std::string(symbol->name), std::string(symbol->module)}); found != out.end())
+            found->second = seen.insert(found->first).second ? symbol->address : 0;
     }
     return out;
 }
@@ -217,7 +203,7 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
         if (tally.refused > 0 && tally.refused == tally.points)
             return Error(tally.why);
         if (tally.refused > 0)
-            say(fmt::format("WARNING: {} of {} points are left out: {}", tally.refused, tally.points, tally.why));
+            warn(fmt::format("{} of {} points are left out: {}", tally.refused, tally.points, tally.why));
     }
     return {};
 }

@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
+#include "base/kallsyms.h"
 #include "runtime/attach/perf_links.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/messages.h"
@@ -71,15 +72,10 @@ Result<uint64_t> load_bias(int64_t process, const std::string& program) {
 
 // The address that a symbol of the kernel has now; a saved plan may come from another time.
 uint64_t kernel_address(const plan::Point& point) {
-    Result<std::string> text = point.watch.is_symbol ? read_file("/proc/kallsyms") : Error("");
-    if (!text)
-        return point.watch.address;
-    std::string name = fmt::format(" {}\n", point.symbol);
-    for (size_t at = text->find(name); at != std::string::npos; at = text->find(name, at + 1)) {
-        size_t line = text->rfind('\n', at) + 1;
-        if (uint64_t address = std::strtoull(text->c_str() + line, nullptr, 16))
-            return address;
-    }
+    Result<std::string> list = point.watch.is_symbol ? read_kallsyms() : Error("");
+    for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
+        if (symbol->name == point.symbol && symbol->module.empty() && symbol->address)
+            return symbol->address;
     return point.watch.address;
 }
 
@@ -259,12 +255,13 @@ void Watchpoints::process_began(const sonde_watch_event& event) {
     }
     Result<uint32_t> waited = kernel_.run("sonde_watch_release", {event.family});
     if (!not_watched.empty())
-        say(fmt::format("WARNING: process {} ({}) is not watched: {}", event.process, beginning.program, not_watched));
+        warn(fmt::format("process {} ({}) is not watched: {}", event.process, beginning.program, not_watched),
+             Weight::Answer);
     else if (!waited || *waited == 0)
-        say(fmt::format(
-            "WARNING: process {} ({}) is not watched from its beginning on: the session has not answered within "
-            "a second; the first accesses may be missing",
-            event.process, beginning.program));
+        warn(fmt::format("process {} ({}) is not watched from its beginning on: the session has not answered within a "
+                         "second; the first accesses may be missing",
+                         event.process, beginning.program),
+             Weight::Answer);
 }
 
 void Watchpoints::handle(const sonde_watch_event& event) {
@@ -310,9 +307,9 @@ void Watchpoints::clear() {
         const uint64_t untold = SONDE_FAMILY_UNTOLD;
         sonde_family none{};
         if (bpf_map_lookup_elem(kernel_.map_fd("sonde_families"), &untold, &none) == 0 && none.members > 0)
-            say(fmt::format(
-                "WARNING: {} processes began or ended too fast to be followed; some may not have been watched",
-                none.members));
+            warn(fmt::format("{} processes began or ended too fast to be followed; some may not have been watched",
+                             none.members),
+                 Weight::Answer);
     }
     ring_buffer__free(std::exchange(events_, nullptr));
     watched_.clear();

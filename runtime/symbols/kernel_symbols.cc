@@ -1,5 +1,4 @@
-// A line of /proc/kallsyms is "ffffffff81000000 T name", and behind it, for a module, a tab and "[module]". It has no
-// sizes: a symbol goes on until the next one, as the kernel itself takes it (kernel/kallsyms.c).
+// The list has no sizes: a symbol goes on until the next one, as the kernel itself takes it (kernel/kallsyms.c).
 #include "runtime/symbols/kernel_symbols.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "base/kallsyms.h"
 #include "runtime/symbols/file_table.h"
 
 namespace sonde {
@@ -18,13 +17,6 @@ namespace {
 
 constexpr uint64_t most_unknown = 4096; // the last symbol of all goes on for at most that
 constexpr std::string_view kernel_itself = "kernel";
-
-uint64_t parse_hex(std::string_view text) {
-    uint64_t out = 0;
-    for (char c : text)
-        out = out << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-    return out;
-}
 
 int64_t seconds() {
     timespec now{};
@@ -36,7 +28,7 @@ int64_t seconds() {
 
 void KernelSymbols::read() {
     read_at_ = seconds();
-    Result<std::string> bytes = read_file("/proc/kallsyms");
+    Result<std::string> bytes = read_kallsyms();
     if (!bytes)
         return;
     texts_.push_back(std::make_unique<std::string>(*std::move(bytes)));
@@ -44,19 +36,10 @@ void KernelSymbols::read() {
     std::vector<Symbol> fresh;
     std::set<std::string_view> modules;
     hidden_ = !text.empty();
-    for (size_t begin = 0; begin < text.size();) {
-        size_t end = std::min(text.find('\n', begin), text.size());
-        std::string_view line = text.substr(begin, end - begin);
-        begin = end + 1;
-        size_t blank = line.find(' ');
-        if (blank == std::string_view::npos || blank + 3 > line.size())
-            continue;
-        Symbol symbol{parse_hex(line.substr(0, blank)), 0, line.substr(blank + 3), kernel_itself};
-        if (size_t tab = symbol.name.find('\t'); tab != std::string_view::npos) {
-            symbol.module = symbol.name.substr(tab + 2, symbol.name.size() - tab - 3);
-            symbol.name = symbol.name.substr(0, tab);
+    for (std::string_view rest = text; auto next = next_symbol(rest);) {
+        Symbol symbol{next->address, 0, next->name, next->module.empty() ? kernel_itself : next->module};
+        if (!next->module.empty())
             modules.insert(symbol.module);
-        }
         hidden_ = hidden_ && symbol.address == 0;
         if (symbol.address >= SONDE_KERNEL_BASE) // what belongs to each processor is elsewhere
             fresh.push_back(symbol);

@@ -1,0 +1,33 @@
+#include "base/kallsyms.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/fd.h"
+
+namespace sonde {
+
+Result<std::string> read_kallsyms() { return read_file("/proc/kallsyms"); }
+
+std::optional<KernelSymbol> next_symbol(std::string_view& rest) {
+    while (!rest.empty()) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        KernelSymbol symbol;
+        const char* end = line.data() + line.size();
+        const char* after = std::from_chars(line.data(), end, symbol.address, 16).ptr;
+        if (end - after < 4 || after == line.data() || after[0] != ' ' || after[2] != ' ')
+            continue;
+        symbol.letter = after[1];
+        symbol.name = std::string_view(after + 3, end);
+        if (size_t tab = symbol.name.find('\t'); tab != std::string_view::npos) {
+            symbol.module = symbol.name.substr(std::min(tab + 2, symbol.name.size()));
+            symbol.module.remove_suffix(std::min<size_t>(symbol.module.size(), 1));
+            symbol.name = symbol.name.substr(0, tab);
+        }
+        return symbol;
+    }
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,44 @@
+// The kernel's list of symbols, and what is no line of it.
+#include "base/kallsyms.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sonde {
+namespace {
+
+std::vector<std::string> names(std::string_view list) {
+    std::vector<std::string> out;
+    while (std::optional<KernelSymbol> symbol = next_symbol(list))
+        out.push_back(std::string(symbol->name) + "@" + std::string(symbol->module));
+    return out;
+}
+
+TEST(Kallsyms, Lines) {
+    std::string_view list =
+        "ffffffff81000000 T _stext\n0000000000001000 d per_cpu\nffffffffc0001000 t lo_open\t[loop]\n";
+    std::optional<KernelSymbol> first = next_symbol(list), second = next_symbol(list), third = next_symbol(list);
+    ASSERT_TRUE(first && second && third);
+    EXPECT_EQ(first->address, 0xffffffff81000000u);
+    EXPECT_TRUE(first->is_function() && first->is_global() && !first->is_variable());
+    EXPECT_TRUE(second->is_variable() && !second->is_function() && !second->is_global());
+    EXPECT_EQ(third->name, "lo_open");
+    EXPECT_EQ(third->module, "loop");
+    EXPECT_FALSE(next_symbol(list));
+}
+
+TEST(Kallsyms, WhatIsNoLine) {
+    EXPECT_EQ(names("").size(), 0u);
+    EXPECT_EQ(names("\n\nT f\nffff\nffff T\nffff T \nzzzz T f\n").size(), 0u);
+    EXPECT_EQ(names("0 T f"), std::vector<std::string>{"f@"});                       // the last one without an end
+    EXPECT_EQ(names("0 T f\t\n0 T g\t[\n"), (std::vector<std::string>{"f@", "g@"})); // cut off
+}
+
+TEST(Kallsyms, NoneWhereItCannotBeRead) {
+    EXPECT_TRUE(lines(Error("no")).empty());
+    EXPECT_EQ(lines(Result<std::string>("0 T f\n")), "0 T f\n");
+}
+
+} // namespace
+} // namespace sonde
