@@ -1,8 +1,6 @@
 #include "base/debug_file.h"
 
 #include <elf.h>
-#include <lzma.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "base/debuginfod.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/unpack.h"
 
 namespace sonde {
 namespace {
@@ -254,32 +253,13 @@ std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& 
 
 std::optional<ElfFile> open_packed_symbols(const ElfFile& file) {
     std::string_view packed = file.section_data(".gnu_debugdata");
-    constexpr size_t most = 256 << 20;
+    constexpr uint64_t most = 256 << 20;
     if (packed.empty())
         return std::nullopt;
-    int memory = memfd_create("symbols", MFD_CLOEXEC);
-    Fd fd(memory);
-    if (memory < 0)
+    Result<Fd> unpacked = unpack(packed, most);
+    if (!unpacked)
         return std::nullopt;
-    lzma_stream stream = LZMA_STREAM_INIT;
-    if (lzma_stream_decoder(&stream, most, 0) != LZMA_OK)
-        return std::nullopt;
-    std::vector<uint8_t> buffer(1 << 16);
-    stream.next_in = reinterpret_cast<const uint8_t*>(packed.data());
-    stream.avail_in = packed.size();
-    lzma_ret status = LZMA_OK;
-    while (status == LZMA_OK && stream.total_out < most) {
-        stream.next_out = buffer.data();
-        stream.avail_out = buffer.size();
-        status = lzma_code(&stream, LZMA_FINISH);
-        size_t got = buffer.size() - stream.avail_out;
-        if (write(memory, buffer.data(), got) != static_cast<ssize_t>(got))
-            status = LZMA_BUF_ERROR;
-    }
-    lzma_end(&stream);
-    if (status != LZMA_STREAM_END)
-        return std::nullopt;
-    Result<ElfFile> opened = ElfFile::open(fmt::format("/proc/self/fd/{}", memory));
+    Result<ElfFile> opened = ElfFile::open(fmt::format("/proc/self/fd/{}", unpacked->get()));
     return opened ? std::optional(*std::move(opened)) : std::nullopt;
 }
 

@@ -7,8 +7,8 @@
 #include <libelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -410,20 +410,7 @@ void ElfFile::for_each_symbol(const std::function<bool(const ElfSymbol&)>& visit
 }
 
 uint32_t elf_crc32(std::string_view data, uint32_t crc) {
-    static constexpr auto table = [] {
-        std::array<uint32_t, 256> rows{};
-        for (uint32_t i = 0; i < 256; i++) {
-            uint32_t row = i;
-            for (int bit = 0; bit < 8; bit++)
-                row = (row >> 1) ^ (row & 1 ? 0xedb88320u : 0);
-            rows[i] = row;
-        }
-        return rows;
-    }();
-    crc = ~crc;
-    for (unsigned char byte : data)
-        crc = table[(crc ^ byte) & 0xff] ^ (crc >> 8);
-    return ~crc;
+    return static_cast<uint32_t>(crc32_z(crc, reinterpret_cast<const Bytef*>(data.data()), data.size()));
 }
 
 } // namespace sonde

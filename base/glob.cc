@@ -202,4 +202,21 @@ Result<std::string> find_in_path(const std::string& name) {
     return Error(fmt::format("`{}` is not in $PATH", name), ENOENT);
 }
 
+Result<std::string> find_file(const std::string& name) {
+    Result<std::string> found = find_in_path(name);
+    if (found || name.empty() || name.find('/') != std::string::npos)
+        return found;
+    switch (look_at(name, false)) {
+    case Found::Yes:
+        return absolute_path(name);
+    case Found::NotAFile:
+        return Error(fmt::format("`{}` is not in $PATH, and in the working folder it is not a regular file", name),
+                     ENOENT);
+    default:
+        if (found.error().os_error != ENOENT)
+            return found;
+        return Error(fmt::format("`{}` is neither in $PATH nor in the working folder", name), ENOENT);
+    }
+}
+
 } // namespace sonde

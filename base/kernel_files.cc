@@ -1,16 +1,11 @@
 #include "base/kernel_files.h"
 
-#include <fcntl.h>
 #include <linux/btf.h>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +14,7 @@
 #include "base/debug_file.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/unpack.h"
 
 namespace sonde {
 namespace {
@@ -26,56 +22,9 @@ namespace {
 using std::string_view;
 namespace fs = std::filesystem;
 
-struct Packing {
-    string_view magic;
-    const char* program;
-};
-constexpr Packing packings[] = {
-    {"\x02\x21\x4c\x18", "lz4"},
-    {"\x28\xb5\x2f\xfd", "zstd"},
-    {string_view("\xfd"
-                 "7zXZ\0",
-                 6),
-     "xz"},
-    {"\x1f\x8b", "gzip"},
-};
-
-const Packing* packing_of(string_view bytes) {
-    for (const Packing& packing : packings)
-        if (bytes.starts_with(packing.magic))
-            return &packing;
-    return nullptr;
-}
-
 bool is_btf(string_view bytes) {
     constexpr uint16_t magic = BTF_MAGIC;
     return bytes.size() >= sizeof magic && std::memcmp(bytes.data(), &magic, sizeof magic) == 0;
-}
-
-// A file in memory with what `program -dc` makes of the file from `offset` on. What lies behind the packed data, such
-// as its length in a kernel's image, makes these programs complain, so that their status says nothing.
-Result<Fd> unpack(const std::string& path, uint64_t offset, const char* program) {
-    Result<Fd> in = open_file(path, O_RDONLY);
-    if (!in)
-        return std::move(in).error();
-    Fd out(memfd_create("unpacked", MFD_CLOEXEC));
-    if (!out || lseek(in->get(), static_cast<off_t>(offset), SEEK_SET) < 0)
-        return errno_error(fmt::format("cannot unpack `{}`", path), errno);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in->get(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    std::string words[] = {program, "-dcq"};
-    char* arguments[] = {words[0].data(), words[1].data(), nullptr};
-    pid_t child = 0;
-    int failed = posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return errno_error(fmt::format("cannot unpack `{}`: `{}` cannot be run", path, program), failed);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return out;
 }
 
 struct Contents {
@@ -123,15 +72,14 @@ Result<Contents> read_contents(const std::string& path) {
         return std::move(bytes).error();
     if (is_btf(*bytes))
         return Contents{*std::move(bytes), "", ""};
-    uint64_t offset = packing_of(*bytes) ? 0 : payload_offset(*bytes);
-    const Packing* packing = offset < bytes->size() ? packing_of(string_view(*bytes).substr(offset)) : nullptr;
-    if (offset != 0 && !packing)
-        return Error(fmt::format("`{}` is packed in a way that is not known here", path));
-    if (!packing)
+    const uint64_t offset = is_packed(*bytes) ? 0 : payload_offset(*bytes);
+    string_view packed = string_view(*bytes).substr(std::min<uint64_t>(offset, bytes->size()));
+    if (offset == 0 && !is_packed(packed))
         return read_elf(path, path);
-    Result<Fd> unpacked = unpack(path, offset, packing->program);
+    constexpr uint64_t most = UINT64_C(4) << 30; // a kernel with all of its debug information has less
+    Result<Fd> unpacked = unpack(packed, most);
     if (!unpacked)
-        return std::move(unpacked).error();
+        return std::move(unpacked).error().in(fmt::format("cannot unpack `{}`", path));
     return read_elf(fmt::format("/proc/self/fd/{}", unpacked->get()), path);
 }
 

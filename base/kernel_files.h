@@ -1,9 +1,7 @@
 // What is installed of a kernel that does not run here: its types, above all.
 //
 // A kernel's BTF lies in the section .BTF of its image, and a module's in that of its file. The image is a plain ELF
-// file
-// (`vmlinux`), or packed into what is booted (`vmlinuz`; Documentation/arch/x86/boot.rst). Packed files are unpacked by
-// the programs that everybody has for that (lz4, zstd, xz, gzip).
+// file (`vmlinux`), or packed into what is booted (`vmlinuz`; Documentation/arch/x86/boot.rst).
 #pragma once
 
 #include <map>

@@ -37,7 +37,7 @@ struct ParseOptions {
     // --compatible: the version of SystemTap that the script was written for.
     std::string compatible{systemtap_version};
     bool older_than(const char* version) const;
-    // Asked for when a conditional needs it; what is not there is "undefined". May be empty.
+    // Asked for when a conditional needs it; what is not there is "", and 0 as a number. May be empty.
     std::function<const KernelConfig&()> kernel_config;
     // The library's macros, if any; a file's own ones go first.
     const MacroTable* macros = nullptr;

@@ -1,8 +1,6 @@
 // The preprocessor. Macros expand before conditionals are evaluated; a branch that is not taken is only lexed.
 #include "frontend/parse/preprocess.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/suggest.h"
 
 namespace sonde {
@@ -335,8 +334,8 @@ class Preprocessor {
             char* end = nullptr;
             errno = 0;
             int64_t number = std::strtoll(value->c_str(), &end, 0);
-            // What is no number is different from every number, and neither above nor below one.
-            return value->empty() || *end || errno ? op.is("!=") : holds(op.text, order(number, right.number));
+            // What is no number is different from every number, and neither above nor below one; what is not set is 0.
+            return *end || errno ? op.is("!=") : holds(op.text, order(number, right.number));
         }
         if (is_config && right.kind == TokenKind::Identifier) {
             std::optional<std::string> other = known(right);
@@ -348,7 +347,7 @@ class Preprocessor {
         }
         if (right.text.find_first_of("*?[") != std::string::npos) {
             if (equality)
-                return (fnmatch(right.text.c_str(), value->c_str(), 0) == 0) == op.is("==");
+                return (glob_match(right.text, *value)) == op.is("==");
             diags_.report(DiagId::Syntax, right.range, fmt::format("`{}` does not go with a pattern", op.text))
                 .help("use `==` or `!=`");
         }
@@ -392,10 +391,10 @@ class Preprocessor {
             return options_.guru ? "1" : "0";
         if (name.starts_with("CONFIG_")) {
             if (!options_.kernel_config)
-                return "undefined";
+                return "";
             const KernelConfig& config = options_.kernel_config();
             auto found = config.find(name);
-            return found == config.end() ? "undefined" : found->second;
+            return found == config.end() ? "" : found->second;
         }
         diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is nothing that a condition can ask for", name))
             .suggest(nearest_name(

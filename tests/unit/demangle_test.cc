@@ -56,6 +56,10 @@ TEST(Demangle, RustV0) {
     EXPECT_EQ(demangle("_RNvXCs1_1aNtB2_4ItemNtNtCs2_4core3fmt7Display3fmt"), "<a::Item as core::fmt::Display>::fmt");
     EXPECT_EQ(demangle("_RNCNvCs1_1a4main0B3_"), "a::main::{closure#0}");
     EXPECT_EQ(demangle("_RINvC1a1fRSmTlbEAhj3_E"), "a::f<&[u32], (i32, bool), [u8; 3]>");
+    EXPECT_EQ(demangle("_RINvC1a1fFlElmE"), "a::f<fn(i32) -> i32, u32>");
+    EXPECT_EQ(demangle("_RNvCs9mg4hJbtRZk_1a4look.llvm.1234"), "a::look");
+    // What calls a method of a generic type, with generic arguments of its own.
+    EXPECT_EQ(demangle("_RINvMC1aINtB3_4ItemlE3putmE"), "a::Item<i32>::put<u32>");
     EXPECT_EQ(demangle("_RINvC1a1fFUKCPcEuE"), "a::f<unsafe extern \"C\" fn(*const char)>");
 }
 
