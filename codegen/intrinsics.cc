@@ -49,7 +49,7 @@ llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
 llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
     store_string(env_.error_text, lower(*expr.args[0]));
     b_.CreateStore(t_.number(t_.state().add_site("%s", expr.range) | with_text), env_.error);
-    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    b_.CreateStore(t_.number(0), t_.error_argument(env_));
     b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_error"));
     return t_.number(0);
@@ -187,7 +187,7 @@ llvm::Value* Lowering::emit_set_result(const hir::Intrinsic& expr) {
     else
         raise_if(b_.CreateICmpUGT(b_.CreateAdd(value, t_.number(4095)), t_.number(4095)),
                  "a security hook gives 0 or a negative error number down to -4095, not %#x", expr.range, value);
-    b_.CreateStore(value, t_.offset(env_.budget, 8));
+    b_.CreateStore(value, t_.decision_place(env_));
     return value;
 }
 

@@ -224,13 +224,13 @@ void Lowering::begin_environment(const Needs& need) {
         t_.begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
     b_.CreateStore(t_.number(0), env_.error);
-    b_.CreateStore(t_.number(0), t_.offset(env_.error, 8));
+    b_.CreateStore(t_.number(0), t_.error_argument(env_));
     if (env_.outcome)
         b_.CreateStore(t_.number(plan::Handled), env_.outcome);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
     if (handler_ && plan::decides(handler_->kind))
         b_.CreateStore(t_.number(plan::traits(handler_->kind).decision == plan::Decision::Verdict),
-                       t_.offset(env_.budget, 8));
+                       t_.decision_place(env_));
     // Loaded, not constant: what the verifier does not know it does not unroll.
     b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
@@ -241,8 +241,8 @@ void Lowering::begin_environment(const Needs& need) {
 // One address for all of it: in the kernel a function that a loop is made of is handed each address by itself.
 void Lowering::place_environment(llvm::Value* at, bool has_text) {
     env_.error = at;
-    env_.budget = t_.offset(at, 16);
-    env_.outcome = t_.tells_outcomes() ? t_.offset(at, 32) : nullptr;
+    env_.budget = t_.offset(at, offsetof(HandlerWords, budget));
+    env_.outcome = t_.tells_outcomes() ? t_.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
     env_.error_text = has_text ? t_.offset(at, environment_bytes()) : nullptr;
     env_.batch = gathers_ ? t_.offset(at, environment_bytes() + t_.slot_size()) : nullptr;
 }

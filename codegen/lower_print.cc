@@ -55,7 +55,7 @@ void Lowering::emit_error() {
     b_.CreateStore(b_.getInt32(plan::RaiseError), buffer);
     b_.CreateStore(b_.CreateTrunc(b_.CreateLoad(t_.i64(), env_.error), b_.getInt32Ty()), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));
-    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8)), t_.offset(buffer, 16));
+    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.error_argument(env_)), t_.offset(buffer, 16));
     llvm::Value* size = nullptr;
     if (text) {
         llvm::Value* first = b_.CreateLoad(b_.getInt8Ty(), env_.error_text);

@@ -14,7 +14,7 @@ using hir::ValueType;
 void Lowering::raise(const std::string& message, Range range, llvm::Value* argument) {
     int64_t site = t_.state().add_site(message, range);
     b_.CreateStore(t_.number(argument ? site | with_argument : site), env_.error);
-    b_.CreateStore(argument ? argument : t_.number(0), t_.offset(env_.error, 8));
+    b_.CreateStore(argument ? argument : t_.number(0), t_.error_argument(env_));
     b_.CreateBr(catch_);
 }
 
@@ -312,7 +312,7 @@ void Lowering::lower_try(const hir::Try& stmt) {
         b_.SetInsertPoint(standard);
         llvm::Value* error = b_.CreateLoad(t_.i64(), env_.error);
         llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, t_.site_message(error)});
-        llvm::Value* argument = b_.CreateLoad(t_.i64(), t_.offset(env_.error, 8));
+        llvm::Value* argument = b_.CreateLoad(t_.i64(), t_.error_argument(env_));
         b_.CreateCondBr(b_.CreateICmpNE(b_.CreateAnd(error, t_.number(with_argument)), t_.number(0)), with, done);
         b_.SetInsertPoint(with);
         t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, argument, t_.number('x' | '#' << 8)});

@@ -24,6 +24,16 @@
 
 namespace sonde {
 
+// What a handler keeps while it runs, in memory. Functions get the addresses of the error and of the budget, and find
+// the word after each from there.
+struct HandlerWords {
+    int64_t error_site;     // of the pending error; 0: none
+    int64_t error_argument; // what its message shows
+    int64_t budget;         // statements left (MAXACTION)
+    int64_t decision;       // what the kernel gets as the answer
+    int64_t outcome;        // BPF with -t: plan::HitOutcome
+};
+
 // What every function of a module gets besides its arguments.
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
@@ -34,15 +44,14 @@ struct Environment {
     llvm::Value* stacks = nullptr;     // BPF: struct sonde_stacks (runtime/symbols/stack.h), or null
     llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
     llvm::Value* data = nullptr;       // the data area
-    llvm::Value* error = nullptr;      // {i64 site, i64 argument} of a pending error
+    llvm::Value* error = nullptr;      // HandlerWords::error_site
     llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
-    llvm::Value* batch =
-        nullptr; // BPF: struct sonde_batch (rtlib/batch.h) of a handler that sends several records, or null
-    llvm::Value* budget = nullptr;   // i64: statements left (MAXACTION); then i64: what the handler decides
-    llvm::Value* outcome = nullptr;  // i64, BPF with -t: plan::HitOutcome, or null
-    llvm::Value* row = nullptr;      // i32: the probe point's row
-    llvm::Value* task = nullptr;     // i64, BPF: the task that the event is about, where it is not the current one; 0
-    llvm::Value* can_wait = nullptr; // i64, BPF: 1 where memory that is not there may be waited for
+    llvm::Value* batch = nullptr;      // BPF: struct sonde_batch of a handler that sends several records, or null
+    llvm::Value* budget = nullptr;     // HandlerWords::budget
+    llvm::Value* outcome = nullptr;    // HandlerWords::outcome, or null
+    llvm::Value* row = nullptr;        // i32: the probe point's row
+    llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
+    llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
 };
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.
@@ -241,6 +250,12 @@ class Target {
     // A routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
+    llvm::Value* error_argument(const Environment& env) {
+        return offset(env.error, offsetof(HandlerWords, error_argument) - offsetof(HandlerWords, error_site));
+    }
+    llvm::Value* decision_place(const Environment& env) {
+        return offset(env.budget, offsetof(HandlerWords, decision) - offsetof(HandlerWords, budget));
+    }
     // The number, of whose origin the optimiser knows nothing: what is compared is what is computed with.
     llvm::Value* opaque(llvm::Value* value);
     // value & mask, also where the optimiser knows that this changes nothing: the verifier may not know it.

@@ -8,10 +8,11 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "codegen/loop_callbacks.h"
-#include "codegen/rtlib/batch.h"
 #include "codegen/rtlib/counters.h"
+#include "codegen/rtlib/pt_regs.h"
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
+#include "runtime/batch.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/wrap.h"
 
@@ -72,6 +73,8 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
         llvm::Value* program = event ? begin_event(handler.kind, env) : nullptr;
         if (std::optional<int> task = task_argument(handler))
             env.task = argument(env, *task);
+        if (plan::traits(kind_).task_argument >= 0) // 0 after the last one
+            go_if(ir_.CreateICmpNE(env.task, number(0)));
         // A packet is about no process.
         bool let_in = legs_.wanted && !saves_entry_; // by its entry
         if (state_.options.filter_target && !plan::is_about_no_task(kind_) && !let_in)
@@ -85,8 +88,8 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     entry_element_ = nullptr;
     if (handler.checks_stack && (saves_entry_ || !plan::traits(handler.kind).at_return)) {
         // "Below or equal" would jump away, and come back to the function's beginning.
-        llvm::Value* flags = context_word(env, flags_offset);
-        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(carry_flag | zero_flag)), number(0)));
+        llvm::Value* flags = context_word(env, SONDE_REGS_FLAGS);
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(flags, number(SONDE_CARRY_FLAG | SONDE_ZERO_FLAG)), number(0)));
     }
     if (legs_.in_record && !saves_entry_) {
         entry_element_ = helper_pointer(plan::call_session_cookie, {context_argument_});
@@ -116,7 +119,7 @@ void BpfTarget::end_handler(Environment& env) {
     if (timed_)
         record_outcome(env);
     if (plan::decides(kind_))
-        ir_.CreateRet(decision(ir_.CreateLoad(i64(), offset(env.budget, 8))));
+        ir_.CreateRet(decision(ir_.CreateLoad(i64(), decision_place(env))));
     else
         ir_.CreateBr(out_);
     ir_.SetInsertPoint(out_);

@@ -36,9 +36,6 @@ enum Helper : uint64_t {
     get_func_arg_cnt = 185, // 5.17, bpf: Add get_func_[arg|ret|arg_cnt] helpers
     get_func_ret = 184,
 };
-// In pt_regs (arch/x86/include/asm/ptrace.h), and the processor's flags in it.
-constexpr uint32_t flags_offset = 144;
-constexpr int64_t carry_flag = 1, zero_flag = 0x40;
 enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 
 class BpfTarget final : public Target {

@@ -3,15 +3,33 @@
 #include <bit>
 #include <cstddef>
 
+#include "codegen/rtlib/pt_regs.h"
 #include "codegen/target_bpf.h"
 
 namespace sonde {
 namespace {
 
-// pt_regs of x86-64 by DWARF register number (arch/x86/include/asm/ptrace.h; System V psABI, figure 3.36).
-constexpr uint32_t register_offsets[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
-constexpr int64_t regs_orig_ax = 120, regs_cs = 136, regs_ss = 160, user_cs = 0x33;
+// By DWARF register number (System V psABI, figure 3.36).
+constexpr uint32_t register_offsets[17] = {
+    SONDE_REGS_AX,  SONDE_REGS_DX,  SONDE_REGS_CX,  SONDE_REGS_BX,  SONDE_REGS_SI,  SONDE_REGS_DI,
+    SONDE_REGS_BP,  SONDE_REGS_SP,  SONDE_REGS_R8,  SONDE_REGS_R9,  SONDE_REGS_R10, SONDE_REGS_R11,
+    SONDE_REGS_R12, SONDE_REGS_R13, SONDE_REGS_R14, SONDE_REGS_R15, SONDE_REGS_IP};
 constexpr int rbp = 6, rsp = 7, r14 = 14;
+
+int64_t offset_of(int number) {
+    switch (number) {
+    case hir::Register::syscall_number:
+        return SONDE_REGS_ORIG_AX;
+    case hir::Register::flags:
+        return SONDE_REGS_FLAGS;
+    case hir::Register::cs:
+        return SONDE_REGS_CS;
+    case hir::Register::ss:
+        return SONDE_REGS_SS;
+    default:
+        return register_offsets[number];
+    }
+}
 
 } // namespace
 
@@ -96,11 +114,7 @@ llvm::Value* BpfTarget::clock(Environment& env, const std::string& what) {
 llvm::Value* BpfTarget::user_register(Environment& env, int number_) {
     if (number_ == hir::Register::thread_pointer)
         return routine("sonde_rt_thread_pointer", i64(), {});
-    int64_t at = number_ == hir::Register::syscall_number ? regs_orig_ax
-                 : number_ == hir::Register::flags        ? flags_offset
-                 : number_ == hir::Register::cs           ? regs_cs
-                 : number_ == hir::Register::ss           ? regs_ss
-                                                          : register_offsets[number_];
+    const int64_t at = offset_of(number_);
     if (plan::traits(kind_).context == plan::Context::Saved) {
         llvm::Value* value = scratch("register", 8);
         helper(probe_read_kernel, {value, number(8), ir_.CreateAdd(context_word(env, 0), number(at))});
@@ -113,7 +127,9 @@ llvm::Value* BpfTarget::user_mode(Environment& env) {
     if (!plan::is_sample(kind_))
         return number(plan::is_uprobe(kind_));
     // What was interrupted: the lowest bits of its code segment are its privilege.
-    return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, regs_cs), number(3)), number(3)), i64());
+    return ir_.CreateZExt(ir_.CreateICmpEQ(ir_.CreateAnd(context_word(env, SONDE_REGS_CS), number(SONDE_CS_PRIVILEGE)),
+                                           number(SONDE_CS_PRIVILEGE)),
+                          i64());
 }
 
 void BpfTarget::count_no_stack(llvm::Value* stack) {
@@ -294,6 +310,8 @@ llvm::Value* BpfTarget::entry_value(Environment&, const hir::Handler& handler, u
 
 std::optional<int> BpfTarget::task_argument(const hir::Handler& handler) {
     std::optional<int> found;
+    if (const int8_t by_kind = plan::traits(handler.kind).task_argument; by_kind >= 0)
+        found = by_kind;
     for_each_expr(*handler.body, [&](const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(expr).facts.names_task)
             found = static_cast<int>(hir::as<hir::ConstLong>(*hir::as<hir::Intrinsic>(expr).args[0]).value);
@@ -400,7 +418,7 @@ llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::P
         return ir_.CreateLoad(i64(), value);
     };
     bool enters = points[0].symbol == "sys_enter" || saves_entry_;
-    llvm::Value* called = enters ? argument(env, 1) : field(regs_orig_ax);
+    llvm::Value* called = enters ? argument(env, 1) : field(SONDE_REGS_ORIG_AX);
     llvm::Value* row = nullptr;
     if (points.size() == 1) {
         go_if(ir_.CreateICmpEQ(called, number(points[0].number)));
@@ -413,7 +431,7 @@ llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::P
     if (state_.options.kernel_types)
         go_if(ir_.CreateICmpEQ(routine("sonde_rt_in_compat_call", i64(), {regs}), number(0)));
     else
-        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(regs_cs), number(0xffff)), number(user_cs)));
+        go_if(ir_.CreateICmpEQ(ir_.CreateAnd(field(SONDE_REGS_CS), number(0xffff)), number(SONDE_USER_CS)));
     return row;
 }
 

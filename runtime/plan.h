@@ -9,43 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "runtime/batch.h"
 #include "runtime/kinds.h"
+#include "runtime/session_words.h"
 
 namespace sonde::plan {
 
 // ---- values in memory (shared by kernel code, host code and the runtime) --------------------------------------------
 
-// The session's words at the start of the data area; the rest of the area holds the scalar globals. Kernel side: the
-// BPF object's `.bss` variable `sonde_data`, memory-mapped by the runtime; without kernel handlers: plain memory.
-struct SessionWords {
-    uint64_t state = 0;             // SessionState
-    int64_t realtime_offset_ns = 0; // CLOCK_REALTIME minus CLOCK_MONOTONIC
-    int64_t target = 0;             // target()
-    uint64_t errors = 0;            // soft errors so far
-    uint64_t max_errors = 0;        // more errors than that end the session (the kernel side sets Stopping itself)
-    uint64_t insertion = 0;         // number of the next array element's insertion
-    uint64_t max_action = 0;        // statements that one handler invocation may run
-    int64_t zero = 0;               // always 0, which the verifier cannot know
-    uint64_t skipped = 0;           // hits that found no scratch memory or no lock
-    uint64_t hz = 0;                // HZ()
-    int64_t seconds_west = 0;       // tz_gmtoff(), tz_name()
-    char zone[16] = {};
-    uint64_t uid = 0;        // of who runs the session
-    uint64_t asked_file = 0; // what the program sonde_ask_file answers
-    uint64_t counters = 0;   // of Plan::counters
-    uint64_t pid = 0;        // the session's process
-    uint64_t lost_tasks = 0; // tasks that found no room in `sonde_tasks`
-    uint64_t joined = 0;     // times that the command was seen to begin
-    // A host handler ends where fewer statements than that are left to it: 0, or when it is to end, more than it has.
-    uint64_t least_action = 0;
-};
-static_assert(sizeof(SessionWords) == 160 &&
-              offsetof(SessionWords, lost_tasks) == 136 /* codegen/rtlib/tasks.bpf.c */ &&
-              offsetof(SessionWords, joined) == 144 /* codegen/rtlib/follow.bpf.c */ &&
-              offsetof(SessionWords, counters) == 120 /* codegen/rtlib/count.h */);
+using SessionWords = sonde_session_words;
 // The message of the error that ends a handler which has no statements left.
 constexpr const char* no_actions_left = "MAXACTION exceeded";
-enum SessionState : uint64_t { Arming = 0, Running = 1, Stopping = 2 };
+enum SessionState : uint64_t { Arming = SONDE_ARMING, Running = SONDE_RUNNING, Stopping = SONDE_STOPPING };
 
 // Array elements and statistics. An array element's value in a map is `u64 insertion` followed by the payload: an
 // int64, a string of max_string bytes, or a StatsBlock. A key is its components in order: an int64, or a string padded
@@ -119,11 +94,12 @@ enum RecordType : uint32_t {
     Speculate = 5, // events ring: speculate(); payload: the id (int64), then the text and its NUL
     Commit = 6,    // events ring: commit(), discard(); payload: the id
     Discard = 7,
-    SwitchFile = 8, // events ring: switch_file()
-    Batch = 12,     // events ring: what one run of a handler sends together, or a piece of it: records one after the
-                // other; format: BatchPiece bits; row: a number that no other run has meanwhile (codegen/rtlib/batch.h)
-    TraceText = 10, // events ring: ftrace(); payload: the text, NUL-terminated
-    LogText = 11,   // events ring: printk(); payload: the level (int64), then the text and its NUL
+    SwitchFile = 8,             // events ring: switch_file()
+    Batch = SONDE_BATCH_RECORD, // events ring: what one run of a handler sends together, or a piece of it: records one
+                                // after the other; format: BatchPiece bits; row: a number that no other run has
+                                // meanwhile (batch.h)
+    TraceText = 10,             // events ring: ftrace(); payload: the text, NUL-terminated
+    LogText = 11,               // events ring: printk(); payload: the level (int64), then the text and its NUL
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
@@ -131,7 +107,7 @@ enum RecordType : uint32_t {
                     // its NUL (may be empty)
 };
 
-enum BatchPiece : uint32_t { FirstPiece = 1, LastPiece = 2 };
+enum BatchPiece : uint32_t { FirstPiece = SONDE_FIRST_PIECE, LastPiece = SONDE_LAST_PIECE };
 
 // A place in the script where a soft error can arise. `message` may contain one "%#x", which the record's argument
 // fills; for error("text") the record's text is the message.

@@ -1,14 +1,14 @@
 /* What the runtime asks the kernel about a file that it has mapped itself. */
+#include "../../runtime/session_words.h"
 #include "files.h"
 
-extern u64 sonde_data[]; /* runtime/plan.h: SessionWords */
-enum { ASKED_FILE = 14 };
+extern struct sonde_session_words sonde_data;
 
 /* The inode of what lies at the address, in the session's own memory; 0: none. */
 __attribute__((section("raw_tracepoint"), used)) int sonde_ask_file(u64* ctx)
 {
     struct mapped in = {};
     u64 found = bpf_find_vma(bpf_get_current_task_btf(), ctx[0], (void*)take_mapping, &in, 0) == 0 ? in.at.inode : 0;
-    sonde_data[ASKED_FILE] = found;
+    sonde_data.asked_file = found;
     return 0;
 }

@@ -1,14 +1,13 @@
 /* Reading the current processor's counters (struct sonde_counted in counters.h). */
 #pragma once
 
+#include "../../runtime/session_words.h"
 #include "counters.h"
 #include "kernel_task.h"
 
 /* Maps, defined by the script's module. */
 extern u8 sonde_counters, sonde_counted, sonde_counts_of;
-extern struct {
-    u64 before[15], counters;
-} sonde_data; /* SessionWords */
+extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void*)8;

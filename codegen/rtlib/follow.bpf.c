@@ -1,12 +1,11 @@
 /* The target's process tree: the command joins when it begins, children when they are forked, and they leave when their
  * last thread exits. */
+#include "../../runtime/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
 
 extern u8 sonde_targets; /* the map, defined by the script's module */
-extern struct {
-    u64 state, realtime_offset, target, between[15], joined;
-} sonde_data; /* SessionWords */
+extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;

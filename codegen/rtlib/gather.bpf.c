@@ -1,5 +1,5 @@
 /* What one handler prints is one piece: its records are gathered in its frame, and sent as one at its end. */
-#include "batch.h"
+#include "../../runtime/batch.h"
 #include "rt.h"
 
 static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
@@ -7,13 +7,13 @@ static u64 (*const bpf_ringbuf_query)(void* ring, u64 flags) = (void*)134;
 
 extern u8 sonde_events; /* the map */
 
-enum { BATCH_RECORD = 12 /* plan::Batch */, NO_WAKEUP = 1, FORCE_WAKEUP = 2, WAKE_AT_BYTES = 64 << 10 };
+enum { NO_WAKEUP = 1, FORCE_WAKEUP = 2, WAKE_AT_BYTES = 64 << 10 };
 enum { MOST_PIECES = 1 << 16 };
 
 static inline void send(struct sonde_batch* b, u32 last)
 {
     u64 used = masked(b->used, 2 * SONDE_BATCH_BYTES - 1);
-    b->header.type = BATCH_RECORD;
+    b->header.type = SONDE_BATCH_RECORD;
     b->header.format = (b->sent ? 0 : SONDE_FIRST_PIECE) | last;
     b->header.row = (u32)b->id;
     b->header.size = (u32)used;

@@ -4,6 +4,7 @@
  * takes the number of a member in one for that in the other. */
 #pragma once
 
+#include "pt_regs.h"
 #include "rt.h"
 
 #define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
@@ -86,7 +87,6 @@ static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 
 /* 5.15, bpf: Add bpf_task_pt_regs() helper: the registers with which a task entered the kernel. */
 static void* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
-enum { REGS_BP = 32, REGS_ORIG_AX = 120, REGS_IP = 128 }; /* arch/x86/include/asm/ptrace.h; then cs, flags, sp */
 
 /* The kernel's half of the addresses. */
 static inline int is_pointer(u64 value) { return (s64)value < 0; }

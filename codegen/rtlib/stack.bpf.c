@@ -152,7 +152,7 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
 /* Begins where the current task entered the kernel. */
 static inline void begin_at_entry(struct walk* w)
 {
-    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED };
+    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED }; /* as they follow in pt_regs */
     enum { NARROW_CS = 0x23, PRIVILEGE = 3 }; /* arch/x86/include/asm/segment.h */
     struct task_struct* task = bpf_get_current_task_btf();
     u64* saved = w->stack->address; /* not in use yet */
@@ -160,8 +160,8 @@ static inline void begin_at_entry(struct walk* w)
     if (w->state)
         return;
     const u8* registers = bpf_task_pt_regs(task);
-    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + REGS_ORIG_AX);
-    bpf_probe_read_kernel(&w->rbp, sizeof w->rbp, registers + REGS_BP);
+    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_ORIG_AX);
+    bpf_probe_read_kernel(&w->rbp, sizeof w->rbp, registers + SONDE_REGS_BP);
     w->rip = saved[IP];
     w->rsp = saved[SP];
     /* A thread of the kernel's in the process (io_uring's) has registers that never were in user space. */

@@ -114,7 +114,8 @@ static inline void multiply(u64 a, u64 b, u64* high, u64* low)
     *high = hh + (lh >> 32) + (hl >> 32) + (middle >> 32);
 }
 
-/* (sum of squares - sum^2 / n) / (n - 1), which is (n * squares - sum^2) / (n * (n - 1)); 0 for fewer than two values. */
+/* (sum of squares - sum^2 / n) / (n - 1), cut; 0 for fewer than two values. What a division of sum^2 by n leaves counts as
+ * one more: it is less than that, and taken off before the second division it changes the whole part alike. */
 ONCE s64 sonde_rt_variance(struct block* b)
 {
     NEED(b);
@@ -128,11 +129,12 @@ ONCE s64 sonde_rt_variance(struct block* b)
     /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is tested. */
     struct divide d = {sum_high % n, sum_low, n, unknown_zero(n)};
     LOOP(64, divide_step, &d);
-    squares_high = b->squares_high - sum_high / n;
+    u64 off = d.quotient + below(0, d.high);
+    squares_high = b->squares_high - sum_high / n - (off < d.quotient);
     squares_low = b->squares_low;
-    if (squares_low < d.quotient)
+    if (squares_low < off)
         squares_high--;
-    squares_low -= d.quotient;
+    squares_low -= off;
     struct divide e = {squares_high % (n - 1), squares_low, n - 1, unknown_zero(n)};
     if (n == 2)
         return (s64)squares_low;

@@ -102,26 +102,18 @@ struct number {
     const u8* text;
     u64 at, value, base;
 };
-static long blank_step(u64 i, struct number* n)
-{
-    u8 c = n->text[i & MASK];
-    if (c != ' ' && (c < '\t' || c > '\r')) {
-        n->at = i;
-        return 1;
-    }
-    return 0;
-}
 static long digit_step(u64 i, struct number* n)
 {
     u8 c = n->text[(n->at + i) & MASK];
     u8 letter = c | 32;
-    u64 digit = c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'z' ? letter - 'a' + 10 : 99;
+    u64 digit = c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 99;
     if (digit >= n->base)
         return 1;
     n->value = n->value * n->base + digit;
     return 0;
 }
-/* C's strtol without its errors. The scratch is overwritten. */
+/* As the kernel reads numbers (simple_strtol): no blanks and no plus before them, no digits beyond f. The scratch is
+ * overwritten. */
 ONCE s64 sonde_rt_strtol(struct sonde_slot* src, s64 base, struct sonde_slot* scratch)
 {
     NEED(src && scratch);
@@ -129,9 +121,8 @@ ONCE s64 sonde_rt_strtol(struct sonde_slot* src, s64 base, struct sonde_slot* sc
     if (base != 0 && (base < 2 || base > 36))
         return 0;
     struct number n = {slot, opaque(scratch, 0), opaque(scratch, 0), 0};
-    LOOP(sonde_rt_max, blank_step, &n);
-    u8 sign = slot[n.at & MASK];
-    u64 at = n.at + (sign == '-' || sign == '+');
+    u8 sign = slot[0];
+    u64 at = n.at + (sign == '-');
     u8 first = slot[at & MASK], second = slot[(at + 1) & MASK] | 32;
     u64 hex = first == '0' && second == 'x' && (base == 0 || base == 16);
     u64 radix = base ? (u64)base : hex ? 16 : first == '0' ? 8 : 10;

@@ -74,12 +74,12 @@ RT s64 sonde_rt_current_comm(u64* slot)
 /* Whether it is in a system call of the 32-bit kind, whose numbers are others. */
 RT s64 sonde_rt_in_compat_call(u64 regs)
 {
-    enum { TS_COMPAT = 2, cs_offset = 136, user_cs = 0x33 }; /* arch/x86/include/asm/thread_info.h, ptrace.h */
+    enum { TS_COMPAT = 2 }; /* arch/x86/include/asm/thread_info.h */
     if (HAS(task_struct, thread_info.status))
         return (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) != 0;
     u64 cs = 0;
-    bpf_probe_read_kernel(&cs, sizeof cs, (void*)(regs + cs_offset));
-    return (cs & 0xffff) != user_cs;
+    bpf_probe_read_kernel(&cs, sizeof cs, (void*)(regs + SONDE_REGS_CS));
+    return (cs & 0xffff) != SONDE_USER_CS;
 }
 
 /* As the program's last arch_prctl() or clone() has set it; the C libraries use no other way. */
@@ -115,7 +115,7 @@ RT s64 sonde_rt_user_address(u64 about)
     READ(mm, task->mm);
     if (!mm || (about && about != (u64)bpf_get_current_task()))
         return 0;
-    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + REGS_IP);
+    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + SONDE_REGS_IP);
     return (s64)ip;
 }
 

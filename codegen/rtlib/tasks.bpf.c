@@ -1,11 +1,10 @@
 /* Programs that keep the maps of process probes: which subjects there are, and which program each task runs, since an
  * exiting one has lost it. Linked as a whole. */
+#include "../../runtime/session_words.h"
 #include "opened.h"
 
 extern u8 sonde_subjects, sonde_tasks; /* maps, defined by the script's module */
-extern struct {
-    u64 before[17], lost_tasks;
-} sonde_data; /* SessionWords */
+extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;

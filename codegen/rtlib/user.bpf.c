@@ -68,7 +68,8 @@ struct wide {
     u64 status;
 };
 enum { READ_USER, READ_USER_WAIT, READ_KERNEL };
-static inline long wide_unit(u64 i, struct wide* w, int how)
+/* Inlined, since a function that may wait for memory for one of its callers is refused for all of them. */
+static inline __attribute__((always_inline)) long wide_unit(u64 i, struct wide* w, int how)
 {
     u64 unit = 0;
     u64 address = w->address + i * w->width;

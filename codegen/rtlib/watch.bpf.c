@@ -5,14 +5,13 @@
  * signal and no tracer is involved: nobody else sees that it waits, and nothing is left behind when the session dies.
  */
 #include "../../runtime/attach/watch_events.h"
+#include "../../runtime/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
 
 extern u8 sonde_watches, sonde_watched, sonde_families, sonde_targets; /* maps, defined by the script's module */
 extern const u32 sonde_rt_filter; /* 1: only processes in `sonde_targets` */
-extern struct {
-    u64 state;
-} sonde_data; /* SessionWords */
+extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -25,7 +24,7 @@ static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* sr
 static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
-enum { any = 0, no_exist = 1, force_wakeup = 2, stopping = 2, ip_register = 16 };
+enum { any = 0, no_exist = 1, force_wakeup = 2 };
 
 static inline int tell(struct sonde_watch_event* event)
 {
@@ -67,7 +66,7 @@ static long look(u64 i, struct waiting* w)
 {
     u8 byte;
     (void)i;
-    if (*(volatile u64*)&w->family->state != SONDE_FAMILY_WAITS || *(volatile u64*)&sonde_data.state == stopping ||
+    if (*(volatile u64*)&w->family->state != SONDE_FAMILY_WAITS || *(volatile u64*)&sonde_data.state == SONDE_STOPPING ||
         bpf_ktime_get_ns() > w->until)
         return 1;
     /* Looking up a page of the process gives the processor to others where the kernel itself is not preempted, above all
@@ -83,10 +82,10 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
     u32 process = (u32)(bpf_get_current_pid_tgid() >> 32);
     struct sonde_family fresh = {SONDE_FAMILY_WAITS, 1};
     struct sonde_watch_event event = {};
-    if (*(volatile u64*)&sonde_data.state == stopping || (sonde_rt_filter && !is_target(process)))
+    if (*(volatile u64*)&sonde_data.state == SONDE_STOPPING || (sonde_rt_filter && !is_target(process)))
         return 0;
     event.family = now << 22 | process; /* PID_MAX_LIMIT is 2^22 */
-    event.entry = context[ip_register];
+    event.entry = context[SONDE_REGS_IP / 8];
     event.process = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : process;
     event.program = (u32)bpf_get_attach_cookie(context);
     /* One that ran when the session began is known. */
@@ -99,7 +98,7 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
         return 0;
     LOOP(1 << 23, look, &w);
     __sync_val_compare_and_swap(&w.family->state, SONDE_FAMILY_WAITS,
-                                *(volatile u64*)&sonde_data.state == stopping ? SONDE_FAMILY_RUNS : SONDE_FAMILY_LEFT);
+                                *(volatile u64*)&sonde_data.state == SONDE_STOPPING ? SONDE_FAMILY_RUNS : SONDE_FAMILY_LEFT);
     return 0;
 }
 

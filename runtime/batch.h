@@ -1,10 +1,11 @@
 /* What a handler with several records has for the runtime: it gathers them here and sends them together at its end
- * (gather.bpf.c). */
+ * (codegen/rtlib/gather.bpf.c). Shared with that, so it is C. */
 #pragma once
 
 /* Of records that are sent at once. A run that has more sends pieces, which the runtime puts together. */
 enum { SONDE_BATCH_BYTES = 2048 };
-enum { SONDE_FIRST_PIECE = 1, SONDE_LAST_PIECE = 2 }; /* plan::BatchPiece */
+enum { SONDE_BATCH_RECORD = 12 };                     /* the type of the record that they become (plan.h) */
+enum { SONDE_FIRST_PIECE = 1, SONDE_LAST_PIECE = 2 }; /* its format */
 
 struct sonde_batch {
     unsigned long long record; /* where the record is that is added next: a number, as the verifier takes it */
