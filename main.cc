@@ -33,6 +33,7 @@
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/hir.h"
 #include "frontend/sema/sema.h"
+#include "runtime/messages.h"
 #include "runtime/plan.h"
 #include "runtime/plan_file.h"
 
@@ -57,6 +58,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     PassTimer pass1(1, options);
     std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
     Translation t(options);
+    set_warnings_off(options.warnings_off);
     if (Result<void> parsed = parse(t, options, origin); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
@@ -130,6 +132,7 @@ int run_saved(const Options& options) {
         Result<Options> anew = options_to_relink(*plan, options);
         return anew ? translate(*anew, &plan->origin) : fail(anew.error());
     }
+    set_warnings_off(options.warnings_off);
     if (Result<void> fits = check_saved_plan(*plan, options); !fits)
         return fail(fits.error());
     PlanRun run;

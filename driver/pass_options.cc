@@ -73,7 +73,6 @@ SessionOptions session_options(const Options& options) {
     session.output_wait_s = options.output_wait_s;
     session.raw = options.raw;
     session.time_limit_s = options.time_limit_s;
-    session.warnings_off = options.warnings_off;
     session.suppress_auto_print = options.no_global_display;
     session.verbose = options.verbose[4];
     session.timing = options.timing;

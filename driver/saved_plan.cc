@@ -65,9 +65,8 @@ Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
     if (Result<void> fits = check_target(plan, options, options); !fits)
         return fits;
     const bool has_target = !options.command.empty() || options.target_pid != 0;
-    if (has_target && !plan.filter_target && !plan.bpf_object.empty() && !options.warnings_off)
-        say(fmt::format("WARNING: {} was made without -c and -x: its handlers in the kernel run for all processes",
-                        name));
+    if (has_target && !plan.filter_target && !plan.bpf_object.empty())
+        warn(fmt::format("{} was made without -c and -x: its handlers in the kernel run for all processes", name));
     return {};
 }
 

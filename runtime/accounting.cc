@@ -92,11 +92,10 @@ bool Accounting::lossy(const LossKinds& tolerated) const {
     });
 }
 
-void Accounting::say(bool warnings_off) const {
+void Accounting::say() const {
     for (const Item& item : items_)
-        if (row_of(item.what).always || !warnings_off)
-            sonde::say(fmt::format(fmt::runtime(std::string("WARNING: ") + row_of(item.what).message), item.count,
-                                   item.place, item.detail));
+        warn(fmt::format(fmt::runtime(row_of(item.what).message), item.count, item.place, item.detail),
+             row_of(item.what).always ? Weight::Answer : Weight::Advice);
 }
 
 ProbeRow Accounting::sum() const {

@@ -56,7 +56,7 @@ class Accounting {
     // What -t says on standard error: a line for each probe, then what became of the hits.
     void say_hits() const;
     // A line of standard error for each.
-    void say(bool warnings_off) const;
+    void say() const;
     // The same and all else that is known, as a JSON object in this file.
     Result<void> write(const std::string& path, const std::string& script, int status) const;
 

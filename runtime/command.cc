@@ -168,7 +168,7 @@ void run_in_background(const std::string& command) {
         _exit(127);
     }
     if (pid < 0)
-        say(fmt::format("WARNING: cannot run `{}`: {}", command, std::strerror(errno)));
+        warn(fmt::format("cannot run `{}`: {}", command, std::strerror(errno)), Weight::Answer);
     else
         waitpid(pid, nullptr, 0);
 }

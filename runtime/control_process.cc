@@ -84,8 +84,8 @@ Result<void> ControlProcess::mount() {
 void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
-        say("WARNING: the process that serves the control files was killed: they are gone until the session begins "
-            "anew");
+        warn("the process that serves the control files was killed: they are gone until the session begins anew",
+             Weight::Answer);
         take_away();
     }
     ControlFrame frame;

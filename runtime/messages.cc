@@ -10,6 +10,7 @@ namespace sonde {
 namespace {
 
 Messages* in_charge = nullptr;
+bool warnings_off = false;
 // A reader of standard error that took nothing for so long is left alone.
 constexpr int64_t unread_ns = 2'000'000'000;
 constexpr uint64_t most_bytes = 8 << 20;
@@ -27,6 +28,13 @@ void say(std::string text) {
     Writer& writer = in_charge->writer();
     if (!writer.push(Writer::Said, text))
         writer.count_lost(Writer::Said, text);
+}
+
+void set_warnings_off(bool off) { warnings_off = off; }
+
+void warn(std::string_view text, Weight weight) {
+    if (weight == Weight::Answer || !warnings_off)
+        say("WARNING: " + std::string(text));
 }
 
 Result<std::unique_ptr<Messages>> Messages::start(Writer& printed, bool is_same_file, bool raw) {
@@ -55,9 +63,8 @@ void Messages::settle(const Writer::GiveUp& give_up) {
 void Messages::finish(const Writer::GiveUp& give_up) {
     settle(give_up);
     if (Writer::Loss lost = writer().lost(Writer::Said); lost.lines) {
-        std::string text = "WARNING: " + std::to_string(lost.lines) +
-                           " lines on standard error were lost: its reader did not keep up\n";
-        writer().push(Writer::Said, text);
+        warn(std::to_string(lost.lines) + " lines on standard error were lost: its reader did not keep up",
+             Weight::Answer);
         settle(give_up);
     }
     if (own_)

@@ -1,8 +1,10 @@
 // What a session says on standard error, without waiting for who reads it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "runtime/writer.h"
@@ -13,6 +15,12 @@ namespace sonde {
 // While a Messages lives it takes the text; standard error is written directly otherwise. Standard error belongs to the
 // process, and so does this: whoever has something to say need not be handed the way.
 void say(std::string text);
+
+// Says "WARNING: TEXT". One that is advice is not said after set_warnings_off(true); one that makes the session's answer
+// another than it seems to be is always said.
+enum class Weight : uint8_t { Advice, Answer };
+void warn(std::string_view text, Weight weight = Weight::Advice);
+void set_warnings_off(bool off);
 
 // Standard error during a session.
 class Messages {

@@ -185,7 +185,7 @@ double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
     return known.value_or(usual_breakpoint_ns) * (both ? 2 : 1);
 }
 
-std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now, bool quiet) {
+std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
     std::vector<Disarmed> out;
     double most = 0;
     const double seconds = static_cast<double>(watched_) / second;
@@ -207,10 +207,10 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now, bool quie
             cost.is_disarmed = true;
             out.push_back({i, fmt::format("after {:.1f} s, as it took {} (--overload=off keeps it)",
                                           static_cast<double>(now - began_) / second, what)});
-        } else if (!std::exchange(cost.is_said, true) && !quiet) {
+        } else if (!std::exchange(cost.is_said, true)) {
             const std::string point = probe.points.empty() ? "" : fmt::format(" ({})", probe.points[0].pn);
-            say(fmt::format("WARNING: the probe at {}{} takes {}; --overload=PERCENT disarms such probes", probe.place,
-                            point, what));
+            warn(fmt::format("the probe at {}{} takes {}; --overload=PERCENT disarms such probes", probe.place, point,
+                             what));
         }
     }
     pause_ = most >= quiet_share ? shortest_pause : std::min(2 * pause_, longest_pause);
@@ -219,7 +219,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now, bool quie
     return out;
 }
 
-std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now, bool quiet) {
+std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     if (is_refused_)
         return {};
     if (began_ == 0) {
@@ -236,7 +236,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now, bool quiet
     // together.
     if (counting_ || windows_ < (is_rare() ? 1 : judged_windows))
         return {};
-    return judge(now, quiet);
+    return judge(now);
 }
 
 } // namespace sonde

@@ -28,8 +28,8 @@ class OverloadGuard {
         std::string why; // "after 2.1 s: ..."
     };
     // To be called every few milliseconds, with the time that the session has run; gives the probes that are to be
-    // taken off now. Says once of each costly probe what it costs, unless `quiet`.
-    std::vector<Disarmed> look(int64_t now_ns, bool quiet);
+    // taken off now. Warns once of each costly probe.
+    std::vector<Disarmed> look(int64_t now_ns);
 
   private:
     static constexpr int64_t shortest_pause = 90'000'000; // ns between windows
@@ -41,7 +41,7 @@ class OverloadGuard {
     };
     void begin_window(int64_t now);
     void end_window(int64_t now);
-    std::vector<Disarmed> judge(int64_t now, bool quiet);
+    std::vector<Disarmed> judge(int64_t now);
     bool is_rare() const { return pause_ > shortest_pause; }
     double trap_ns(const plan::Probe& probe, double hits_a_second);
 

@@ -180,23 +180,23 @@ void Session::say_unhit() {
     constexpr size_t most_lines = 10;
     const Marks marks(plan, data);
     const bool has_target = !options.command.empty() || options.target_pid != 0;
-    if (!kernel || !has_target || options.warnings_off || failed || (exited && any_hit(plan, marks)))
+    if (!kernel || !has_target || failed || (exited && any_hit(plan, marks)))
         return;
     std::vector<std::string> lines = explain_unhit(
         {plan, marks, target_files, probed,
          options.command.empty() ? fmt::format("process {}", options.target_pid) : std::string("the command"),
          options.inlined_copies});
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
-        say("WARNING: " + lines[i]);
+        warn(lines[i]);
     if (lines.size() > most_lines)
-        say(fmt::format("WARNING: and {} more points were never hit", lines.size() - most_lines));
+        warn(fmt::format("and {} more points were never hit", lines.size() - most_lines));
 }
 
 void Session::report() {
-    accounting.say(options.warnings_off);
+    accounting.say();
     uint64_t skipped = words->skipped;
     if (words->errors || skipped)
-        say(fmt::format("WARNING: Number of errors: {}, skipped probes: {}", words->errors, skipped));
+        warn(fmt::format("Number of errors: {}, skipped probes: {}", words->errors, skipped), Weight::Answer);
     if (options.timing && kernel)
         accounting.say_hits();
 }

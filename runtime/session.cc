@@ -376,18 +376,18 @@ struct Files {
 
 void say_changes(ProbedFiles& probed) {
     for (const std::string& change : probed.notice_changes())
-        say("WARNING: " + change);
+        warn(change, Weight::Answer);
 }
 
 // Takes off the probes that cost too much.
 void guard(Session& session, OverloadGuard& overload, Attachments& attachments) {
-    for (const auto& [probe, why] : overload.look(now_ns(), session.options.warnings_off)) {
+    for (const auto& [probe, why] : overload.look(now_ns())) {
         for (const std::unique_ptr<Attachment>& attachment : attachments)
             if (attachment->probe == probe)
                 session.missed[probe] += attachment->missed();
         std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
         session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
-        say(fmt::format("WARNING: the probe at {} is disarmed {}", session.plan.probes[probe].place, why));
+        warn(fmt::format("the probe at {} is disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
     }
 }
 
@@ -454,10 +454,10 @@ bool command_failed(Command& command, const std::string& text) {
     if (!status || *status == 0)
         return false;
     if (WIFSIGNALED(*status))
-        say(fmt::format("WARNING: `{}` was ended by signal {} ({})", text, WTERMSIG(*status),
-                        strsignal(WTERMSIG(*status))));
+        warn(fmt::format("`{}` was ended by signal {} ({})", text, WTERMSIG(*status), strsignal(WTERMSIG(*status))),
+             Weight::Answer);
     else
-        say(fmt::format("WARNING: `{}` exited with status {}", text, WEXITSTATUS(*status)));
+        warn(fmt::format("`{}` exited with status {}", text, WEXITSTATUS(*status)), Weight::Answer);
     return true;
 }
 
@@ -524,9 +524,9 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         return kept;
     if (Result<void> same = files.compare_again(); !same)
         return same;
-    if (!refused.empty() && !session.options.warnings_off)
-        say(fmt::format("WARNING: the kernel cannot probe the instruction at {}{}", refused[0],
-                        refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
+    if (!refused.empty())
+        warn(fmt::format("the kernel cannot probe the instruction at {}{}", refused[0],
+                         refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_exit");
     return {};

@@ -25,7 +25,6 @@ struct SessionOptions {
     // --output-wait: how long the end waits for a reader of the output that takes nothing. By default 2 seconds after a
     // signal or -T, and 300 after an end of the session's own.
     std::optional<double> output_wait_s;
-    bool warnings_off = false; // -w
     bool suppress_auto_print = false;
     bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;

@@ -37,8 +37,7 @@ void Session::write_to_kernel(const Result<Fd>& file, const char* name, const st
         return;
     std::string why = file ? std::strerror(errno) : file.error().message;
     warned_of_kernel_ = true;
-    if (!options.warnings_off)
-        say(fmt::format("WARNING: cannot write to {}: {}", name, why));
+    warn(fmt::format("cannot write to {}: {}", name, why));
 }
 
 char* Session::push_frame(uint64_t size) {
@@ -161,10 +160,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         }
         break;
     case plan::Warn:
-        if (!options.warnings_off) {
-            output.flush();
-            say("WARNING: " + text_of(payload));
-        }
+        output.flush();
+        warn(text_of(payload));
         break;
     case plan::Speculate:
     case plan::Commit:

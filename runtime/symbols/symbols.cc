@@ -170,8 +170,8 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
         return;
     kernel_symbols_.read();
     if (kernel_symbols_.hidden()) {
-        say("WARNING: the kernel hides the addresses of its symbols, so its functions have no names in stacks: `sysctl "
-            "kernel.kptr_restrict=1` shows them to root");
+        warn("the kernel hides the addresses of its symbols, so its functions have no names in stacks: `sysctl "
+             "kernel.kptr_restrict=1` shows them to root");
         return;
     }
     if (tables_ & plan::KernelNames)
