@@ -32,6 +32,7 @@ enum class Subject : uint8_t {
     Sample,         // a perf event: what a processor did at that moment
     Packet,         // in the network's stack
     SecurityHook,   // what programs ask the kernel to be allowed
+    ExistingTask,   // one that there is already
 };
 
 // What the BPF program's argument points to.
@@ -84,6 +85,8 @@ struct KindTraits {
     bool is_aimed = false;       // the program is loaded for one function of the kernel, which it names
     bool in_interrupt = false;   // the handler runs in one: user memory cannot be written
     bool as_written = false;     // of several at one place the one attached first runs first; else the last
+    int8_t task_argument = -1; // which of the arguments is the task that the event is about; -1: it is the current one
+    bool once = false;         // when the session begins, and never again
 };
 
 enum class ProbeKind : uint8_t {

@@ -683,6 +683,10 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     files.control.reset();
     command.terminate();
     rings.drain();
+        for (const std::unique_ptr<Attachment>& attachment : attachments)
+            if (Result<void> begun = attachment->begin(); !begun)
+                return std::move(begun).error();
+        session.exiting = session.exiting || (ends_by_itself(plan) && !command.pid());
 
     // Beyond this point no kernel handler runs any more.
     session.output.set_patience(patience_at_end(session), [&] { return signals.take_hurry(); });

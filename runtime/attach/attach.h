@@ -24,6 +24,8 @@ class Attachment {
     virtual ~Attachment() = default;
     // Of which probe it is (index in Plan::probes); no_probe: of none, or of several.
     uint32_t probe = no_probe;
+    // Called once, when handlers may run: what makes them run by itself does it here.
+    virtual Result<void> begin() { return {}; }
     // Hits that did not come to the program, as far as the kernel counts them.
     virtual uint64_t missed() const { return 0; }
 };
