@@ -72,7 +72,8 @@ struct PointToAttach {
 };
 // What mechanisms.def names, each in a file of its own. Errors: the kernel's refusal, with the point.
 using AttachPoint = Result<std::unique_ptr<Attachment>>(const PointToAttach&);
-AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile, attach_counter, attach_netfilter;
+AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile, attach_counter, attach_netfilter,
+    attach_iterator;
 // At accesses to memory of the kernel; that of processes is watched by Watchpoints.
 AttachPoint attach_watchpoint;
 // Why accesses to memory cannot be seen on this machine, found out with sonde's own; empty: they can be, or what stands

@@ -1,0 +1,71 @@
+// kernel.iter("task"): each task that there is, once; kernel.iter("task_file"), kernel.iter("task_vma"): each open file
+// and each mapping of each task.
+//
+// The kernel has a function bpf_iter_NAME for each of its iterators, whose parameters are what a handler gets (5.8,
+// "bpf: Introduce bpf_iter"): `meta`, then what the iterator goes through. Those about tasks have the task second.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_kernel.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view prefix = "bpf_iter_";
+
+bool is_about_tasks(const KernelFunction& iterator) {
+    return iterator.type && iterator.type->members.size() > 1 && iterator.type->members[1].name == "task";
+}
+
+std::vector<KernelFunction> iterators(KernelTypes& kernel, const std::string& pattern) {
+    const std::string in_kernel;
+    std::vector<KernelFunction> found = kernel.functions(std::string(prefix) + pattern, &in_kernel);
+    std::erase_if(found, [](const KernelFunction& one) { return !is_about_tasks(one); });
+    return found;
+}
+
+std::string name_of(const KernelFunction& iterator) { return iterator.name.substr(prefix.size()); }
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_kernel_iter(Resolving& resolving) {
+    const ast::PointComponent& iterator = *resolving.at(1);
+    if (!expect_kernel(resolving) || !expect_argument(resolving, iterator, ast::PointComponent::String) ||
+        !expect_end(resolving, 2))
+        return {};
+    KernelTypes* kernel = open_kernel(resolving);
+    if (!kernel)
+        return {};
+    std::vector<ResolvedPoint> points;
+    for (const KernelFunction& one : iterators(*kernel, iterator.text)) {
+        ResolvedPoint resolved;
+        resolved.kind = plan::ProbeKind::Iterator;
+        resolved.in_kernel = true;
+        resolved.alone = true;
+        resolved.kernel = kernel;
+        resolved.prototype = one.type;
+        resolved.point.symbol = name_of(one);
+        resolved.point.function = resolved.point.symbol;
+        resolved.point.pp = fmt::format("kernel.iter({})", quoted(resolved.point.symbol));
+        points.push_back(std::move(resolved));
+    }
+    if (!points.empty())
+        return points;
+    std::vector<std::string> names;
+    for (const KernelFunction& one : iterators(*kernel, "*"))
+        names.push_back(name_of(one));
+    DiagBuilder report = resolving.diags.report(DiagId::NoMatch, iterator.arg_range,
+                                                fmt::format("no iterator `{}` goes through tasks", iterator.text));
+    if (names.empty())
+        report.help("the kernel has none (Linux 5.8 and later do)");
+    else if (std::string near = nearest_name(iterator.text, names); !near.empty() && !has_wildcard(iterator.text))
+        report.suggest(near);
+    else
+        report.help(fmt::format("there are `{}`", fmt::join(names, "`, `")));
+    return {};
+}
+
+} // namespace sonde

@@ -1,0 +1,50 @@
+// Programs that the kernel runs for each of what one of its iterators goes through.
+//
+// A link makes files (BPF_ITER_CREATE, 5.8); reading one to its end is one way through, and what the program does not
+// write into it is not there to be read. Long ways are read in pieces, between which the kernel says EAGAIN.
+#include <bpf/bpf.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "runtime/attach/attach.h"
+
+namespace sonde {
+namespace {
+
+class Iteration final : public Attachment {
+  public:
+    Iteration(int link, int file, std::string name) : link_(link), file_(file), name_(std::move(name)) {}
+    Result<void> begin() override {
+        char text[256];
+        ssize_t got = 0;
+        do
+            got = read(file_.get(), text, sizeof text);
+        while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
+        if (got < 0)
+            return errno_error(fmt::format("{} cannot be gone through", name_), errno);
+        return {};
+    }
+
+  private:
+    Fd link_, file_;
+    std::string name_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Attachment>> attach_iterator(const PointToAttach& one) {
+    const int link = bpf_link_create(one.program_fd(), 0, BPF_TRACE_ITER, nullptr);
+    if (link < 0)
+        return errno_error(fmt::format("cannot attach to {}", one.point.pp), -link);
+    const int file = bpf_iter_create(link);
+    if (file < 0) {
+        close(link);
+        return errno_error(fmt::format("cannot attach to {}", one.point.pp), -file);
+    }
+    return std::unique_ptr<Attachment>(std::make_unique<Iteration>(link, file, one.point.pp));
+}
+
+} // namespace sonde
