@@ -46,6 +46,13 @@ def runs(program):
     return True
 
 
+def end_check(files, problems):
+    """The end of a suite that looks at all files of a kind, which is one test. Gives the exit status."""
+    good = files > 0 and not problems
+    print(f"{files} files\n{int(good)} passed, {int(not good)} failed")
+    return 0 if good else 1
+
+
 def describe(test, problem):
     """Where in the test it went wrong, and what was seen."""
     where = traceback.extract_tb(problem.__traceback__)
