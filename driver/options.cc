@@ -6,6 +6,7 @@
 #include <wordexp.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -107,7 +108,7 @@ std::string set_limit(Limits& limits, const std::string& define) {
         {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
         {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
         {"MAXNESTING", &Limits::max_nesting, 1, 256},
-        {"MAXBACKTRACE", &Limits::max_backtrace, 1, 128},
+        {"MAXBACKTRACE", &Limits::max_backtrace, 1, INT64_MAX},
         {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
         {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
         {"STP_NO_OVERLOAD", &Limits::no_overload, 0, 1},
@@ -151,6 +152,13 @@ std::string set_rotation(Options& options, const std::string& text) {
     options.output_bytes = size << 20;
     options.output_files = files;
     return "";
+}
+
+// -x PID; an empty one is none. Any number will do: the script may only ask for target().
+std::string set_target(Options& options, const std::string& text) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.target_pid);
+    const bool good = text.empty() || (error == std::errc() && end == text.data() + text.size());
+    return good ? "" : fmt::format("-x {}: Invalid target process ID number.", text);
 }
 
 std::string set_buffer(Options& options, uint64_t megabytes) {
@@ -251,7 +259,9 @@ void add_script_options(CLI::App& app, Options& o) {
 
 void add_run_options(CLI::App& app, Options& o) {
     app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid");
-    app.add_option("-x", o.target_pid, "Trace this process and its children; target() is its pid");
+    app.add_option_function<std::string>(
+        "-x", [&o](const std::string& text) { require(set_target(o, text)); },
+        "Trace this process and its children; target() is its pid");
     app.add_option("-d", o.files, "Know a library's stacks and symbols before it is loaded")->allow_extra_args(false);
     app.add_option("-o", o.output, "Write the output to this file; the name may have strftime() directives");
     app.add_option_function<std::string>(
@@ -433,6 +443,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "-F needs -o FILE: there is no other place where a background process's output could be kept";
     if (o.background && !o.command.empty())
         return "-F and -c exclude each other: a background process has no command to wait for";
+    if (!o.command.empty() && o.target_pid != 0)
+        return "You can't specify -c and -x together: each says what the target is";
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
         return "--relink takes a saved plan: sonde --relink FILE.sonde";
     if (o.output_bytes && o.output.empty())

@@ -274,7 +274,7 @@ class Signals {
   public:
     explicit Signals(Interrupter& interrupter) : interrupter_(interrupter) {
         sigemptyset(&mask_);
-        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
+        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2})
             sigaddset(&mask_, signal);
         sigprocmask(SIG_BLOCK, &mask_, &old_);
         signal(SIGPIPE, SIG_IGN);
@@ -294,6 +294,11 @@ class Signals {
         read_pending();
         return asked_at_ != 0;
     }
+    // True if the output is to go on in the next file, as programs that rotate logs ask for.
+    bool take_switch() {
+        read_pending();
+        return std::exchange(switches_, false);
+    }
     // True if it was asked again: nothing is waited for any more. timeout(1) and shells send one signal twice.
     bool take_hurry() {
         constexpr int64_t apart_ns = 300'000'000;
@@ -308,7 +313,10 @@ class Signals {
         signalfd_siginfo info{};
         bool end = false;
         while (read(fd_.get(), &info, sizeof info) == sizeof info)
-            end = end || info.ssi_signo != SIGCHLD;
+            if (info.ssi_signo == SIGUSR2)
+                switches_ = true;
+            else
+                end = end || info.ssi_signo != SIGCHLD;
         if (end && !asked_at_)
             asked_at_ = now_ns();
         if (end)
@@ -319,7 +327,7 @@ class Signals {
     sigset_t mask_{}, old_{};
     Fd fd_;
     int64_t asked_at_ = 0; // 0: not yet
-    bool hurried_ = false;
+    bool hurried_ = false, switches_ = false;
 };
 
 // What waits for the reader of the output, and how long (docs/decisions/runtime.md).
@@ -419,6 +427,8 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
             files.control->serve(files.run, [&] { return session.exiting; });
         if (fds[4].revents && !session.exiting)
             files.input.serve([&] { return session.exiting; });
+        if (signals.take_switch())
+            session.output.switch_file();
         if (signals.take_end())
             session.exiting = session.interrupted = true;
         if (command.pid() && command.poll()) {
@@ -544,6 +554,19 @@ std::vector<int64_t> running_processes(const Session& session, int64_t waiting) 
     return out;
 }
 
+bool is_process(int64_t number) {
+    return number > 0 && number <= INT32_MAX && (kill(static_cast<pid_t>(number), 0) == 0 || errno != ESRCH);
+}
+
+// Nothing is left to happen once the session has begun.
+bool ends_by_itself(const plan::Plan& plan) {
+    auto is_over = [](const plan::Probe& probe) {
+        return plan::runs_alone(probe.kind) || plan::traits(probe.kind).once;
+    };
+    return plan.has([](plan::ProbeKind kind) { return plan::traits(kind).once; }) &&
+           std::all_of(plan.probes.begin(), plan.probes.end(), is_over);
+}
+
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
@@ -556,9 +579,6 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
         return Error("sonde cannot tell which processes are meant: " + why);
     Session session(plan, options);
-    if (options.target_pid && (options.target_pid < 0 || options.target_pid > INT32_MAX ||
-                               (kill(static_cast<pid_t>(options.target_pid), 0) != 0 && errno == ESRCH)))
-        return Error(fmt::format("-x {}: there is no such process", options.target_pid));
     Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan);
     if (!control)
         return std::move(control).error();
@@ -569,6 +589,9 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     if (!messages)
         return std::move(messages).error();
     session.messages = *std::move(messages);
+    if (options.target_pid && !is_process(options.target_pid))
+        warn(fmt::format("-x {}: there is no such process{}", options.target_pid,
+                         plan.filter_target ? ", so that no probe sees it" : ""));
     session.held_back = std::make_unique<HeldBack>(session.output, *session.messages);
     // It is known now that it can be written.
     if (!options.report.empty())
@@ -660,6 +683,10 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
         __atomic_store_n(&session.words->state, plan::Running, __ATOMIC_SEQ_CST);
         if (session.kernel)
             begin_running_tasks(plan, *session.kernel, command.pid());
+        for (const std::unique_ptr<Attachment>& attachment : attachments)
+            if (Result<void> begun = attachment->begin(); !begun)
+                return std::move(begun).error();
+        session.exiting = session.exiting || (ends_by_itself(plan) && !command.pid());
         session.held_back->release();
         command.release();
         session.messages->settle([&] { return signals.take_hurry(); });
@@ -683,10 +710,6 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     files.control.reset();
     command.terminate();
     rings.drain();
-        for (const std::unique_ptr<Attachment>& attachment : attachments)
-            if (Result<void> begun = attachment->begin(); !begun)
-                return std::move(begun).error();
-        session.exiting = session.exiting || (ends_by_itself(plan) && !command.pid());
 
     // Beyond this point no kernel handler runs any more.
     session.output.set_patience(patience_at_end(session), [&] { return signals.take_hurry(); });
