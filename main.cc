@@ -52,13 +52,17 @@ size_t count_points(const hir::Program& program) {
     return points;
 }
 
+std::string counted(size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 // All passes. `origin`: the texts to take instead of files (--relink); null: none.
 int translate(const Options& options, const plan::Origin* origin) {
+    set_warnings_off(options.warnings_off);
     // Pass 1: texts to trees. Relative paths are those of where the texts came from.
     PassTimer pass1(1, options);
     std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
     Translation t(options);
-    set_warnings_off(options.warnings_off);
     if (Result<void> parsed = parse(t, options, origin); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
@@ -79,8 +83,8 @@ int translate(const Options& options, const plan::Origin* origin) {
         return say_failed(2);
     if (options.dump == "hir" || options.last_pass == 2)
         fmt::print("{}", hir::dump(*program));
-    pass2.done(fmt::format("analyzed script: {} probe(s), {} function(s), {} global(s)", count_points(*program),
-                           program->functions.size(), program->globals.size()));
+    pass2.done(fmt::format("analyzed script: {}, {}, 0 embeds, {}", counted(count_points(*program), "probe"),
+                           counted(program->functions.size(), "function"), counted(program->globals.size(), "global")));
     if (options.last_pass == 2)
         return 0;
     Result<std::vector<plan::ProbedFile>> files = record_files(*program, t.env);
@@ -105,13 +109,16 @@ int translate(const Options& options, const plan::Origin* origin) {
                            plan->host_object.size()));
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
+    PassTimer pass4(4, options);
     if (options.last_pass == 4) {
         Result<std::string> path = save_plan(*plan, t, options, origin);
         if (!path)
             return fail(path.error());
         fmt::print("{}\n", *path);
-        return 0;
     }
+    pass4.done(fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
+    if (options.last_pass == 4)
+        return 0;
 
     // Pass 5: the session.
     PlanRun run;
@@ -125,6 +132,7 @@ int translate(const Options& options, const plan::Origin* origin) {
 
 // A saved plan needs none of the other passes; --relink asks for them.
 int run_saved(const Options& options) {
+    set_warnings_off(options.warnings_off);
     Result<plan::Plan> plan = plan::load_file(options.positional[0]);
     if (!plan)
         return fail(plan.error());
@@ -132,7 +140,6 @@ int run_saved(const Options& options) {
         Result<Options> anew = options_to_relink(*plan, options);
         return anew ? translate(*anew, &plan->origin) : fail(anew.error());
     }
-    set_warnings_off(options.warnings_off);
     if (Result<void> fits = check_saved_plan(*plan, options); !fits)
         return fail(fits.error());
     PlanRun run;

@@ -20,6 +20,13 @@ llvm::Value* Lowering::copy_of(llvm::Value* string) {
     return slot;
 }
 
+namespace {
+std::string overflow_of(const hir::Global& array) {
+    return array.has_own_capacity ? fmt::format("Array overflow, check size limit ({})", array.capacity)
+                                  : "Array overflow, check MAXMAPENTRIES";
+}
+} // namespace
+
 llvm::Value* Lowering::global_address(const hir::Global& global) {
     return t_.offset(env_.data, t_.state().plan.globals[global.index].offset);
 }
@@ -147,7 +154,7 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
             const auto& element = as<Element>(*e.target);
             llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
             llvm::Value* status = t_.array_stat_add(env_, *element.array, key, value);
-            raise_if(b_.CreateICmpNE(status, t_.number(0)), "Array overflow, check MAXMAPENTRIES", element.range);
+            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow_of(*element.array), element.range);
         }
         return value;
     }
@@ -326,7 +333,6 @@ std::optional<llvm::AtomicRMWInst::BinOp> atomic_op(BinaryOp op) {
 
 llvm::Value* Lowering::assign(const hir::Assign& expr) {
     using hir::ExprKind;
-    constexpr const char* overflow = "Array overflow, check MAXMAPENTRIES";
     const hir::Expr& target = *expr.target;
     bool string = target.type == ValueType::String;
 
@@ -344,8 +350,8 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             } else {
                 store_string(slot, value);
             }
-            raise_if(b_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), t_.number(0)), overflow,
-                     element.range);
+            raise_if(b_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), t_.number(0)),
+                     overflow_of(*element.array), element.range);
             return slot;
         }
         llvm::Value* destination = target.kind == ExprKind::LocalRef
@@ -378,15 +384,15 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             llvm::Value* old = nullptr;
             llvm::Value* status =
                 t_.array_update(env_, *element.array, key, *atomic, value, expr.value_unused ? nullptr : &old);
-            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow, element.range);
+            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow_of(*element.array), element.range);
             if (expr.value_unused)
                 return t_.number(0);
             return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
         }
         llvm::Value* old = expr.op ? t_.array_load_long(env_, *element.array, key) : nullptr;
         llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-        raise_if(b_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), t_.number(0)), overflow,
-                 element.range);
+        raise_if(b_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), t_.number(0)),
+                 overflow_of(*element.array), element.range);
         return expr.gives_old ? old : fresh;
     }
     if (target.kind == ExprKind::GlobalRef) {

@@ -12,6 +12,7 @@
 
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 
@@ -36,7 +37,11 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.max_string = static_cast<uint32_t>(options.limits.max_string);
     codegen.max_action = options.limits.max_action;
     codegen.max_nesting = options.limits.max_nesting;
-    codegen.max_backtrace = options.limits.max_backtrace;
+    constexpr uint64_t most_addresses = 128; // what a handler has room for
+    codegen.max_backtrace = std::min(options.limits.max_backtrace, most_addresses);
+    if (options.limits.max_backtrace > most_addresses)
+        warn(fmt::format("-D MAXBACKTRACE={}: stacks have at most {} addresses", options.limits.max_backtrace,
+                         most_addresses));
     codegen.max_errors = options.limits.max_errors;
     codegen.max_skipped = options.limits.max_skipped;
     codegen.ring_bytes = options.ring_bytes;

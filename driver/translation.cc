@@ -93,7 +93,8 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
              at.increment(error))
             if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
                 paths.push_back(at->path().string());
-        if (error)
+        // As with a compiler, one that is not there has nothing.
+        if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
         std::sort(paths.begin(), paths.end());
         for (const std::string& path : paths) {

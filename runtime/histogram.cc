@@ -15,7 +15,7 @@ int64_t StatsView::variance() const {
         return 0;
     Wide squares = static_cast<Wide>(block->squares_high) << 64 | block->squares_low;
     Wide magnitude = block->sum < 0 ? 0 - static_cast<uint64_t>(block->sum) : static_cast<uint64_t>(block->sum);
-    return static_cast<int64_t>((squares - magnitude * magnitude / n) / (n - 1));
+    return static_cast<int64_t>((squares - (magnitude * magnitude + n - 1) / n) / (n - 1));
 }
 
 namespace {

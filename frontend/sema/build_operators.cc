@@ -128,7 +128,7 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
                     [types = *header] { return types->constant_names(); }};
         else
             why = header.error().message;
-    } else if (Result<std::string> path = find_in_path(*name); !path) {
+    } else if (Result<std::string> path = find_file(*name); !path) {
         why = path.error().message;
     } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
         why = module.error().message;

@@ -50,6 +50,7 @@ struct Global {
     std::vector<ValueType> keys;         // empty: a scalar
     std::vector<KeyBound> key_bounds;    // one for each of them
     uint64_t capacity = 0;               // arrays
+    bool has_own_capacity = false;       // the script gives it; else it is MAXMAPENTRIES
     bool wrap = false;
     int64_t initial_long = 0;
     std::string initial_string;

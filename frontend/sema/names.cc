@@ -29,6 +29,7 @@ void Analyzer::add_global(const ast::Global& global, FileId file) {
     hir->range = global.range;
     hir->wrap = global.wrap;
     hir->capacity = global.capacity ? static_cast<uint64_t>(*global.capacity) : 0;
+    hir->has_own_capacity = global.capacity.has_value();
     if (global.initializer) {
         const ast::Expr& value = *global.initializer;
         hir->type = hir::ValueType::Long;
@@ -217,10 +218,14 @@ bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
 void Analyzer::apply_overrides() {
     for (const auto& [name, value] : options_.global_overrides) {
         hir::Global* global = find_global(name, files_.empty() ? 0 : files_[0]->id);
-        if (!global) {
+        const bool hidden =
+            global && std::any_of(global_entries_.begin(), global_entries_.end(),
+                                  [&](const auto& entry) { return entry.hir == global && entry.ast->is_private; });
+        if (!global || hidden) {
             diags_
-                .report(DiagId::UnknownVariable, {},
-                        fmt::format("-G {}={}: there is no global `{}`", name, value, name))
+                .report(DiagId::NoSuchGlobal, {},
+                        fmt::format("-G {}={}: {} global `{}`", name, value,
+                                    hidden ? "nobody sets the private" : "there is no", name))
                 .suggest(nearest_name(name, global_names()));
             continue;
         }

@@ -429,11 +429,6 @@ TEST(Session, SaysWhatIsMissing) {
     Result<int> status = run_session(plan, options);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().message, "cannot run /no/such/command: no such file or directory");
-    options.command.clear();
-    options.target_pid = 999999999;
-    status = run_session(plan, options);
-    ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.error().message.find("999999999"), std::string::npos);
 }
 
 TEST(Session, PrintsGlobalsToAFile) {

@@ -538,7 +538,8 @@ TEST(Sema, OverridesSetGlobals) {
     EXPECT_EQ(a.global("s").initial_string, "text");
     EXPECT_EQ(a.global("digits").initial_string, "12");
     options.global_overrides = {{"nn", "1"}};
-    EXPECT_EQ(Analysis("global n  probe begin { println(n + 1) }", options).all(), "unknown-variable -");
+    EXPECT_EQ(Analysis("global n  probe begin { println(n + 1) }", options).all(),
+              "no-such-global -; never-assigned t:1:8");
     options.global_overrides = {{"n", "x"}};
     EXPECT_EQ(Analysis("global n = 1  probe begin { println(n + 1) }", options).all(), "type-mismatch t:1:8");
 }
