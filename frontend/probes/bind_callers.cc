@@ -56,7 +56,7 @@ hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder)
     std::optional<FrameRule> rule = point.callers.empty() ? std::nullopt : point.module->frame_rule(here);
     if (!rule)
         return nullptr;
-    FrameWalk walk(binder.arena, range, here);
+    FrameWalk walk(binder.arena, range, point.jump.value_or(here));
     hir::Expr* called = walk.called_by(point.callers, *rule, binder.arena.make<hir::Register>(range, rsp),
                                        binder.arena.make<hir::Register>(range, rbp));
     return point.is_return && binder.at_entry ? binder.at_entry(called) : called;

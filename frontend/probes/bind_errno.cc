@@ -16,7 +16,7 @@ hir::Expr* TargetBinder::load_base() {
     if (!point_.module->position_independent())
         return number(0);
     // Behind a return the program counter is the caller's, so it is taken at the entry.
-    return saved(plus(make<hir::Register>(expr_.range, rip), -static_cast<int64_t>(evaluation_address())),
+    return saved(plus(make<hir::Register>(expr_.range, rip), -static_cast<int64_t>(counter_address())),
                  point_.is_return && !binder_.inside_entry);
 }
 

@@ -68,6 +68,8 @@ class TargetBinder {
     void note_pointer(const hir::Expr* value, const Type* target);
     Range base_range() const;
     Address evaluation_address() const { return point_.is_return ? point_.entry_address : point_.address; }
+    // Where the program counter is then, as linked.
+    Address counter_address() const { return point_.jump.value_or(evaluation_address()); }
     // The expression up to (without) component `end`, as written.
     std::string text(size_t end = SIZE_MAX) const;
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");

@@ -3,6 +3,8 @@
 // A target (path, glob, process id, the command) gives modules, a pattern gives functions or statements in them. What
 // matched nothing is explained in kind_process_explain.cc.
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@ namespace {
 
 using ast::PointComponent;
 
-constexpr int64_t most_calls = 20; // deep
+constexpr int64_t most_calls = 20; // deep are looked at
 
 std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
                                      const std::vector<FunctionInstance>& functions) {
@@ -88,6 +90,20 @@ std::optional<FunctionInstance> unnamed_function(Resolving& resolving, DwarfModu
     return function;
 }
 
+// A line behind the file's name does not choose among functions, and often was not meant to stand there.
+void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const std::vector<FunctionInstance>& found) {
+    if (pattern.lines.empty() || found.empty() || resolving.env.listing)
+        return;
+    const FunctionPattern& first = pattern.lines[0];
+    if (pattern.lines.size() == 1 && first.line_kind == FunctionPattern::Absolute &&
+        std::any_of(found.begin(), found.end(), [&](const FunctionInstance& one) { return one.line == first.line; }))
+        return;
+    resolving.diags
+        .report(DiagId::LineOfFunction, pattern.component->arg_range,
+                "For probing a particular line, use a .statement() probe, not .function()")
+        .help(fmt::format("this probes where `{}` begins, as without the line", found[0].name));
+}
+
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
                                         const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;
@@ -98,7 +114,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
             !points.empty())
             return points;
     std::vector<FunctionInstance> found;
-    if (pattern.component->arg == PointComponent::Number) {
+    const bool by_number = pattern.component->arg == PointComponent::Number;
+    if (by_number) {
         if (std::optional<Statement> at = module.statement_at(static_cast<Address>(pattern.component->number)))
             found.push_back(at->function);
         else if (std::optional<FunctionInstance> unnamed = unnamed_function(resolving, module, pattern))
@@ -110,6 +127,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     }
     if (pattern.inside && !found.empty())
         return places_in(resolving, target, pattern, found);
+    warn_of_lines(resolving, pattern, found);
     bool any = !found.empty();
     std::erase_if(found, [&](const FunctionInstance& one) { return !has_suffix(pattern, one); });
     std::vector<ResolvedPoint> points;
@@ -118,8 +136,9 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     ProcessTarget careful = target;
     careful.changes_return_addresses = target.changes_return_addresses && !wildcard; // asked for by name only
     auto add = [&](const FunctionInstance& one) -> Result<void> {
-        Result<std::vector<ResolvedPoint>> places =
-            function_points(careful, one, function_text(target, one), pattern.suffix);
+        const std::string text =
+            by_number ? fmt::format("{}.function({:#x})", target.text, one.entry) : function_text(target, one);
+        Result<std::vector<ResolvedPoint>> places = function_points(careful, one, text, pattern.suffix);
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)
@@ -196,11 +215,71 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Uprobe;
     resolved.in_kernel = true;
-    resolved.point.pp = fmt::format("{}.statement({:#x}).absolute", target.text, address);
+    resolved.point.pp = fmt::format("process({}).statement({:#x}).absolute", target.pid, address);
     resolved.point.path = place->path;
     resolved.point.offset = place->offset;
     resolved.point.pid = target.pid;
     return {resolved};
+}
+
+// The line with code that is nearest to `line`, of two equally near ones the later; nullopt: none is near.
+std::optional<int> nearest_line(const std::set<int>& lines, int line) {
+    constexpr int most_away = 5;
+    auto after = lines.lower_bound(line);
+    std::optional<int> best;
+    if (after != lines.end())
+        best = *after;
+    if (after != lines.begin() && (!best || line - *std::prev(after) < *best - line))
+        best = *std::prev(after);
+    return best && std::abs(*best - line) <= most_away ? best : std::nullopt;
+}
+
+// `.nearest`: for each function the lines with code that are nearest to those that were asked for. What was asked for
+// as one line is called by that line.
+std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPattern& pattern) {
+    std::vector<FunctionPattern> wanted = {pattern.parsed};
+    wanted.insert(wanted.end(), pattern.more.begin(), pattern.more.end());
+    if (wanted[0].line_kind == FunctionPattern::None)
+        return module.statements(wanted[0]);
+    FunctionPattern every = wanted[0];
+    every.line_kind = FunctionPattern::Wildcard;
+    struct Lines {
+        int declared = 0;
+        std::set<int> lines;
+        std::vector<Statement> statements;
+    };
+    std::map<std::pair<std::string, std::string>, Lines> functions; // by name and file
+    for (Statement& one : module.statements(every)) {
+        Lines& function = functions[{one.function.name, one.file}];
+        function.declared = one.function.line;
+        function.lines.insert(one.line);
+        function.statements.push_back(std::move(one));
+    }
+    const bool one_line = wanted.size() == 1 && (wanted[0].line_kind == FunctionPattern::Absolute ||
+                                                 wanted[0].line_kind == FunctionPattern::Relative);
+    std::vector<Statement> out;
+    for (const auto& [name, function] : functions) {
+        std::map<int, int> found; // lines with code, and what they are called
+        auto look = [&](int line) {
+            if (std::optional<int> near = nearest_line(function.lines, line))
+                found.try_emplace(*near, one_line ? line : *near);
+        };
+        for (const FunctionPattern& one : wanted)
+            if (one.line_kind == FunctionPattern::Wildcard)
+                for (int line : function.lines)
+                    look(line);
+            else if (one.line_kind == FunctionPattern::Relative)
+                look(function.declared + one.line);
+            else
+                for (int line = one.line; line <= std::min(one.line_end, *function.lines.rbegin() + 5); line++)
+                    look(line);
+        for (const Statement& one : function.statements)
+            if (auto line = found.find(one.line); line != found.end())
+                out.emplace_back(one).line = line->second;
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Statement& a, const Statement& b) { return a.address < b.address; });
+    return out;
 }
 
 std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarget& target,
@@ -215,6 +294,8 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
         if (!at)
             return {};
         found.push_back(*std::move(at));
+    } else if (pattern.suffix == "nearest") {
+        found = nearest_statements(module, pattern);
     } else {
         found = module.statements(pattern.parsed);
         for (const FunctionPattern& more : pattern.more)
@@ -223,19 +304,19 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
                                  [&](const Statement& other) { return other.address == one.address; }))
                     found.push_back(std::move(one));
     }
+    const std::string suffix = pattern.suffix.empty() ? "" : "." + pattern.suffix;
     std::vector<ResolvedPoint> points;
     for (const Statement& one : found) {
         std::optional<ResolvedPoint> point = point_in(target, one.function, one.address);
         if (!point)
             continue;
         if (by_number) {
-            point->point.pp = fmt::format("{}.statement({:#x}){}", target.text, one.address,
-                                          pattern.suffix == "absolute" ? ".absolute" : "");
+            point->point.pp = fmt::format("{}.statement({:#x}){}", target.text, one.address, suffix);
             if (pattern.suffix == "absolute")
                 point->module = nullptr; // an address is all that is known, so no `$variables`
         } else {
-            point->point.pp =
-                fmt::format("{}.statement({})", target.text, quoted(place_text(one.function.name, one.file, one.line)));
+            point->point.pp = fmt::format("{}.statement({}){}", target.text,
+                                          quoted(place_text(one.function.name, one.file, one.line)), suffix);
         }
         points.push_back(*std::move(point));
     }
@@ -251,7 +332,9 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
         return true;
     std::vector<std::string> allowed = {"call", "return", "inline", "exported", "label", "callee", "callees"};
     if (pattern.is_statement)
-        allowed = {pattern.component->arg == PointComponent::Number ? "absolute" : "nearest"};
+        allowed = {"nearest"};
+    if (pattern.is_statement && pattern.component->arg == PointComponent::Number)
+        allowed.emplace_back("absolute");
     if (pattern.inside)
         allowed = {"call", "return"};
     if (std::find(allowed.begin(), allowed.end(), suffix->name) == allowed.end()) {
@@ -263,12 +346,11 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
         if (suffix->name == "callees" && suffix->arg != PointComponent::None) {
             if (!expect_argument(resolving, *suffix, PointComponent::Number))
                 return false;
-            if (suffix->number < 1 || suffix->number > most_calls) {
-                resolving.diags.report(DiagId::BadNumber, suffix->arg_range,
-                                       fmt::format("the depth of calls is from 1 to {}", most_calls));
+            if (suffix->number < 1) {
+                resolving.diags.report(DiagId::BadNumber, suffix->arg_range, "the depth of calls is 1 or more");
                 return false;
             }
-            pattern.depth = static_cast<int>(suffix->number);
+            pattern.depth = static_cast<int>(std::min(suffix->number, most_calls));
         } else if (suffix->name != "callees") {
             if (!expect_argument(resolving, *suffix, PointComponent::String))
                 return false;
@@ -316,13 +398,11 @@ std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     }
     if (!read_suffix(resolving, next + 1, pattern))
         return std::nullopt;
-    if (pattern.suffix == "nearest") {
-        pattern.more.insert(pattern.more.begin(), pattern.parsed);
-        for (FunctionPattern& one : pattern.more)
-            if (one.line_kind == FunctionPattern::Absolute)
-                one.line_kind = FunctionPattern::Nearest;
-        pattern.parsed = pattern.more.front();
-        pattern.more.erase(pattern.more.begin());
+    if (!pattern.is_statement && pattern.parsed.line_kind != FunctionPattern::None) {
+        pattern.lines = {pattern.parsed};
+        pattern.lines.insert(pattern.lines.end(), pattern.more.begin(), pattern.more.end());
+        pattern.more.clear();
+        pattern.parsed.line_kind = FunctionPattern::None;
     }
     return pattern;
 }

@@ -21,7 +21,9 @@ struct ProcessPattern {
     bool is_statement = false;
     FunctionPattern parsed;            // with a string argument
     std::vector<FunctionPattern> more; // further lines
-    std::string suffix;                // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    // The lines behind a function's file, of which `parsed` knows nothing: they choose among labels.
+    std::vector<FunctionPattern> lines;
+    std::string suffix; // "call", "return", "inline", "exported", "nearest", "absolute" or empty
     // What to look for inside of the function.
     const ast::PointComponent* inside = nullptr; // label, callee or callees
     std::string name = "*";                      // glob: of the label or the callee

@@ -1,5 +1,6 @@
 // process("P").mark("name") and process("P").provider("p").mark("name"): what <sys/sdt.h> put into a program.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
         return {};
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
+    std::set<std::string> listed;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets) {
         DwarfModule* module = target.module;
@@ -61,9 +63,11 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                 resolved.point.function = around->function.name;
             }
             resolved.point.ref_ctr_offset = mark.semaphore_offset.value_or(0);
-            resolved.point.pp =
-                fmt::format("{}.provider({}).mark({})", target.text, quoted(mark.provider), quoted(mark.name));
-            points.push_back(std::move(resolved));
+            // As it was asked for: without a provider, marks of that name of all are one.
+            const std::string of = next == at ? "" : fmt::format(".provider({})", quoted(mark.provider));
+            resolved.point.pp = fmt::format("{}{}.mark({})", target.text, of, quoted(mark.name));
+            if (!resolving.env.listing || listed.insert(resolved.point.pp).second)
+                points.push_back(std::move(resolved));
         }
     }
     if (points.empty() && !targets.empty()) {

@@ -77,18 +77,6 @@ std::optional<Parts> read_parts(Resolving& resolving) {
 
 bool check_numbers(Resolving& resolving, const Parts& parts) {
     constexpr int64_t most_bytes = 16 << 20;
-    if (parts.umask) {
-        std::string text(resolving.diags.sources().text(parts.umask->arg_range));
-        bool octal = text.starts_with("0");
-        if (!octal || parts.umask->number < 0 || parts.umask->number > 0777) {
-            DiagBuilder report =
-                resolving.diags.report(DiagId::BadNumber, parts.umask->arg_range,
-                                       "`umask` takes an octal number from 0 to 0777: permissions that nobody gets");
-            if (!octal && text.find_first_not_of("01234567") == std::string::npos)
-                report.suggest("0" + text);
-            return false;
-        }
-    }
     if (parts.max_size && (parts.max_size->number <= 0 || parts.max_size->number > most_bytes)) {
         resolving.diags.report(DiagId::BadNumber, parts.max_size->arg_range,
                                fmt::format("`maxsize` goes from 1 to {}", most_bytes));
@@ -129,17 +117,17 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
         return {};
     }
     constexpr uint32_t all_read = 0444, all_write = 0222, usual_mask = 077;
-    uint32_t mask = parts->umask ? static_cast<uint32_t>(parts->umask->number) : usual_mask;
+    const int64_t mask = parts->umask ? parts->umask->number : usual_mask;
     ResolvedPoint resolved;
     resolved.kind = reads ? plan::ProbeKind::FileRead : plan::ProbeKind::FileWrite;
     resolved.alone = true;
     resolved.point.path = path;
-    resolved.point.file.mode = (reads ? all_read : all_write) & ~mask;
+    resolved.point.file.mode = (reads ? all_read : all_write) & ~static_cast<uint32_t>(mask);
     if (parts->max_size)
         resolved.point.file.max_size = static_cast<uint64_t>(parts->max_size->number);
     resolved.point.pp = first.arg == PointComponent::None ? "procfs" : fmt::format("procfs({})", quoted(path));
     if (parts->umask)
-        resolved.point.pp += fmt::format(".umask({:#o})", mask);
+        resolved.point.pp += fmt::format(".umask({})", mask);
     resolved.point.pp += reads ? ".read" : ".write";
     if (parts->max_size)
         resolved.point.pp += fmt::format(".maxsize({})", parts->max_size->number);

@@ -69,8 +69,8 @@ struct ProbeEnvironment {
     Result<DwarfModule*> kernel_debug_info();
     // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).
     Result<DwarfModule*> module_debug_info(const std::string& name);
-    // Its symbols, as /proc/kallsyms has them; read once, as the kernel takes a tenth of a second for that. Errors:
-    // they cannot be read, or those of another kernel are not known.
+    // The list of its symbols (base/kallsyms.h), read once. Errors: it cannot be read, or that of another kernel is not
+    // known.
     const Result<std::string>& kernel_symbols() const;
 
   private:
@@ -124,6 +124,8 @@ struct ResolvedPoint {
     bool is_function = false;         // a function's probe, which may sit at any of its first instructions
     bool is_return = false;
     std::vector<Caller> callers; // not empty: only calls by one of these count
+    // A tail call of the function: what is probed is the jump, where all but the program counter is as at `address`.
+    std::optional<Address> jump;
     bool at_call =
         false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
     bool is_go = false; // a function of Go

@@ -1,4 +1,6 @@
 // From `process("P")`, `process(PID)` and `process`, with or without `.library("L")`, to files and the points in them.
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -28,19 +30,18 @@ void report_target(Resolving& resolving, const std::string& message) {
                            message);
 }
 
-// Paths that a name with wildcards stands for; a bare one is looked for in $PATH.
+// Programs and libraries among the paths that a pattern stands for, links resolved; a bare one is of the working
+// folder. Scripts and folders, which a pattern may match beside them, are left out.
 std::vector<std::string> expand_target(const std::string& pattern) {
-    if (pattern.find('/') != std::string::npos)
-        return expand_path_glob(pattern);
     std::vector<std::string> found;
-    const char* search = getenv("PATH");
-    std::string_view rest = search ? search : "";
-    while (!rest.empty()) {
-        size_t colon = std::min(rest.find(':'), rest.size());
-        if (colon != 0)
-            for (std::string& path : expand_path_glob(std::string(rest.substr(0, colon)) + "/" + pattern))
-                found.push_back(std::move(path));
-        rest.remove_prefix(std::min(colon + 1, rest.size()));
+    for (const std::string& path : expand_path_glob(pattern)) {
+        const std::string file = without_links(path);
+        char head[SELFMAG] = {};
+        std::ifstream(file).read(head, sizeof head);
+        std::error_code error;
+        if (std::memcmp(head, ELFMAG, SELFMAG) == 0 && std::filesystem::is_regular_file(file, error) &&
+            std::find(found.begin(), found.end(), file) == found.end())
+            found.push_back(file);
     }
     return found;
 }
@@ -123,17 +124,13 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
     case PointComponent::String:
         break;
     }
-    if (Result<std::string> found = find_in_path(target.text)) {
+    if (Result<std::string> found = find_file(target.text)) {
         out.paths = {interpreter_of(*found)};
         warn_of_replaced(resolving, out.paths[0]);
     } else if (!has_wildcard(target.text)) {
         report_target(resolving, found.error().message);
     } else {
-        for (const std::string& path : expand_target(target.text))
-            if (std::string program = interpreter_of(path);
-                std::filesystem::is_regular_file(program) &&
-                std::find(out.paths.begin(), out.paths.end(), program) == out.paths.end())
-                out.paths.push_back(program);
+        out.paths = expand_target(target.text);
         if (out.paths.empty())
             report_target(resolving, fmt::format("no program matches `{}`", target.text));
     }
@@ -275,8 +272,7 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
     like.pid = programs.pid;
     open_all(resolving, programs.paths, like, out, refused);
     for (ProcessTarget& target : out)
-        target.text = target.pid ? fmt::format("process({})", target.pid)
-                                 : fmt::format("process({})", quoted(target.module->path()));
+        target.text = fmt::format("process({})", quoted(target.module->path()));
     if (out.empty())
         report_target(resolving, refused.why);
     else

@@ -49,7 +49,6 @@ bool line_matches(const FunctionPattern& pattern, int line) {
     case FunctionPattern::None:
     case FunctionPattern::Relative:
     case FunctionPattern::Wildcard:
-    case FunctionPattern::Nearest:
         break;
     }
     return true;

@@ -90,6 +90,9 @@ struct Unit {
     std::multimap<Address, uint32_t> copy_entries; // where inlined copies begin -> in `functions`
 };
 
+class FileFilter; // dwarf_lines.cc
+struct X86Instruction;
+
 // A function of a unit; `unit` null is none.
 struct FunctionRef {
     Unit* unit = nullptr;
@@ -247,6 +250,9 @@ class DwarfReader : private TypeSource {
     // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
     // that is the one whose source the line is in.
     FunctionRef function_of(Unit& unit, const LineRow& row);
+    // The function around the row that the pattern names: the line's own, or one that has an inlined copy of it.
+    FunctionRef named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern);
+    void add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);
     // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.
     FunctionRef enclosing_subprogram(FunctionRef function) const;
     FunctionRef find_function(DieOffset die);
@@ -301,6 +307,9 @@ class DwarfReader : private TypeSource {
     bool is_go_function(Address entry);
     // runtime.g, as goid() needs it, of a program without debug information; null: it is not known, or another name.
     const Type* go_runtime_type(std::string_view name);
+    // What the table of calls leads to in this module, by the addresses of its entries and of its slots.
+    const std::map<Address, Address>& own_slots();
+    Address called(const X86Instruction& one, Address next);
     std::string code(Address low, Address high) const; // as far as the file has it
     // The jump of the function's check of its stack; nullopt if it has none.
     std::optional<Address> stack_check(Address entry, Address high) const;
@@ -384,6 +393,7 @@ class DwarfReader : private TypeSource {
     std::optional<std::vector<UsdtMark>> marks_;
     std::optional<std::vector<PltEntry>> plt_;
     std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
+    std::optional<std::map<Address, Address>> own_slots_;
     bool units_listed_ = false;
     std::deque<Unit> units_;
     bool unit_spans_built_ = false;

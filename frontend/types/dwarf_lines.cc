@@ -1,8 +1,8 @@
 // Statements: line tables by file, line and function, and the other way round.
 //
-// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2). Optimised code has many rows
-// of one line; each contiguous run of them, inside one function or inlined copy, is one place where the statement
-// begins.
+// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2), or if no row of its line in
+// that function is marked, as with the closing brace of an optimised one. Optimised code has many rows of one line;
+// each contiguous run of them, inside one function or inlined copy, is one place where the statement begins.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -31,8 +31,6 @@ bool file_matches(const std::string& pattern, std::string_view path) {
     return false;
 }
 
-namespace {
-
 // Remembers per file name (they are unique pointers within a unit) whether it matches.
 class FileFilter {
   public:
@@ -56,6 +54,8 @@ class FileFilter {
     const char* last_ = nullptr;
     bool last_matches_ = false;
 };
+
+namespace {
 
 // "3-5, 7": at most four ranges, then "...".
 std::string spell_lines(const std::set<int>& lines) {
@@ -150,6 +150,68 @@ const LineRow* DwarfReader::row_at(Unit& unit, Address address) {
     return row->end_sequence ? nullptr : row;
 }
 
+FunctionRef DwarfReader::named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern) {
+    const FunctionRef own = function_of(unit, row);
+    if (!own || matches(own, pattern))
+        return own;
+    // `f@file:*` has the function's own lines.
+    if (pattern.line_kind == FunctionPattern::Absolute || pattern.line_kind == FunctionPattern::LineRange)
+        for (uint32_t around = unit.functions[own.index].parent; around != no_index;
+             around = unit.functions[around].parent)
+            if (matches({&unit, around}, pattern))
+                return {&unit, around};
+    return {};
+}
+
+void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files,
+                                 std::vector<Statement>& found) {
+    const size_t first = found.size();
+    std::set<std::pair<uint32_t, int>> marked; // functions, lines: that have a statement
+    for (const bool only_marked : {true, false}) {
+        // The run that the rows so far belong to: its file, line and function.
+        const char* run_file = nullptr;
+        int run_line = 0;
+        FunctionRef run_function;
+        for (const LineRow& row : rows(unit)) {
+            if (row.end_sequence) {
+                run_file = nullptr;
+                continue;
+            }
+            // Line 0 is code that no line asked for; it does not end a run, and neither do rows that are no statements.
+            if ((only_marked && !row.is_statement) || row.line == 0)
+                continue;
+            bool candidate = files.matches(row.file);
+            if (candidate && pattern.line_kind == FunctionPattern::Absolute)
+                candidate = row.line == pattern.line;
+            else if (candidate && pattern.line_kind == FunctionPattern::LineRange)
+                candidate = row.line >= pattern.line && row.line <= pattern.line_end;
+            if (!candidate) {
+                run_file = nullptr;
+                continue;
+            }
+            FunctionRef function = named_around(unit, row, pattern);
+            bool same_run = row.file == run_file && row.line == run_line && function == run_function;
+            run_file = row.file;
+            run_line = row.line;
+            run_function = function;
+            if (same_run || !function)
+                continue;
+            const FunctionInstance* around = instance(function);
+            if (!around)
+                continue;
+            if (pattern.line_kind == FunctionPattern::Relative && row.line != around->line + pattern.line)
+                continue;
+            if (only_marked)
+                marked.insert({function.index, row.line});
+            else if (row.is_statement || marked.contains({function.index, row.line}))
+                continue;
+            found.push_back({row.address, row.file, row.line, *around});
+        }
+    }
+    std::stable_sort(found.begin() + static_cast<ptrdiff_t>(first), found.end(),
+                     [](const Statement& a, const Statement& b) { return a.address < b.address; });
+}
+
 std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
     std::vector<Statement> found;
     if (pattern.line_kind == FunctionPattern::None) {
@@ -163,75 +225,20 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
         }
         return found;
     }
-
-    FunctionPattern effective = pattern;
-    if (pattern.line_kind == FunctionPattern::Nearest) {
-        // The nearest line that any function of that name has; of two equally near ones the later.
-        FunctionPattern every = pattern;
-        every.line_kind = FunctionPattern::Wildcard;
-        std::optional<int> nearest;
-        for (const Statement& statement : statements(every)) {
-            int distance = std::abs(statement.line - pattern.line);
-            int best = nearest ? std::abs(*nearest - pattern.line) : INT_MAX;
-            if (distance < best || (distance == best && statement.line > *nearest))
-                nearest = statement.line;
-        }
-        if (!nearest)
-            return found;
-        effective.line_kind = FunctionPattern::Absolute;
-        effective.line = effective.line_end = *nearest;
-    }
-
-    FileFilter files(effective.file);
-    bool any_function = effective.function == "*";
+    FileFilter files(pattern.file);
+    bool any_function = pattern.function == "*";
     for (Unit& unit : units()) {
         // First the cheap questions: does the unit have such a function, and such a file?
         if (!any_function) {
             scan(unit);
             bool has_function = false;
             for (uint32_t i = 0; i < unit.functions.size() && !has_function; i++)
-                has_function = unit.functions[i].has_code && matches({&unit, i}, effective);
+                has_function = unit.functions[i].has_code && matches({&unit, i}, pattern);
             if (!has_function)
                 continue;
         }
-        if (!effective.file.empty() && !has_file(unit, effective.file))
-            continue;
-
-        // The run that the rows so far belong to: its file, line and function.
-        const char* run_file = nullptr;
-        int run_line = 0;
-        FunctionRef run_function;
-        for (const LineRow& row : rows(unit)) {
-            if (row.end_sequence) {
-                run_file = nullptr;
-                continue;
-            }
-            // Line 0 is code that no line asked for; it does not end a run, and neither do rows that are no statements.
-            if (!row.is_statement || row.line == 0)
-                continue;
-            bool candidate = files.matches(row.file);
-            if (candidate && effective.line_kind == FunctionPattern::Absolute)
-                candidate = row.line == effective.line;
-            else if (candidate && effective.line_kind == FunctionPattern::LineRange)
-                candidate = row.line >= effective.line && row.line <= effective.line_end;
-            if (!candidate) {
-                run_file = nullptr;
-                continue;
-            }
-            FunctionRef function = function_of(unit, row);
-            bool same_run = row.file == run_file && row.line == run_line && function == run_function;
-            run_file = row.file;
-            run_line = row.line;
-            run_function = function;
-            if (same_run || !function || !matches(function, effective))
-                continue;
-            const FunctionInstance* around = instance(function);
-            if (!around)
-                continue;
-            if (effective.line_kind == FunctionPattern::Relative && row.line != around->line + effective.line)
-                continue;
-            found.push_back({row.address, row.file, row.line, *around});
-        }
+        if (pattern.file.empty() || has_file(unit, pattern.file))
+            add_statements(unit, pattern, files, found);
     }
     std::stable_sort(found.begin(), found.end(), [](const Statement& a, const Statement& b) {
         return a.address != b.address ? a.address < b.address : a.line < b.line;

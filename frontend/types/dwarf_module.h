@@ -34,7 +34,7 @@ struct FunctionPattern {
     // Between the parentheses, and what stands behind them ("int) const"), as C++ writes it; empty without parentheses.
     std::string parameters;
     std::string file; // glob, matched against the path's end at a `/` border; empty: any
-    enum LineKind { None, Absolute, Relative, LineRange, Wildcard, Nearest } line_kind = None;
+    enum LineKind { None, Absolute, Relative, LineRange, Wildcard } line_kind = None;
     int line = 0;
     int line_end = 0;
 
@@ -88,7 +88,8 @@ struct Label {
 
 // Where a function calls another one of its module.
 struct CallSite {
-    Address return_address = 0; // behind the call; 0: an inlined copy, which nobody calls
+    Address return_address = 0;  // after the call; 0: an inlined copy, which nobody calls, or a jump
+    std::optional<Address> jump; // a tail call: the jump to the function's beginning
     FunctionInstance callee;
 };
 

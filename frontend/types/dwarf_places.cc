@@ -1,16 +1,17 @@
 // Places inside of functions: labels, calls of the module's other functions, and how frames are found there.
 //
-// Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: a
-// `call` with a distance is e8 and four bytes. Bytes that only look so lead to the very beginning of a function hardly
-// ever, and whoever asks looks at the return address when the function runs.
+// Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: calls
+// and jumps that lead to the beginning of another function, directly, through the table of calls (a library's own
+// global functions are called so), or through the table's slot.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include <dwarf.h>
 
 #include "frontend/types/dwarf_impl.h"
+#include "frontend/types/relocations.h"
+#include "frontend/types/x86_code.h"
 
 namespace sonde {
 
@@ -41,6 +42,34 @@ std::vector<Label> DwarfReader::labels(const FunctionInstance& function) {
     return labels;
 }
 
+const std::map<Address, Address>& DwarfReader::own_slots() {
+    if (own_slots_)
+        return *own_slots_;
+    own_slots_.emplace();
+    if (main_)
+        for_each_relocation(*main_, [&](const Relocation& relocation) {
+            if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
+                relocation.symbol.st_shndx != SHN_UNDEF)
+                own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
+        });
+    for (const PltEntry& entry : plt())
+        if (std::optional<Address> own = symbol_address(entry.name))
+            own_slots_->emplace(entry.address, *own);
+    return *own_slots_;
+}
+
+// Where a call or jump leads, `next` being the instruction after it; 0: nobody knows.
+Address DwarfReader::called(const X86Instruction& one, Address next) {
+    const bool indirect = one.opcode == 0xff, by_slot = indirect && (one.modrm & 0xc7) == 5; // disp(%rip)
+    if (indirect && !by_slot)
+        return 0;
+    const Address to = next + static_cast<Address>(by_slot ? one.displacement : one.immediate);
+    if (!by_slot && entries_.contains(to))
+        return to;
+    auto slot = own_slots().find(to);
+    return slot == own_slots().end() ? 0 : slot->second;
+}
+
 std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     if (entries_.empty()) {
         // Of several names of one function the one that is described.
@@ -55,27 +84,32 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     if (function.has_debug_info && unpack(function.die, &die))
         parts = ranges(die).ranges;
     FunctionRef caller = function.has_debug_info ? find_function(function.die) : FunctionRef();
-    constexpr char call = '\xe8';
-    constexpr size_t call_size = 5;
     for (auto [low, high] : parts) {
         const std::string bytes = code(low, high);
-        for (size_t at = 0; at + call_size <= bytes.size(); at++) {
-            if (bytes[at] != call)
+        for (size_t at = 0; at < bytes.size();) {
+            const Address here = low + at;
+            std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+            at += one ? one->length : 1; // what cannot be decoded is passed over
+            if (!one)
                 continue;
-            int32_t distance = 0;
-            std::memcpy(&distance, &bytes[at + 1], sizeof distance);
-            Address behind = low + at + call_size;
-            auto callee = entries_.find(behind + static_cast<Address>(int64_t{distance}));
-            // What an inlined copy calls is not its caller's.
-            if (callee != entries_.end() && (!caller || function_at(*caller.unit, low + at) == caller))
-                calls.push_back({behind, callee->second});
+            const bool jumps = (one->is_direct_jump() && one->map == 0 && one->opcode >> 4 == 0xe) ||
+                               one->is_indirect_jump(); // a conditional one is none
+            auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
+            // A jump to its own beginning is a loop. What an inlined copy calls is not its caller's.
+            if (callee == entries_.end() || (jumps && callee->first == function.entry) ||
+                (caller && function_at(*caller.unit, here) != caller))
+                continue;
+            if (jumps)
+                calls.push_back({0, here, callee->second});
+            else
+                calls.push_back({low + at, std::nullopt, callee->second});
         }
     }
     if (caller)
         for (uint32_t i = 0; i < caller.unit->functions.size(); i++)
             if (const FunctionEntry& copy = caller.unit->functions[i]; copy.inlined && copy.parent == caller.index)
                 if (const FunctionInstance* known = instance({caller.unit, i}))
-                    calls.push_back({0, *known});
+                    calls.push_back({0, std::nullopt, *known});
     return calls;
 }
 

@@ -464,6 +464,12 @@ TEST(FindInPath, BareNames) {
     EXPECT_FALSE(find_in_path("").ok());
     setenv("PATH", two.path().c_str(), 1);
     EXPECT_TRUE(contains(find_in_path("only-plain").error().message, "write `./only-plain`"));
+    EXPECT_EQ(*find_file("only-plain"), one / "only-plain"); // in the working folder, not executable
+    EXPECT_EQ(*find_file("plain"), two / "plain");
+    EXPECT_EQ(find_file("none").error().message, "`none` is neither in $PATH nor in the working folder");
+    EXPECT_EQ(find_file("folder").error().message,
+              "`folder` is not in $PATH, and in the working folder it is not a regular file");
+    EXPECT_FALSE(find_file("").ok());
     setenv("PATH", "", 1); // the working folder
     std::filesystem::current_path(two.path());
     EXPECT_EQ(*find_in_path("plain"), two / "plain");
