@@ -14,9 +14,9 @@ std::optional<KernelSymbol> next_symbol(std::string_view& rest) {
         std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         KernelSymbol symbol;
-        const char* end = line.data() + line.size();
-        const char* after = std::from_chars(line.data(), end, symbol.address, 16).ptr;
-        if (end - after < 4 || after == line.data() || after[0] != ' ' || after[2] != ' ')
+        const char *begin = line.data(), *end = begin + line.size();
+        const char* after = std::from_chars(begin, end, symbol.address, 16).ptr;
+        if (end - after < 4 || after == begin || after[0] != ' ' || after[2] != ' ')
             continue;
         symbol.letter = after[1];
         symbol.name = std::string_view(after + 3, end);

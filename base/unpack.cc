@@ -94,7 +94,8 @@ bool unpack_lz4(string_view bytes, const Put& put) {
         bytes.remove_prefix(sizeof size);
         if (size > bytes.size() || size > LZ4_COMPRESSBOUND(block))
             return any; // what stands after it
-        const int got = LZ4_decompress_safe(bytes.data(), buffer.data(), static_cast<int>(size), block);
+        const char* packed = bytes.data();
+        const int got = LZ4_decompress_safe(packed, buffer.data(), static_cast<int>(size), block);
         if (got < 0 || !put(buffer.data(), static_cast<size_t>(got)))
             return false;
         any = true;
