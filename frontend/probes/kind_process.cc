@@ -38,7 +38,7 @@ std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& 
     if (std::string nearest = nearest_name(pattern.name, names); !nearest.empty())
         report.suggest(nearest);
     else if (!label)
-        report.help("only direct calls inside of the program are known; see `.plt` for those of libraries");
+        report.help("calls inside of the same program or library are known; see `.plt` for those of others");
     else if (!target.module->has_debug_info())
         report.help("labels need debug information: compile it with -g");
     return {};
