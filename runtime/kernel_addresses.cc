@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -24,10 +25,9 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     bool shown = false; // what belongs to each CPU may be at 0, but not everything is
     for (std::string_view rest = *text; auto symbol = next_symbol(rest);) {
         shown = shown || symbol->address != 0;
-        // As it is written in a plan, and in the list.
-        std::string_view name = symbol->name;
+        std::string name(symbol->name); // as it is written in a plan
         if (!symbol->module.empty())
-            name = std::string_view(name.data(), static_cast<size_t>(symbol->module.end() + 1 - name.begin()));
+            name += fmt::format("\t[{}]", symbol->module);
         if (auto found = wanted.find(name); found != wanted.end())
             out.emplace(*found, symbol->address);
     }
