@@ -25,8 +25,8 @@ std::vector<std::string> expand_path_glob(const std::string& pattern);
 // executable, or no permission to look.
 Result<std::string> find_in_path(const std::string& name);
 
-// The same for a file that is probed or read: one that $PATH does not have is looked for in the working folder, and need
-// not be executable there.
+// The same for a file that is probed or read: one that $PATH does not have is looked for in the working folder, and
+// need not be executable there.
 Result<std::string> find_file(const std::string& name);
 
 } // namespace sonde

@@ -16,8 +16,8 @@ namespace sonde {
 // process, and so does this: whoever has something to say need not be handed the way.
 void say(std::string text);
 
-// Says "WARNING: TEXT". One that is advice is not said after set_warnings_off(true); one that makes the session's answer
-// another than it seems to be is always said.
+// Says "WARNING: TEXT". One that is advice is not said after set_warnings_off(true); one that makes the session's
+// answer another than it seems to be is always said.
 enum class Weight : uint8_t { Advice, Answer };
 void warn(std::string_view text, Weight weight = Weight::Advice);
 void set_warnings_off(bool off);

@@ -333,9 +333,8 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
             if (!at.address)
                 return std::nullopt;
         } else if (module.position_independent()) {
-            at.address =
-                saved(plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - counter_address())),
-                      entry);
+            at.address = saved(
+                plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - counter_address())), entry);
         } else {
             at.address = number(static_cast<int64_t>(*linked));
         }
