@@ -35,7 +35,7 @@ bool is_operator(std::string_view text, size_t at) {
 }
 
 // A template function's symbol says what it returns, so that overloads by their results differ, and so does one of
-// something inside (Itanium ABI, section 5.1.5.3, function signatures). The name begins behind the last space outside
+// something inside (Itanium ABI, section 5.1.5.3, function signatures). The name begins after the last space outside
 // of brackets that is not the one in `f() const::{lambda()#1}`.
 size_t name_begin(std::string_view text) {
     std::string open;

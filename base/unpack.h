@@ -12,8 +12,8 @@ namespace sonde {
 // Whether it begins like xz, gzip, zstd, or lz4 as Linux packs itself with it.
 bool is_packed(std::string_view bytes);
 
-// A file in memory with what is packed there. What stands after the packed data is no part of it, as the length behind
-// a kernel's image. Errors: it is damaged, packed in a way that is_packed() does not know, or more than `most` bytes.
+// Gives a file in memory that holds the unpacked bytes. Bytes after the packed data are ignored: a kernel's image has
+// its length there. Errors: the data is damaged, is_packed() does not know it, or it unpacks to more than `most` bytes.
 Result<Fd> unpack(std::string_view bytes, uint64_t most);
 
 } // namespace sonde

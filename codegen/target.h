@@ -24,8 +24,8 @@
 
 namespace sonde {
 
-// What a handler keeps while it runs, in memory. Functions get the addresses of the error and of the budget, and find
-// the word after each from there.
+// What a handler keeps in memory while it runs. Functions are handed the addresses of `error_site` and `budget`; the
+// words after these are found by their distance.
 struct HandlerWords {
     int64_t error_site;     // of the pending error; 0: none
     int64_t error_argument; // what its message shows

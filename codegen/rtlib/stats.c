@@ -114,8 +114,8 @@ static inline void multiply(u64 a, u64 b, u64* high, u64* low)
     *high = hh + (lh >> 32) + (hl >> 32) + (middle >> 32);
 }
 
-/* (sum of squares - sum^2 / n) / (n - 1), cut; 0 for fewer than two values. What a division of sum^2 by n leaves counts as
- * one more: it is less than that, and taken off before the second division it changes the whole part alike. */
+/* (sum of squares - sum^2 / n) / (n - 1), cut; 0 for fewer than two values. A remainder of sum^2 / n is
+ * rounded up to 1: any fraction lowers the whole part of the second quotient in the same way. */
 ONCE s64 sonde_rt_variance(struct block* b)
 {
     NEED(b);

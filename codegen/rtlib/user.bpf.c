@@ -68,7 +68,7 @@ struct wide {
     u64 status;
 };
 enum { READ_USER, READ_USER_WAIT, READ_KERNEL };
-/* Inlined, since a function that may wait for memory for one of its callers is refused for all of them. */
+/* Inlined: the verifier refuses a function that may sleep to every caller that may not. */
 static inline __attribute__((always_inline)) long wide_unit(u64 i, struct wide* w, int how)
 {
     u64 unit = 0;

@@ -19,7 +19,7 @@ namespace {
 
 using ast::PointComponent;
 
-constexpr int64_t most_calls = 20; // deep are looked at
+constexpr int64_t most_calls = 20; // a greater depth is taken as this one
 
 std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
                                      const std::vector<FunctionInstance>& functions) {
@@ -90,7 +90,7 @@ std::optional<FunctionInstance> unnamed_function(Resolving& resolving, DwarfModu
     return function;
 }
 
-// A line behind the file's name does not choose among functions, and often was not meant to stand there.
+// Warns of a line after the file's name: it chooses no function, but its author may have meant that line.
 void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const std::vector<FunctionInstance>& found) {
     if (pattern.lines.empty() || found.empty() || resolving.env.listing)
         return;
@@ -234,8 +234,8 @@ std::optional<int> nearest_line(const std::set<int>& lines, int line) {
     return best && std::abs(*best - line) <= most_away ? best : std::nullopt;
 }
 
-// `.nearest`: for each function the lines with code that are nearest to those that were asked for. What was asked for
-// as one line is called by that line.
+// `.nearest`: for each function, the lines with code that are nearest to the wanted ones. A single wanted line keeps
+// its own number in the point's text.
 std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPattern& pattern) {
     std::vector<FunctionPattern> wanted = {pattern.parsed};
     wanted.insert(wanted.end(), pattern.more.begin(), pattern.more.end());

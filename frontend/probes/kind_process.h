@@ -21,7 +21,7 @@ struct ProcessPattern {
     bool is_statement = false;
     FunctionPattern parsed;            // with a string argument
     std::vector<FunctionPattern> more; // further lines
-    // The lines behind a function's file, of which `parsed` knows nothing: they choose among labels.
+    // The lines that follow a function's file. They choose among labels; `parsed` matches functions without them.
     std::vector<FunctionPattern> lines;
     std::string suffix; // "call", "return", "inline", "exported", "nearest", "absolute" or empty
     // What to look for inside of the function.

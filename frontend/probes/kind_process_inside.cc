@@ -103,8 +103,8 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
                     points.push_back(std::move(point));
             }
         }
-        // A function that calls itself is its own callee once. Who is jumped to has its caller's caller on the stack,
-        // so that nobody could tell its calls from those of others.
+        // A function that calls itself is its own callee once. A function that is jumped to
+        // returns to its caller's caller: its own calls do not tell who jumped.
         if (depth > 1 && !std::get<2>(key) && std::find(path.begin(), path.end(), callee.function.die) == path.end()) {
             path.push_back(callee.function.die);
             add_callees(target, pattern, callee.function, callee.callers, depth - 1, path, points, seen);

@@ -24,8 +24,8 @@ struct Primitive {
 
     std::string_view name;
     // What it is about.
-    bool about_task = false; // the current task: in a handler of the session's own, sonde itself. Not so what tells
-                             // processors and threads apart or leads to other tasks, which scripts ask there on purpose
+    bool about_task = false; // the current task, which in the session's own handlers is sonde itself. Unset for cpu()
+                             // and the like, which scripts ask in timers on purpose
     bool names_task = false; // says which argument of the event is the task that the handler is about
     bool per_thread = false; // threads that run at once have different values
     bool of_kernel = false;  // the kernel's memory or stack; of those that exist for both halves

@@ -165,7 +165,6 @@ FunctionRef DwarfReader::named_around(Unit& unit, const LineRow& row, const Func
 
 void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files,
                                  std::vector<Statement>& found) {
-    const size_t first = found.size();
     std::set<std::pair<uint32_t, int>> marked; // functions, lines: that have a statement
     for (const bool only_marked : {true, false}) {
         if (!only_marked && pattern.line_kind == FunctionPattern::Wildcard && !pattern.unmarked)
@@ -210,8 +209,6 @@ void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, Fil
             found.push_back({row.address, row.file, row.line, *around});
         }
     }
-    std::stable_sort(found.begin() + static_cast<ptrdiff_t>(first), found.end(),
-                     [](const Statement& a, const Statement& b) { return a.address < b.address; });
 }
 
 std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {

@@ -46,15 +46,18 @@ const std::map<Address, Address>& DwarfReader::own_slots() {
     if (own_slots_)
         return *own_slots_;
     own_slots_.emplace();
+    std::map<std::string_view, Address> own; // by name
     if (main_)
         for_each_relocation(*main_, [&](const Relocation& relocation) {
             if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
-                relocation.symbol.st_shndx != SHN_UNDEF)
+                relocation.symbol.st_shndx != SHN_UNDEF) {
                 own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
+                own.emplace(relocation.name, relocation.symbol.st_value);
+            }
         });
     for (const PltEntry& entry : plt())
-        if (std::optional<Address> own = symbol_address(entry.name))
-            own_slots_->emplace(entry.address, *own);
+        if (auto found = own.find(entry.name); found != own.end())
+            own_slots_->emplace(entry.address, found->second);
     return *own_slots_;
 }
 

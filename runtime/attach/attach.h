@@ -24,7 +24,7 @@ class Attachment {
     virtual ~Attachment() = default;
     // Of which probe it is (index in Plan::probes); no_probe: of none, or of several.
     uint32_t probe = no_probe;
-    // Called once, when handlers may run: what makes them run by itself does it here.
+    // Called once, when handlers may run: iterators run theirs now. Errors: why they could not be run to the end.
     virtual Result<void> begin() { return {}; }
     // Hits that did not come to the program, as far as the kernel counts them.
     virtual uint64_t missed() const { return 0; }
@@ -76,8 +76,8 @@ AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile,
     attach_iterator;
 // At accesses to memory of the kernel; that of processes is watched by Watchpoints.
 AttachPoint attach_watchpoint;
-// Why accesses to memory cannot be seen on this machine, found out with sonde's own; empty: they can be, or what stands
-// in the way will be an error of its own.
+// Why this machine does not report accesses to memory, tried with a word of sonde's own. Empty: it does, or it does not
+// let one try; then attaching gives the error.
 std::string why_no_watchpoints();
 
 // The counters that handlers read.
