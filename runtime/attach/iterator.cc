@@ -1,7 +1,7 @@
 // Programs that the kernel runs for each of what one of its iterators goes through.
 //
-// A link makes files (BPF_ITER_CREATE, 5.8). Reading a file to its end runs the program for everything once. The program
-// writes nothing into the file, so no bytes come out. After many elements the kernel pauses with EAGAIN.
+// A link makes files (BPF_ITER_CREATE, 5.8). Reading a file to its end runs the program for everything once. The
+// program writes nothing into the file, so no bytes come out. After many elements the kernel pauses with EAGAIN.
 #include <bpf/bpf.h>
 #include <unistd.h>
 
