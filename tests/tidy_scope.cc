@@ -1,5 +1,6 @@
-// A plugin for clang-tidy: checks look at our declarations only, not at those of system headers, which are most of a file that
-// includes LLVM's. What is found there is not shown anyway; looking takes ten times as long as all the rest. clangd does the same.
+// A plugin for clang-tidy: checks look at our declarations only, not at those of system headers, which are most of a
+// file that includes LLVM's. What is found there is not shown anyway; looking takes ten times as long as all the rest.
+// clangd does the same.
 #include <clang-tidy/ClangTidyCheck.h>
 #include <clang-tidy/ClangTidyModule.h>
 #include <clang-tidy/ClangTidyModuleRegistry.h>
@@ -13,13 +14,11 @@ class ScopeCheck : public tidy::ClangTidyCheck {
   public:
     using ClangTidyCheck::ClangTidyCheck;
 
-    void registerMatchers(ast_matchers::MatchFinder* finder) override
-    {
+    void registerMatchers(ast_matchers::MatchFinder* finder) override {
         finder->addMatcher(ast_matchers::translationUnitDecl().bind("file"), this);
     }
 
-    void check(const ast_matchers::MatchFinder::MatchResult& found) override
-    {
+    void check(const ast_matchers::MatchFinder::MatchResult& found) override {
         std::vector<Decl*> ours;
         for (Decl* declaration : found.Context->getTranslationUnitDecl()->decls()) {
             SourceLocation place = found.SourceManager->getExpansionLoc(declaration->getLocation());
@@ -33,8 +32,7 @@ class ScopeCheck : public tidy::ClangTidyCheck {
 
 class ScopeModule : public tidy::ClangTidyModule {
   public:
-    void addCheckFactories(tidy::ClangTidyCheckFactories& factories) override
-    {
+    void addCheckFactories(tidy::ClangTidyCheckFactories& factories) override {
         factories.registerCheck<ScopeCheck>("sonde-scope");
     }
 };
