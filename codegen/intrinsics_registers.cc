@@ -121,14 +121,14 @@ llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mo
 
 llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     struct Row {
-        const char* names[4]; // 64, 32, 16, 8 bits
+        const char* names[5]; // 64, 32, 16, 8 bits, and bits 8 to 15
         int dwarf;
     };
     static const Row rows[] = {
-        {{"rax", "eax", "ax", "al"}, 0},
-        {{"rdx", "edx", "dx", "dl"}, 1},
-        {{"rcx", "ecx", "cx", "cl"}, 2},
-        {{"rbx", "ebx", "bx", "bl"}, 3},
+        {{"rax", "eax", "ax", "al", "ah"}, 0},
+        {{"rdx", "edx", "dx", "dl", "dh"}, 1},
+        {{"rcx", "ecx", "cx", "cl", "ch"}, 2},
+        {{"rbx", "ebx", "bx", "bl", "bh"}, 3},
         {{"rsi", "esi", "si", "sil"}, 4},
         {{"rdi", "edi", "di", "dil"}, 5},
         {{"rbp", "ebp", "bp", "bpl"}, 6},
@@ -146,6 +146,7 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
         {{"cs", "xcs", "", ""}, hir::Register::cs},
         {{"ss", "xss", "", ""}, hir::Register::ss},
         {{"orig_rax", "orig_eax", "", ""}, hir::Register::syscall_number},
+        {{"orig_ax", "", "", ""}, hir::Register::syscall_number},
     };
     if (expr.args[0]->kind != hir::ExprKind::ConstString) {
         fail(expr.range, fmt::format("`{}` needs the register's name as a literal", expr.name));
@@ -153,8 +154,11 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     }
     bool known = false;
     const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
+    const auto at = [&name](const Row& row) {
+        return std::ranges::find_if(row.names, [&name](const char* one) { return one && *one && name == one; }) - row.names;
+    };
     for (const Row& row : rows)
-        known = known || std::find(row.names, row.names + 4, name) != row.names + 4;
+        known = known || at(row) < 5;
     if (!known) {
         fail(expr.range, fmt::format("there is no register `{}`", name));
         return t_.number(0);
@@ -164,16 +168,17 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
         b_.SetInsertPoint(block("after_error"));
         return t_.number(0);
     }
-    for (const Row& row : rows)
-        for (int size = 0; size < 4; size++) {
-            if (name != row.names[size])
-                continue;
-            llvm::Value* value = read_register(row.dwarf);
-            if (size == 0)
-                return value;
-            llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(64u >> size));
-            return expr.facts.is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
-        }
+    for (const Row& row : rows) {
+        const long size = at(row);
+        if (size == 5)
+            continue;
+        llvm::Value* value = read_register(row.dwarf);
+        if (size == 0)
+            return value;
+        const bool high = size == 4;
+        llvm::Value* narrow = b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> size));
+        return expr.facts.is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+    }
     return t_.number(0);
 }
 
