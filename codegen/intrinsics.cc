@@ -257,7 +257,6 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
 
 // A literal, names separated by `|`; none after a report.
 std::vector<std::string> Lowering::names_of(const hir::Expr& names, const std::string& primitive) {
-    // How many the routines for flags are told in 8 bits.
     const size_t most = primitive == "__name" ? 1024 : 256;
     std::vector<std::string> out;
     if (names.kind == hir::ExprKind::ConstString)
@@ -319,18 +318,46 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
     return b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(name_cell)));
 }
 
+// A list for flags as cells of a name and its bits: "O_SYNC" is the bit after the last name's, "O_SYNC=0x101000" those
+// bits,
+// "" a bit without a name. In the list's order, which is the order of printing. Empty after a report.
+std::string Lowering::flag_table(const hir::Expr& names, const std::string& primitive, uint64_t first, size_t& count) {
+    std::string table;
+    uint64_t bit = uint64_t(1) << (first & 63);
+    for (std::string& name : names_of(names, primitive)) {
+        uint64_t bits = bit;
+        bit <<= 1;
+        if (const size_t equals = name.find('='); equals != std::string::npos) {
+            bits = strtoull(name.c_str() + equals + 1, nullptr, 0);
+            name.resize(equals);
+        }
+        if (name.empty())
+            continue;
+        name.resize(name_cell);
+        table += name;
+        table.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+        count++;
+    }
+    return table;
+}
+
 // What stands before, and names for the bits of a number.
 llvm::Value* Lowering::emit_flags(const hir::Intrinsic& expr) {
     size_t count = 0;
-    llvm::Value* table = name_table(*expr.args[1], expr.name, count);
-    if (!table)
+    if (expr.args[2]->kind != hir::ExprKind::ConstLong) {
+        fail(expr.args[2]->range, fmt::format("`{}` needs the first bit as a literal", expr.name));
+        return t_.literal("");
+    }
+    const auto first = static_cast<uint64_t>(hir::as<hir::ConstLong>(*expr.args[2]).value);
+    const std::string table = flag_table(*expr.args[1], expr.name, first, count);
+    if (table.empty())
         return t_.literal("");
     llvm::Value* slot = new_slot();
     Mark mark(*this);
     llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
-    llvm::Value* first = lower(*expr.args[2]);
-    llvm::Value* shape = b_.CreateOr(b_.CreateShl(first, 8), t_.number(static_cast<int64_t>(count)));
-    t_.routine("sonde_rt_flags", t_.i64(), {slot, length, number_of(table, slot), shape, lower(*expr.args[3])});
+    t_.routine("sonde_rt_flags", t_.i64(),
+               {slot, length, number_of(t_.literal(table), slot), t_.number(static_cast<int64_t>(count)),
+                lower(*expr.args[3])});
     return slot;
 }
 

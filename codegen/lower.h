@@ -204,6 +204,7 @@ class Lowering : private BodyState {
     std::vector<std::string> names_of(const hir::Expr& names, const std::string& primitive);
     llvm::Value* index_of_name(const hir::Expr& index, size_t count);
     llvm::Value* name_table(const hir::Expr& names, const std::string& primitive, size_t& count);
+    std::string flag_table(const hir::Expr& names, const std::string& primitive, uint64_t first, size_t& count);
     // What a text of the probe point is, if it is the same wherever this code runs.
     std::optional<std::string> known_point_text(hir::PointText text) const;
     llvm::Value* emit_point_text(const hir::Intrinsic& expr);

@@ -1,5 +1,6 @@
 // What a handler in the kernel is told of its event: which point it is, the task, registers and arguments, memory,
 // values from the function's entry.
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
@@ -419,6 +420,11 @@ llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::P
     };
     bool enters = points[0].symbol == "sys_enter" || saves_entry_;
     llvm::Value* called = enters ? argument(env, 1) : field(SONDE_REGS_ORIG_AX);
+    // rt_sigreturn restores the registers of before the signal, with -1 for the call's number
+    // (arch/x86/kernel/signal.c).
+    constexpr int rt_sigreturn = 15;
+    if (!enters && std::ranges::any_of(points, [](const plan::Point& point) { return point.number == rt_sigreturn; }))
+        called = ir_.CreateSelect(ir_.CreateICmpEQ(called, number(-1)), number(rt_sigreturn), called);
     llvm::Value* row = nullptr;
     if (points.size() == 1) {
         go_if(ir_.CreateICmpEQ(called, number(points[0].number)));

@@ -12,8 +12,7 @@ struct text {
 };
 /* One character, as itself, as a letter behind a backslash or as three octal digits. There is one branch, for the last
  * iteration: of each other one the verifier would go on from both sides. */
-static long text_step(u64 i, struct text* t)
-{
+static long text_step(u64 i, struct text* t) {
     u8 c = t->src[i & MASK], letter = escape(c);
     u64 exact = t->options >> 1 & 1, len = t->len;
     u64 escaped = below(0, letter), plain = below((u8)(c - 0x20), 0x5f) & ~escaped;
@@ -33,10 +32,9 @@ static long text_step(u64 i, struct text* t)
     t->len = next;
     return 0;
 }
-/* `count` characters of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..." behind them
- * if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
-ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options)
-{
+/* `count` characters of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..."
+ * behind them if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
+ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options) {
     NEED(to && src);
     u8* slot = to->text;
     u64 quoted = options & 1;
@@ -71,8 +69,7 @@ struct replace {
     const u8* with;
     u64 at, matched, len;
 };
-static long replace_step(u64 i, struct replace* r)
-{
+static long replace_step(u64 i, struct replace* r) {
     (void)i;
     u8 want = r->search[r->matched & MASK];
     if (want == 0) {
@@ -99,15 +96,13 @@ static long replace_step(u64 i, struct replace* r)
 }
 /* src with each `search` replaced, from the left; an empty one is nowhere. */
 ONCE s64 sonde_rt_str_replace(struct sonde_slot* to, struct sonde_slot* src, struct sonde_slot* search,
-                              struct sonde_slot* with)
-{
+                              struct sonde_slot* with) {
     NEED(to && src && search && with);
     u8* slot = to->text;
     if (search->text[0] == 0)
         return (s64)copy_bounded(slot, sonde_rt_max, src->text);
     /* Each unknown for itself: as copies of one value, the verifier would expect them to stay equal. */
-    struct replace r = {slot,           src->text,       search->text,   with->text,
-                        opaque(slot, 0), opaque(slot, 0), opaque(slot, 0)};
+    struct replace r = {slot, src->text, search->text, with->text, opaque(slot, 0), opaque(slot, 0), opaque(slot, 0)};
     LOOP(PAIRS, replace_step, &r);
     slot[r.len & MASK] = 0;
     return (s64)r.len;
@@ -116,43 +111,37 @@ ONCE s64 sonde_rt_str_replace(struct sonde_slot* to, struct sonde_slot* src, str
 struct flags {
     u8* dst;
     u64 table;
-    u64 len, left, rest; /* left: bits from the first that has a name on; rest: those without one */
+    u64 len, left; /* left: bits that no name has said yet */
+};
+struct flag_cell {
+    u8 name[32];
+    u64 bits;
 };
 /* The | before the next, unless it is the first. */
-static u64 separated(struct flags* f)
-{
+static u64 separated(struct flags* f) {
     u64 len = f->len & MASK;
     f->dst[len] = '|';
     return (len + (len != 0)) & MASK;
 }
-static long flag_step(u64 i, struct flags* f)
-{
-    u8 name[32];
-    if (!(f->left >> (i & 63) & 1))
+static long flag_step(u64 i, struct flags* f) {
+    struct flag_cell cell;
+    copy_bytes((u8*)&cell, sizeof cell, (const u8*)(f->table + (i & 255) * sizeof cell));
+    if ((f->left & cell.bits) != cell.bits)
         return 0;
-    copy_bytes(name, 32, (const u8*)(f->table + (i & 63) * 32));
-    if (name[0] == 0) {
-        f->rest |= 1ull << (i & 63);
-        return 0;
-    }
+    f->left &= ~cell.bits;
     u64 len = separated(f);
-    f->len = cut(len + copy_bounded(f->dst + len, 32, name));
+    f->len = cut(len + copy_bounded(f->dst + len, 32, cell.name));
     return 0;
 }
-/* Appends to the `len` characters of the slot the names of a value's bits, with | between them, and the others as a number. `shape`:
- * how many names the table has, in cells of 32 bytes, and << 8 the bit of the first one. The table is an address. */
-ONCE u64 sonde_rt_flags(struct sonde_slot* to, u64 len, u64 table, u64 shape, u64 value)
-{
+/* Appends to the `len` characters of the slot the names of a value's bits, with | between them, in the order of the
+ * table, and what is left as a number. The table is the address of `count` flag cells. */
+ONCE u64 sonde_rt_flags(struct sonde_slot* to, u64 len, u64 table, u64 count, u64 value) {
     NEED(to);
     u8* slot = to->text;
-    u64 first = shape >> 8 & 63, count = shape & 63;
-    u64 left = opaque(slot + MASK + 1, value >> first);
-    struct flags f = {slot, table, len & MASK, left, count ? left >> count << count : left};
-    f.rest = opaque(slot + MASK + 1, f.rest);
-    LOOP((u32)count, flag_step, &f);
-    u64 rest = f.rest << first | (value & ((1ull << first) - 1));
-    if (rest)
-        f.len = sonde_rt_append_long(to, separated(&f), (s64)rest, 'x' | '#' << 8);
+    struct flags f = {slot, table, len & MASK, opaque(slot + MASK + 1, value)};
+    LOOP((u32)count & 255, flag_step, &f);
+    if (f.left)
+        f.len = sonde_rt_append_long(to, separated(&f), (s64)f.left, 'x' | '#' << 8);
     slot[f.len & MASK] = 0;
     return f.len;
 }

@@ -129,6 +129,7 @@ class TargetBinder {
 
     // bind_syscall.cc
     std::optional<Place> syscall_variable();
+    hir::Expr* syscall_register(size_t index);
     std::optional<Place> syscall_argument(const SyscallVariable& variable, size_t index);
     std::optional<Place> syscall_result();
     hir::Expr* syscall_summary();
@@ -189,7 +190,9 @@ class TargetBinder {
     void add_array(Text& text, const Place& place, bool deep, int depth);
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
     void add_user_text(Text& text, hir::Expr* address);
-    bool add_argument_text(Text& text, const std::vector<SyscallVariable>& variables, size_t index);
+    bool add_by_letter(Text& text, char letter, hir::Expr* value);
+    void add_syscall_text(Text& text);
+    void add_arguments_by_type(Text& text);
     void add_integer(Text& text, hir::Expr* value, char conversion, char flag);
     // bind_go.cc: strings, slices and interfaces; false for anything else.
     bool add_go(Text& text, const Place& place);

@@ -1,7 +1,6 @@
 // `$filename`, `$return` and the summaries of a system call. Pointers are the caller's: they lead to user memory.
 #include <fmt/format.h>
 
-#include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/bind_impl.h"
 
@@ -33,22 +32,36 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     return out;
 }
 
-// Arguments that say more than their number does.
-struct ArgumentText {
-    const char *call, *parameter, *function, *second;
+// One item of a call's text.
+struct TextItem {
+    std::string what;              // a letter, or a function of the library
+    std::vector<size_t> arguments; // which ones it is given, from 0 on
+    bool gives_separator = false;
 };
-constexpr ArgumentText argument_texts[] = {
-#define TEXT(call, parameter, function, second) {call, parameter, function, second},
-#include "frontend/probes/syscall_texts.def"
-#undef TEXT
-};
-
-// Null: it is what its type says.
-const ArgumentText* find_argument_text(std::string_view call, const std::string& parameter) {
-    for (const ArgumentText& row : argument_texts)
-        if (glob_match(row.parameter, parameter) && glob_match(row.call, call))
-            return &row;
-    return nullptr;
+std::vector<TextItem> text_items(std::string_view text) {
+    std::vector<TextItem> items;
+    size_t next = 0;
+    while (!text.empty()) {
+        size_t blank = text.find(' ');
+        std::string_view word = text.substr(0, blank);
+        text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+        TextItem item;
+        item.gives_separator = word.starts_with('+');
+        word.remove_prefix(item.gives_separator);
+        size_t colon = word.find(':');
+        item.what = word.substr(0, colon);
+        if (colon == std::string_view::npos)
+            item.arguments.push_back(next);
+        else
+            for (char digit : word.substr(colon + 1))
+                if (digit != ',')
+                    item.arguments.push_back(static_cast<size_t>(digit - '1'));
+        if (item.what == "B")
+            item.arguments.push_back(item.arguments.front() + 1);
+        next = item.arguments.front() + 1;
+        items.push_back(std::move(item));
+    }
+    return items;
 }
 
 bool is_mode(const Type* type) { return type && type->kind == Type::Typedef && type->name == "umode_t"; }
@@ -66,13 +79,18 @@ std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
     return out;
 }
 
-std::optional<Place> TargetBinder::syscall_argument(const SyscallVariable& variable, size_t index) {
+// An argument's register, all 64 bits of it.
+hir::Expr* TargetBinder::syscall_register(size_t index) {
     auto* at = make<hir::Load>(
         expr_.range, plus(make<hir::Argument>(expr_.range, tracepoint_regs), argument_offsets[index]), 8u, false);
     at->user = false;
+    return at;
+}
+
+std::optional<Place> TargetBinder::syscall_argument(const SyscallVariable& variable, size_t index) {
     Place place;
     place.type = variable.type;
-    place.parts.push_back({0, 8, PlacePart::Value, at, ""});
+    place.parts.push_back({0, 8, PlacePart::Value, syscall_register(index), ""});
     return place;
 }
 
@@ -117,23 +135,82 @@ std::optional<Place> TargetBinder::syscall_variable() {
     return std::nullopt;
 }
 
-// Adds what the library says of an argument, with the separator before it; false if it says nothing.
-bool TargetBinder::add_argument_text(Text& text, const std::vector<SyscallVariable>& variables, size_t index) {
-    const ArgumentText* row = find_argument_text(point_.syscall->name, variables[index].name);
-    if (!row || !binder_.call)
+// A number as an item's letter says; false if it is none of them.
+bool TargetBinder::add_by_letter(Text& text, char letter, hir::Expr* value) {
+    const auto low = [&](bool is_signed) { return make<hir::Retype>(expr_.range, value, 4u, is_signed); };
+    switch (letter) {
+    case 'd':
+        add_integer(text, low(true), 'd', 0);
+        return true;
+    case 'D':
+        add_integer(text, value, 'd', 0);
+        return true;
+    case 'u':
+        add_integer(text, low(false), 'u', 0);
+        return true;
+    case 'U':
+        add_integer(text, value, 'u', 0);
+        return true;
+    case 'x':
+        text.literal("0x");
+        add_integer(text, low(false), 'x', 0);
+        return true;
+    case 'p':
+    case 'X':
+        text.literal("0x");
+        add_integer(text, value, 'x', 0);
+        return true;
+    case 'o':
+        text.literal("0");
+        add_integer(text, low(false), 'o', 0);
+        return true;
+    case 'Q':
+        add_user_text(text, value);
+        return true;
+    default:
         return false;
-    std::vector<hir::Expr*> args;
-    for (size_t i = 0; i < variables.size(); i++)
-        if (i == index || (row->second[0] && variables[i].name == row->second))
-            args.insert(i == index ? args.begin() : args.end(), load(*syscall_argument(variables[i], i), expr_.range));
-    bool has_separator = row->function[0] == '+';
-    hir::Expr* said = binder_.call(row->function + has_separator, args);
-    if (!said)
-        return false;
-    if (index > 0 && !has_separator)
-        text.literal(", ");
-    add_text(text, said);
-    return true;
+    }
+}
+
+// The arguments as the call's row has them.
+void TargetBinder::add_syscall_text(Text& text) {
+    bool is_first = true;
+    for (const TextItem& item : text_items(point_.syscall->text)) {
+        if (!is_first && !item.gives_separator)
+            text.literal(", ");
+        is_first = false;
+        if (item.what.size() == 1 && add_by_letter(text, item.what[0], syscall_register(item.arguments[0])))
+            continue;
+        std::vector<hir::Expr*> args;
+        for (size_t index : item.arguments)
+            args.push_back(syscall_register(index));
+        const char* function = item.what == "A" ? "_dfd_str" : item.what == "B" ? "__buffer_text" : item.what.c_str();
+        if (hir::Expr* said = binder_.call ? binder_.call(function, args) : nullptr)
+            add_text(text, said);
+        else
+            text.literal("?");
+    }
+}
+
+// What the arguments' types say, for calls whose row has no text.
+void TargetBinder::add_arguments_by_type(Text& text) {
+    std::vector<SyscallVariable> variables = syscall_variables(point_);
+    for (size_t i = 0; i < variables.size(); i++) {
+        if (i > 0)
+            text.literal(", ");
+        const SyscallVariable& variable = variables[i];
+        const Type* type = strip(variable.type);
+        const bool is_id = variable.name == "fd" || (variable.type && variable.type->name.ends_with("id_t"));
+        char letter = variable.is_text                  ? 'Q'
+                      : is_mode(variable.type)          ? 'o'
+                      : type->kind == Type::Pointer     ? 'p'
+                      : is_id                           ? 'd'
+                      : type->size < 8                  ? (type->is_signed ? 'd' : 'u')
+                      : type->is_signed                 ? 'D'
+                      : variable.type->name == "size_t" ? 'U'
+                                                        : 'X';
+        add_by_letter(text, letter, syscall_register(i));
+    }
 }
 
 // `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
@@ -144,26 +221,10 @@ hir::Expr* TargetBinder::syscall_summary() {
     std::vector<SyscallVariable> variables = syscall_variables(point_);
     Text text;
     if (expr_.name == "$$argstr") {
-        for (size_t i = 0; i < variables.size(); i++) {
-            if (add_argument_text(text, variables, i))
-                continue;
-            if (i > 0)
-                text.literal(", ");
-            const Type* type = strip(variables[i].type);
-            hir::Expr* value = load(*syscall_argument(variables[i], i), expr_.range);
-            if (!value)
-                text.literal("?");
-            else if (variables[i].is_text)
-                add_user_text(text, value);
-            else if (variables[i].name == "fd")
-                add_integer(text, make<hir::Retype>(expr_.range, value, 4u, true), 'd', 0);
-            else if (is_mode(variables[i].type))
-                add_integer(text, value, 'o', '#');
-            else if (type->kind == Type::Pointer)
-                add_integer(text, value, 'x', '#');
-            else
-                add_integer(text, value, type->is_signed || type->size < 8 ? 'd' : 'x', type->size < 8 ? 0 : '#');
-        }
+        if (point_.syscall->text[0])
+            add_syscall_text(text);
+        else
+            add_arguments_by_type(text);
     } else if (expr_.name == "$$vars" || expr_.name == "$$parms") {
         for (size_t i = 0; i < variables.size(); i++)
             add_variable(text, variables[i].name, [&] { return syscall_argument(variables[i], i); });

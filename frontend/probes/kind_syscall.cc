@@ -14,15 +14,16 @@ namespace sonde {
 namespace {
 
 const Syscall all_syscalls[] = {
-#define SYSCALL(number, name, parameters) {number, name, parameters},
+#define SYSCALL(number, name, parameters, text) {number, name, parameters, text},
 #include "frontend/probes/syscalls.def"
 #undef SYSCALL
 };
 
 // Names that SystemTap has for a call that the kernel now calls something else.
 constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
-    {"pread", "pread64"},      {"pwrite", "pwrite64"},       {"umount", "umount2"},      {"mmap2", "mmap"},
-    {"fstatat", "newfstatat"}, {"ftruncate64", "ftruncate"}, {"truncate64", "truncate"}, {"fadvise64_64", "fadvise64"},
+    {"ftruncate64", "ftruncate"},
+    {"truncate64", "truncate"},
+    {"fadvise64_64", "fadvise64"},
 };
 // Calls that SystemTap has probes for and that 64-bit programs do not make: such a probe is never hit.
 constexpr std::string_view absent[] = {

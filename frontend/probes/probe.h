@@ -91,6 +91,7 @@ struct Syscall {
     int number;
     const char* name;
     const char* parameters; // "int fd, char *buf"
+    const char* text;       // "d p": how `argstr` has them (syscalls.def)
 };
 
 // Where a function calls another one, and by whom it is called itself.

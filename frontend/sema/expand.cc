@@ -62,6 +62,16 @@ size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
     return name.components.size();
 }
 
+// The library's second name of a point, `syscall.pread64` of `syscall.pread`: a pattern that finds both finds the call
+// once.
+bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const ast::ProbePoint& pattern) {
+    if (!has_pattern(pattern) || alias.points.size() != 1)
+        return false;
+    const ast::ProbePoint& target = *alias.points[0];
+    return target.components.size() == name.components.size() && target.components[0].name == name.components[0].name &&
+           match_alias(target, pattern) > 0;
+}
+
 ast::ProbePoint without_marks(ast::ProbePoint point) {
     point.optional = point.sufficient = false;
     point.condition = nullptr;
@@ -121,6 +131,8 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
         for (const ast::ProbePoint* name : alias->names) {
             size_t taken = match_alias(*name, point);
             if (taken == 0 || taken != (with_suffix ? longest : point.components.size()))
+                continue;
+            if (diags_.sources().is_tapset(alias_file) && is_second_name(*alias, *name, point))
                 continue;
             found = true;
             AliasUse inner = use;
