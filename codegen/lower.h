@@ -149,6 +149,7 @@ class Lowering : private BodyState {
     llvm::Value* stats_pointer(const hir::Expr& source);
     llvm::Value* stat_read(const hir::StatRead& expr);
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
+    void raise_if_empty(llvm::Value* stats, Range range);
 
     // ---- regular expressions (lower_regex.cc)
     void begin_matches();

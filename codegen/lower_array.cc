@@ -172,6 +172,11 @@ llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
     return t_.array_stats(env_, *element.array, key, scratch);
 }
 
+void Lowering::raise_if_empty(llvm::Value* stats, Range range) {
+    llvm::Value* count = b_.CreateLoad(t_.i64(), t_.offset(stats, offsetof(plan::StatsBlock, count)));
+    raise_if(b_.CreateICmpEQ(count, t_.number(0)), "empty aggregate", range);
+}
+
 llvm::Value* Lowering::stat_read(const hir::StatRead& expr) {
     using hir::StatValue;
     Mark mark(*this);
@@ -203,6 +208,7 @@ llvm::Value* Lowering::hist_bucket(const hir::HistBucket& expr) {
                                     : hir::as<hir::Element>(*expr.source).array;
     llvm::Value* index = lower(*expr.index);
     llvm::Value* stats = stats_pointer(*expr.source);
+    raise_if_empty(stats, expr.range);
     index = t_.opaque(index); // the verifier has to see the very number that is compared
     raise_if(b_.CreateICmpUGE(index, t_.number(global->stats.buckets())), "histogram index out of range", expr.range);
     return b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), index));

@@ -97,7 +97,9 @@ llvm::Value* Lowering::print(const hir::Print& expr) {
         if (arg.type == ValueType::Stats) {
             const hir::Global* global = arg.kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(arg).global
                                                                              : hir::as<hir::Element>(arg).array;
-            rest.push_back({stats_pointer(arg), sizeof(plan::StatsBlock) + 8ull * global->stats.buckets()});
+            llvm::Value* stats = stats_pointer(arg);
+            raise_if_empty(stats, arg.range);
+            rest.push_back({stats, sizeof(plan::StatsBlock) + 8ull * global->stats.buckets()});
         } else if (arg.type == ValueType::String) {
             rest.push_back({lower(arg)});
         } else if (d.kind == Directive::Memory) {

@@ -224,39 +224,62 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     scan_next_ = scan_before;
 }
 
-// foreach (b in @hist_log(x)): the numbers of the buckets that are not empty.
+// foreach (n = b in @hist_log(x)): every bucket, also those that are empty, by number or by count.
 void Lowering::lower_buckets(const hir::Foreach& loop) {
     const hir::Global* global = loop.histogram->kind == hir::ExprKind::GlobalRef
                                     ? hir::as<hir::GlobalRef>(*loop.histogram).global
                                     : hir::as<hir::Element>(*loop.histogram).array;
+    const auto buckets = static_cast<int64_t>(global->stats.buckets());
+    const bool by_count = loop.sort_direction != 0 && loop.sort_column == 0;
+    llvm::Value* limit_value = t_.number(buckets);
+    if (loop.limit) {
+        llvm::Value* wanted = lower(*loop.limit);
+        limit_value = b_.CreateSelect(b_.CreateICmpSLT(wanted, limit_value), wanted, limit_value);
+    }
     llvm::Value* stats = stats_pointer(*loop.histogram);
-    if (machine_) { // which keeps no addresses of elements
+    raise_if_empty(stats, loop.histogram->range);
+    if (machine_ || by_count) { // a machine keeps no addresses of elements, and the order is of one moment
         auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global->stats.buckets());
         llvm::Value* copy = new_bytes(size);
         t_.read_memory(env_, copy, size, stats, false);
         stats = copy;
     }
-    llvm::Value* index = t_.stack(8);
-    b_.CreateStore(t_.number(0), index);
-    llvm::BasicBlock *head = block("head"), *body = block("body"), *seen = block("seen"), *next = block("next"),
+    llvm::Value* counts = t_.offset(stats, sizeof(plan::StatsBlock));
+    // How many there were, and the last one's number and 1.
+    llvm::Value *turn = t_.stack(8), *before = t_.stack(8), *most = t_.stack(8);
+    for (llvm::Value* variable : {turn, before})
+        b_.CreateStore(t_.number(0), variable);
+    b_.CreateStore(limit_value, most);
+    llvm::BasicBlock *head = block("head"), *some = block("some"), *body = block("body"), *next = block("next"),
                      *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    begin_iteration(loop, limit, index);
-    llvm::Value* i = b_.CreateLoad(t_.i64(), index);
-    b_.CreateCondBr(b_.CreateICmpULT(i, t_.number(global->stats.buckets())), body, end);
+    begin_iteration(loop, limit, turn);
+    llvm::Value* i = b_.CreateLoad(t_.i64(), turn);
+    b_.CreateCondBr(b_.CreateICmpSLT(i, b_.CreateLoad(t_.i64(), most)), some, end);
+    b_.SetInsertPoint(some);
+    llvm::Value* bucket =
+        loop.sort_column == 1 && loop.sort_direction < 0 ? b_.CreateSub(t_.number(buckets - 1), i) : i;
+    if (by_count) {
+        Mark mark(*this);
+        bucket = t_.routine("sonde_rt_next_bucket", t_.i64(),
+                            {number_of(counts, new_slot()), t_.number(buckets), b_.CreateLoad(t_.i64(), before),
+                             t_.number(loop.sort_direction)});
+        b_.CreateStore(b_.CreateAdd(bucket, t_.number(1)), before);
+    }
+    bucket = t_.opaque(bucket);
+    b_.CreateCondBr(b_.CreateICmpULT(bucket, t_.number(buckets)), body, end);
     b_.SetInsertPoint(body);
-    llvm::Value* count = b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), i));
-    b_.CreateCondBr(b_.CreateICmpNE(count, t_.number(0)), seen, next);
-    b_.SetInsertPoint(seen);
-    b_.CreateStore(i, locals_[loop.keys[0]]);
+    b_.CreateStore(bucket, locals_[loop.keys[0]]);
+    if (loop.value)
+        b_.CreateStore(b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), counts, bucket)), locals_[loop.value]);
     spend(count_statements(loop.body), loop.range);
     loops_.push_back({next, end});
     lower(*loop.body);
     loops_.pop_back();
     branch_to(next);
     b_.SetInsertPoint(next);
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), index), t_.number(1)), index);
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), turn), t_.number(1)), turn);
     b_.CreateBr(head);
     b_.SetInsertPoint(limit);
     b_.CreateBr(end);

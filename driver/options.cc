@@ -111,6 +111,7 @@ std::string set_limit(Limits& limits, const std::string& define) {
         {"MAXBACKTRACE", &Limits::max_backtrace, 1, INT64_MAX},
         {"HIST_ELISION", &Limits::hist_elision, -1, INT64_MAX},
         {"HIST_WIDTH", &Limits::hist_width, 1, 1000},
+        {"STP_MAX_BUCKETS", &Limits::max_buckets, 3, 1 << 16},
         {"STP_NO_OVERLOAD", &Limits::no_overload, 0, 1},
         {"STP_OVERLOAD_THRESHOLD", &Limits::overload_threshold, 1, INT64_MAX},
         {"STP_OVERLOAD_INTERVAL", &Limits::overload_interval, 1, INT64_MAX},

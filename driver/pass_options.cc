@@ -26,6 +26,7 @@ SemaOptions sema_options(const Options& options) {
     sema.max_string = options.limits.max_string;
     sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
     sema.hist_width = options.limits.hist_width;
+    sema.max_buckets = options.limits.max_buckets;
     sema.global_overrides = options.globals;
     return sema;
 }

@@ -20,11 +20,12 @@
 namespace sonde {
 namespace {
 
-Fd load(enum bpf_prog_type type, const bpf_insn* code, size_t count, uint32_t attach_type) {
+// `type` may be newer than the header's enumeration.
+Fd load(uint32_t type, const bpf_insn* code, size_t count, uint32_t attach_type) {
     bpf_prog_load_opts options{};
     options.sz = sizeof options;
     options.expected_attach_type = static_cast<enum bpf_attach_type>(attach_type);
-    return Fd(bpf_prog_load(type, "sonde_try", "GPL", code, count, &options));
+    return Fd(bpf_prog_load(static_cast<enum bpf_prog_type>(type), "sonde_try", "GPL", code, count, &options));
 }
 
 bool has_may_goto() {
@@ -82,7 +83,8 @@ Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t functio
     options.sz = sizeof options;
     options.expected_attach_type = attach;
     options.attach_btf_id = function;
-    return Fd(bpf_prog_load(type, "sonde_try", "GPL", code, std::size(code), &options));
+    return Fd(
+        bpf_prog_load(static_cast<enum bpf_prog_type>(type), "sonde_try", "GPL", code, std::size(code), &options));
 }
 
 } // namespace

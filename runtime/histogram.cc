@@ -40,42 +40,41 @@ std::string label(const plan::StatsNeeds& needs, size_t bucket) {
 } // namespace
 
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* counts) {
-    size_t total = needs.buckets();
-    bool linear = needs.histogram == plan::StatsNeeds::Linear;
-    uint64_t most = *std::max_element(counts, counts + total), bar_width = needs.bar_width;
-    size_t elision = needs.elision < 0 ? total : static_cast<size_t>(needs.elision);
-    // The rows between the first and the last that count, with some empty ones around; under- and overflow only if they
-    // count.
-    size_t first = total, last = 0;
-    for (size_t i = 0; i < total; i++)
-        if (counts[i]) {
-            first = std::min(first, i);
-            last = i;
-        }
-    uint64_t scale = std::max<uint64_t>(1, most / bar_width + (most % bar_width != 0));
-    if (first == total)
+    constexpr size_t margin = 2; // empty rows around the first and the last that count
+    const size_t total = needs.buckets();
+    const bool linear = needs.histogram == plan::StatsNeeds::Linear;
+    const uint64_t most = *std::max_element(counts, counts + total), bar_width = needs.bar_width;
+    const uint64_t scale = std::max<uint64_t>(1, most / bar_width + (most % bar_width != 0));
+    if (most == 0)
         return fmt::format("value |{:-<{}} count\n\n", "", bar_width);
-    // Without negative values the empty rows in front end at 0.
-    size_t least = linear ? 1 : first >= log_zero ? log_zero : 0, end = linear ? total - 1 : total;
-    size_t from = first > least ? std::max(least, first - std::min(first, elision)) : first;
-    size_t to = last + 1 < end ? std::min(end - 1, last + std::min(elision, total)) : last;
+    size_t first = 0, last = total - 1;
+    while (!counts[first])
+        first++;
+    while (!counts[last])
+        last--;
+    // Underflow and overflow only if they count; without negative values nothing below 0.
+    const size_t least = linear ? 1 : first >= log_zero ? log_zero : 0, end = linear ? total - 1 : total;
+    const size_t from = first > least ? std::max(least, first - std::min(first, margin)) : first;
+    const size_t to = last + 1 < end ? std::min(end - 1, last + margin) : last;
     size_t label_width = 5, count_width = std::to_string(most).size();
     for (size_t i = from; i <= to; i++)
         label_width = std::max(label_width, label(needs, i).size());
+    // Left out is a row without a neighbour that counts, as far as `elision` reaches.
+    const size_t reach = std::min(static_cast<size_t>(std::max<int64_t>(needs.elision, 0)), total);
+    const auto is_shown = [&](size_t row) {
+        const size_t begin = std::max(from, row - std::min(row, reach)), stop = std::min(to, row + reach) + 1;
+        return needs.elision < 0 || std::any_of(counts + begin, counts + stop, [](uint64_t count) { return count; });
+    };
     std::string out = fmt::format("{:>{}} |{:-<{}} count\n", "value", label_width, "", bar_width);
+    bool left_out = false;
     for (size_t i = from; i <= to; i++) {
-        // A long run of empty rows in the middle is one `~`.
-        size_t run = i;
-        while (run <= to && counts[run] == 0)
-            run++;
-        size_t empty = run - i;
-        if (empty > 2 * std::min(elision, total) && i > from && i >= first && run <= last) {
-            for (size_t k = 0; k < elision; k++)
-                out += fmt::format("{:>{}} |{:<{}} {:>{}}\n", label(needs, i + k), label_width, "", bar_width, 0,
-                                   count_width);
-            out += fmt::format("{:>{}} ~\n", "", label_width);
-            i = run - elision;
+        if (!is_shown(i)) {
+            left_out = true;
+            continue;
         }
+        if (left_out)
+            out += fmt::format("{:>{}} ~\n", "", label_width);
+        left_out = false;
         out += fmt::format("{:>{}} |{:<{}} {:>{}}\n", label(needs, i), label_width,
                            std::string(static_cast<size_t>(counts[i] / scale), '@'), bar_width, counts[i], count_width);
     }

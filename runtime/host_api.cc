@@ -54,7 +54,6 @@ void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t v
     uint64_t bucket = 0;
     if (needs.histogram == plan::StatsNeeds::Log) {
         auto bits = static_cast<uint64_t>(magnitude ? 64 - __builtin_clzll(magnitude) : 0);
-        bits = std::min<uint64_t>(bits, 63);
         bucket = value < 0 ? 64 - bits : 64 + bits;
     } else if (value >= needs.low) {
         uint64_t inner = static_cast<uint64_t>(needs.high - needs.low) / static_cast<uint64_t>(needs.width);

@@ -17,7 +17,7 @@ bool consistent(const StatsNeeds& stats) {
     if (stats.histogram != StatsNeeds::Linear)
         return true;
     uint64_t range = static_cast<uint64_t>(stats.high) - static_cast<uint64_t>(stats.low);
-    return stats.width > 0 && stats.high > stats.low && range <= INT64_MAX &&
+    return stats.width > 0 && stats.high >= stats.low && range <= INT64_MAX &&
            range / static_cast<uint64_t>(stats.width) < (1 << 16);
 }
 

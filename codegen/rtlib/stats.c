@@ -14,16 +14,14 @@ struct raise {
     u64* at;
     u64 value;
 };
-static long raise_step(u64 i, struct raise* r)
-{
+static long raise_step(u64 i, struct raise* r) {
     (void)i;
     u64 seen = *(volatile u64*)r->at;
     if (seen >= r->value)
         return 1;
     return __sync_val_compare_and_swap(r->at, seen, r->value) == seen;
 }
-static inline void raise_to(u64* at, u64 value)
-{
+static inline void raise_to(u64* at, u64 value) {
     if (*(volatile u64*)at >= value)
         return;
     struct raise r = {at, value};
@@ -31,8 +29,7 @@ static inline void raise_to(u64* at, u64 value)
 }
 
 /* count, sum, min and max. */
-ONCE u64 sonde_rt_stat_add(struct block* b, s64 value)
-{
+ONCE u64 sonde_rt_stat_add(struct block* b, s64 value) {
     NEED(b);
     __sync_fetch_and_add(&b->count, 1);
     __sync_fetch_and_add(&b->sum, value);
@@ -43,8 +40,7 @@ ONCE u64 sonde_rt_stat_add(struct block* b, s64 value)
 }
 
 /* The sum of squares, in 128 bits. */
-ONCE u64 sonde_rt_stat_square(struct block* b, s64 value)
-{
+ONCE u64 sonde_rt_stat_square(struct block* b, s64 value) {
     NEED(b);
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 low = m & 0xffffffff, high = m >> 32;
@@ -56,9 +52,9 @@ ONCE u64 sonde_rt_stat_square(struct block* b, s64 value)
     return 0;
 }
 
-/* The bucket of a base-2 histogram: 64 for 0, upwards 64 + number of bits, negatives mirrored. */
-ONCE u64 sonde_rt_log_bucket(s64 value)
-{
+/* The bucket of a base-2 histogram: 64 for 0, upwards 64 + number of bits, negatives mirrored; 0 is the smallest
+ * number's. */
+ONCE u64 sonde_rt_log_bucket(s64 value) {
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 bits = 0;
     if (m >> 32)
@@ -74,14 +70,42 @@ ONCE u64 sonde_rt_log_bucket(s64 value)
     if (m >> 1)
         bits += 1, m >>= 1;
     bits += m;
-    if (bits > 63)
-        bits = 63;
-    return value < 0 ? 64 - bits : 64 + bits;
+    if (value < 0)
+        return bits > 64 ? 0 : 64 - bits;
+    return 64 + (bits > 63 ? 63 : bits);
+}
+
+struct next_bucket {
+    u64 counts;
+    u64 previous, previous_count; /* previous: its number and 1, 0 at the begin */
+    s64 direction;
+    s64 best;
+    u64 best_count;
+};
+static long next_bucket_step(u64 i, struct next_bucket* n) {
+    u64 count = 0;
+    copy_bytes((u8*)&count, sizeof count, (const u8*)(n->counts + i * sizeof count));
+    u64 p = n->previous_count;
+    int is_after = n->previous == 0 || (n->direction > 0 ? count > p : count < p) || (count == p && i >= n->previous);
+    int is_before = n->best < 0 || (n->direction > 0 ? count < n->best_count : count > n->best_count);
+    if (is_after && is_before) {
+        n->best = (s64)i;
+        n->best_count = count;
+    }
+    return 0;
+}
+/* The bucket after `previous` (its number and 1; 0: the first) in the order of counts, up or down, of equal ones by
+ * number; -1 at the end. `counts` is the address of `total` of them. */
+ONCE s64 sonde_rt_next_bucket(u64 counts, u64 total, u64 previous, s64 direction) {
+    struct next_bucket n = {counts, previous, 0, direction, -1, 0};
+    if (previous)
+        copy_bytes((u8*)&n.previous_count, 8, (const u8*)(counts + (previous - 1) * 8));
+    LOOP((u32)total, next_bucket_step, &n);
+    return n.best;
 }
 
 /* The bucket of a linear one: 0 underflow, then one a width, the last overflow. */
-ONCE u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width)
-{
+ONCE u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width) {
     u64 inner = ((u64)high - (u64)low) / (u64)width;
     if (value < low)
         return 0;
@@ -92,8 +116,7 @@ ONCE u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width)
 struct divide {
     u64 high, low, divisor, quotient;
 };
-static long divide_step(u64 i, struct divide* d)
-{
+static long divide_step(u64 i, struct divide* d) {
     (void)i;
     u64 carry = d->high >> 63;
     d->high = d->high << 1 | d->low >> 63;
@@ -105,8 +128,7 @@ static long divide_step(u64 i, struct divide* d)
     }
     return 0;
 }
-static inline void multiply(u64 a, u64 b, u64* high, u64* low)
-{
+static inline void multiply(u64 a, u64 b, u64* high, u64* low) {
     u64 al = a & 0xffffffff, ah = a >> 32, bl = b & 0xffffffff, bh = b >> 32;
     u64 ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
     u64 middle = (ll >> 32) + (lh & 0xffffffff) + (hl & 0xffffffff);
@@ -116,8 +138,7 @@ static inline void multiply(u64 a, u64 b, u64* high, u64* low)
 
 /* (sum of squares - sum^2 / n) / (n - 1), cut; 0 for fewer than two values. A remainder of sum^2 / n is
  * rounded up to 1: any fraction lowers the whole part of the second quotient in the same way. */
-ONCE s64 sonde_rt_variance(struct block* b)
-{
+ONCE s64 sonde_rt_variance(struct block* b) {
     NEED(b);
     u64 n = b->count;
     if (n < 2)
@@ -126,7 +147,8 @@ ONCE s64 sonde_rt_variance(struct block* b)
     u64 sum_high, sum_low, squares_high, squares_low;
     multiply(s, s, &sum_high, &sum_low);
     /* sum^2 / n, then the difference to the squares, then / (n - 1): each step in 128 by 64 bits. */
-    /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is tested. */
+    /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is
+     * tested. */
     struct divide d = {sum_high % n, sum_low, n, unknown_zero(n)};
     LOOP(64, divide_step, &d);
     u64 off = d.quotient + below(0, d.high);

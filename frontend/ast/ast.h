@@ -169,9 +169,11 @@ struct IncDecExpr : Expr {
         : Expr(ExprKind::IncDec, r), increment(inc), prefix(pre), target(t) {}
 };
 
+struct StatisticExpr;
 struct InExpr : Expr {
     std::vector<Expr*> keys; // Wildcard allowed
     std::string array;
+    StatisticExpr* histogram = nullptr; // `n in @hist_log(x)`: then there is no array
     Range array_range;
     InExpr(Range r, std::vector<Expr*> k, std::string a, Range ar)
         : Expr(ExprKind::In, r), keys(std::move(k)), array(std::move(a)), array_range(ar) {}

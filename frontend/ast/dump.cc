@@ -345,6 +345,8 @@ std::string to_source(const Expr& expr) {
     }
     case ExprKind::In: {
         const auto& e = as<InExpr>(expr);
+        if (e.histogram)
+            return fmt::format("{} in {}", operand(*e.keys[0], in_tightness), to_source(*e.histogram));
         if (e.keys.size() == 1 && e.keys[0]->kind != ExprKind::Wildcard)
             return fmt::format("{} in {}", operand(*e.keys[0], in_tightness), e.array);
         return fmt::format("[{}] in {}", list(e.keys), e.array);

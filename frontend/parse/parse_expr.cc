@@ -152,13 +152,23 @@ Expr* Parser::parse_binary(int loosest) {
     while (left) {
         if (peek().is_keyword("in") && loosest <= InLevel && tightest >= InLevel) {
             take();
+            tightest = InLevel;
+            if (peek().kind == TokenKind::Identifier && peek().text.starts_with("@hist_")) {
+                Expr* histogram = parse_primary();
+                if (!histogram || histogram->kind != ExprKind::Statistic)
+                    return nullptr;
+                auto* in = arena_.make<InExpr>(Range::join(left->range, histogram->range), std::vector<Expr*>{left}, "",
+                                               histogram->range);
+                in->histogram = static_cast<StatisticExpr*>(histogram);
+                left = grow(in, {left, histogram});
+                continue;
+            }
             const Token* array = expect_name("an array after `in`");
             if (!array)
                 return nullptr;
             left = grow(arena_.make<InExpr>(Range::join(left->range, array->range), std::vector<Expr*>{left},
                                             array->text, array->range),
                         {left});
-            tightest = InLevel;
             continue;
         }
         const BinaryRow* row = find_binary(peek());
@@ -241,7 +251,8 @@ Expr* Parser::parse_unary() {
 
 Expr* Parser::parse_postfix() {
     Expr* expr = parse_primary();
-    while (expr && (peek().is("++") || peek().is("--"))) {
+    // One of them: what comes after it begins the next statement, as in `x++ ++y`.
+    if (expr && (peek().is("++") || peek().is("--"))) {
         const Token& op = take();
         if (check_assignable(*expr, op.text))
             expr = grow(arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});

@@ -23,7 +23,6 @@ constexpr std::pair<std::string_view, const char*> ages[] = {
 };
 
 // Buckets of a linear histogram at most, without the two for what is below and above.
-constexpr int max_buckets = 126;
 
 // Cuts the `$` or `$$` from the end of a name, which to the lexer is part of it; how many signs that were.
 int cut_pretty(std::string& name, size_t least) {
@@ -211,14 +210,9 @@ void Parser::check_statistic(StatisticExpr& statistic, const Token& name) {
         params[0] = 0;
     } else if (!linear) {
         return;
-    } else if (params[2] <= 0 || params[1] <= params[0] ||
-               (static_cast<uint64_t>(params[1]) - static_cast<uint64_t>(params[0])) /
-                       static_cast<uint64_t>(params[2]) >=
-                   max_buckets) {
+    } else if (params[2] <= 0 || params[1] < params[0]) {
         diags_.report(DiagId::BadStatistic, statistic.range,
-                      fmt::format("these bounds give no histogram: high must be above low, the width positive, and at "
-                                  "most {} buckets between them",
-                                  max_buckets));
+                      "these bounds give no histogram: high must not be below low, and the width is above 0");
     } else {
         return;
     }

@@ -74,6 +74,7 @@ class BodyBuilder {
     hir::Expr* build_print(const ast::PrintExpr& expr);
     hir::Expr* build_statistic(const ast::StatisticExpr& expr);
     hir::Expr* build_bucket(const ast::HistIndexExpr& expr);
+    hir::Expr* build_in_histogram(const ast::StatisticExpr& histogram, const ast::Expr& number, Range range);
     // `x` in `x <<< 1` and `@count(x)`: a global scalar or element; null after a report.
     hir::Expr* build_stats_source(const ast::Expr& expr);
     plan::StatsNeeds need_histogram(hir::Expr& source, const ast::StatisticExpr& expr);

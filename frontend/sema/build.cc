@@ -81,6 +81,8 @@ hir::Expr* BodyBuilder::build(const ast::Expr& expr) {
         return build_incdec(ast::as<ast::IncDecExpr>(expr), false);
     case ExprKind::In: {
         const auto& e = ast::as<ast::InExpr>(expr);
+        if (e.histogram)
+            return build_in_histogram(*e.histogram, *e.keys[0], range);
         hir::Global* global = array(e.array, e.array_range);
         if (!global)
             return zero(range);

@@ -121,18 +121,15 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
         wanted.width = expr.params[2];
     }
     if (wanted.histogram == plan::StatsNeeds::Linear) {
-        constexpr uint64_t most_buckets = 126;
-        uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
-        if (wanted.width <= 0 || wanted.high <= wanted.low) {
-            a_.report_once(DiagId::BadStatistic, expr.range,
-                           "a linear histogram goes from a lower to a higher number in steps above 0");
-            return wanted;
-        }
-        if (span / static_cast<uint64_t>(wanted.width) + 1 > most_buckets) {
-            a_.report_once(DiagId::BadStatistic, expr.range,
-                           fmt::format("a linear histogram has at most {} buckets, and these would be {}", most_buckets,
-                                       span / static_cast<uint64_t>(wanted.width) + 1))
-                .help(fmt::format("a bucket's width of at least {}", span / most_buckets + 1));
+        // One each for what is below and above them.
+        const uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
+        const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1, most = a_.options_.max_buckets - 2;
+        if (buckets > most) {
+            a_.report_once(
+                  DiagId::BadStatistic, expr.range,
+                  fmt::format("a linear histogram has at most {} buckets, and these would be {}", most, buckets))
+                .help(fmt::format("a bucket's width of at least {}, or -DSTP_MAX_BUCKETS={}", span / most + 1,
+                                  buckets == UINT64_MAX ? buckets : buckets + 2));
             return wanted;
         }
     }
@@ -192,6 +189,20 @@ hir::Expr* BodyBuilder::build_bucket(const ast::HistIndexExpr& expr) {
     }
     need_histogram(*source, *expr.histogram);
     return make<hir::HistBucket>(expr.range, source, build(*expr.index));
+}
+
+// `n in @hist_log(x)`: whether that is the number of a bucket.
+hir::Expr* BodyBuilder::build_in_histogram(const ast::StatisticExpr& histogram, const ast::Expr& number, Range range) {
+    hir::Expr* source = build_stats_source(*histogram.operand);
+    if (!source)
+        return zero(range);
+    if (!is_histogram(histogram)) {
+        a_.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
+        return zero(range);
+    }
+    const uint32_t buckets = need_histogram(*source, histogram).buckets();
+    Analyzer::FunctionEntry* function = a_.find_function("__is_bucket", 2, file_, range);
+    return call(*function, {build(number), make<hir::ConstLong>(range, buckets)}, range);
 }
 
 } // namespace sonde

@@ -129,9 +129,15 @@ bool BodyBuilder::build_collection(const ast::ForeachStmt& s, hir::Foreach& loop
     const ast::Expr& collection = *s.collection;
     if (collection.kind == ast::ExprKind::Statistic) {
         const auto& statistic = ast::as<ast::StatisticExpr>(collection);
-        if (statistic.extractor < ast::Extractor::HistLog || s.keys.size() != 1 || !s.value.empty()) {
+        if (statistic.extractor < ast::Extractor::HistLog || s.keys.size() != 1) {
             a_.report_once(DiagId::BadStatistic, collection.range,
                            "of statistics, only a histogram's buckets can be walked over, with one variable");
+            return false;
+        }
+        if (s.sort_extractor) {
+            a_.report_once(DiagId::BadStatistic, collection.range,
+                           "the buckets of a histogram are numbers, not statistics")
+                .help("`+` or `-` after the histogram sorts by count");
             return false;
         }
         loop.histogram = build_stats_source(*statistic.operand);

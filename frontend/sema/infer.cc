@@ -568,6 +568,8 @@ class Inference {
         if (s.histogram) {
             infer(*s.histogram, ValueType::Stats);
             unify(s.keys[0]->type, s.keys[0], ValueType::Long, s.keys[0]->range, s.keys[0]->name);
+            if (s.value)
+                unify(s.value->type, s.value, ValueType::Long, s.value->range, s.value->name);
             statement(*s.body);
             return;
         }

@@ -25,6 +25,7 @@ struct SemaOptions {
     uint64_t max_string = 512;       // MAXSTRINGLEN
     int64_t hist_elision = 2;        // HIST_ELISION
     uint64_t hist_width = 50;        // HIST_WIDTH
+    uint64_t max_buckets = 128;      // STP_MAX_BUCKETS
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
 };
 

@@ -56,6 +56,8 @@ void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Ex
         break;
     case ExprKind::In:
         all(as<InExpr>(expr).keys);
+        if (as<InExpr>(expr).histogram)
+            one(as<InExpr>(expr).histogram);
         break;
     case ExprKind::Target:
         one(as<TargetExpr>(expr).operand);

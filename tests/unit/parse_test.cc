@@ -450,10 +450,13 @@ TEST(Parse, Statistics) {
     EXPECT_EQ(errors("probe begin { print(@variance(x, 63)) }"),
               "1:21-37 bad-statistic: the bit shift of `@variance` is from 0 to 62, not 63\n");
     for (const char* bounds :
-         {"1, 0, 1", "0, 10, 0", "0, 10, -1", "0, 1000, 1", "0x8000000000000000, 0x7fffffffffffffff, 1"})
+         {"1, 0, 1", "0, 10, 0", "0, 10, -1", "0x7fffffffffffffff, 0x8000000000000000, 1"})
         EXPECT_NE(errors(fmt::format("probe begin {{ print(@hist_linear(x, {})) }}", bounds)).find("bad-statistic"),
                   std::string::npos);
-    EXPECT_EQ(errors("probe begin { print(@hist_linear(x, 0, 125, 1)) }"), "");
+    for (const char* bounds : {"0, 125, 1", "5, 5, 1", "0, 1000, 1"})
+        EXPECT_EQ(errors(fmt::format("probe begin {{ print(@hist_linear(x, {})) }}", bounds)), "");
+    EXPECT_EQ(expr("a + 1 in @hist_log(x)"), "(a + 1) in @hist_log(x)");
+    EXPECT_EQ(errors("probe begin { print(1 in @hist_log) }"), "1:35-36 syntax: expected `(` after `@hist_log`, got `)`\n");
 }
 
 TEST(Parse, Prints) {
