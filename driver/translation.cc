@@ -214,6 +214,12 @@ Result<void> parse(Translation& t, const Options& options, const plan::Origin* o
         return std::move(scripts).error();
     for (FileId file : *scripts)
         t.files.push_back(parse_file(file, t.sources, t.parse_options, t.arena, t.diags));
+    const auto is_empty = [](const ast::File* file) { return file->is_empty(); };
+    if (!t.files.empty() && !t.diags.has_errors() && std::ranges::all_of(t.files, is_empty))
+        t.diags
+            .report(DiagId::Syntax, {scripts->front(), 0, 0},
+                    "the script is empty: no probe, function or global is in it")
+            .help("a branch of `%( ... %)` that is not taken, and macros alone, are nothing");
     return {};
 }
 

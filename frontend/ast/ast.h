@@ -406,6 +406,8 @@ struct File {
     std::vector<Function*> functions;
     std::vector<Probe*> probes;
     std::vector<Alias*> aliases;
+
+    bool is_empty() const { return globals.empty() && functions.empty() && probes.empty() && aliases.empty(); }
 };
 
 // Text form for --dump=ast and -p1; parses back to the same tree.

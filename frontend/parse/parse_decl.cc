@@ -35,7 +35,8 @@ void Parser::refuse_embedded(const Token& token) {
 }
 
 void Parser::parse_declaration(File& file) {
-    if (accept(";"))
+    // After a declaration it ends one more, an empty one.
+    if (!file.is_empty() && accept(";"))
         return;
     const Token& first = peek();
     if (first.kind == TokenKind::Embedded) {

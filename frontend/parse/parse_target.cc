@@ -1,6 +1,9 @@
 // Target variables, what may follow any value (`->member`, `[index]`, `$`), and the @operators.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "frontend/parse/parser_impl.h"
 
 namespace sonde {
@@ -22,7 +25,27 @@ constexpr std::pair<std::string_view, const char*> ages[] = {
     {"@kderef", "4.0"}, {"@uderef", "4.0"},   {"@enum", "5.5"},      {"@enumname", "5.6"},
 };
 
-// Buckets of a linear histogram at most, without the two for what is below and above.
+// The operators that take arguments as a function does. `literals` says by a letter for each argument what it is: `s` a
+// string literal that is not empty, `n` a number literal, `.` any expression.
+struct Operator {
+    std::string_view name;
+    size_t least;
+    std::string_view literals;
+    std::string_view takes; // the first literal, in words
+    bool needs_guru = false;
+};
+constexpr Operator operators[] = {
+    {"@choose_defined", 2, "..", ""},
+    {"@const", 1, "s", "a constant expression of C", true},
+    {"@enum", 1, "ss", "an enumerator's name"},
+    {"@enumname", 1, ".ss", "an enumeration's name"},
+    {"@probewrite", 1, ".", ""},
+    {"@uregister", 1, "n", "a register's DWARF number"},
+    {"@kregister", 1, "n", "a register's DWARF number", true},
+    {"@uderef", 2, "n.", "a number of bytes"},
+    {"@kderef", 2, "n.", "a number of bytes", true},
+    {"@perf", 1, "s", "a counter's name"},
+};
 
 // Cuts the `$` or `$$` from the end of a name, which to the lexer is part of it; how many signs that were.
 int cut_pretty(std::string& name, size_t least) {
@@ -143,6 +166,10 @@ Expr* Parser::parse_var_or_cast(const Token& name) {
                                                        : "the variable's name as a string literal");
         return nullptr;
     }
+    if (peek().text.empty()) {
+        fail(peek().range, fmt::format("`{}` needs a name that is not empty", name.text));
+        return nullptr;
+    }
     target->name = take().text;
     if (accept(",")) {
         if (peek().kind != TokenKind::String) {
@@ -253,7 +280,45 @@ Expr* Parser::parse_at(const Token& name) {
     if (accept("(") && !parse_arguments(op->args, open))
         return nullptr;
     op->range = since(name.range);
+    check_operator(*op, name.range);
     return with_components(grow(op, op->args));
+}
+
+void Parser::check_operator(const AtOperatorExpr& expr, Range name) {
+    const auto* row = std::ranges::find(operators, expr.name, &Operator::name);
+    if (row == std::end(operators)) {
+        std::vector<std::string> names;
+        for (std::string_view one : at_operators)
+            names.push_back(fmt::format("@{}", one));
+        diags_
+            .report(DiagId::UnknownOperator, expr.args.empty() ? name : expr.range,
+                    fmt::format("unknown operator `{}`", expr.name))
+            .suggest(nearest_name(expr.name, names));
+        return;
+    }
+    if (row->needs_guru && !options_.privileged) {
+        diags_.report(DiagId::NeedsGuru, expr.range, fmt::format("`{}` needs -g: it is for trusted scripts", expr.name))
+            .help("-g allows it");
+        return;
+    }
+    const size_t most = row->literals.size();
+    if (expr.args.size() < row->least || expr.args.size() > most) {
+        std::string takes = row->least == most ? fmt::format("{}", most) : fmt::format("{} to {}", row->least, most);
+        diags_.report(DiagId::Arity, expr.range,
+                      fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s",
+                                  expr.args.size()));
+        return;
+    }
+    for (size_t i = 0; i < expr.args.size(); i++) {
+        const Expr& arg = *expr.args[i];
+        const bool first = row->literals.find_first_not_of('.') == i;
+        if (row->literals[i] == 'n' && arg.kind != ExprKind::Number)
+            diags_.report(DiagId::Syntax, arg.range, fmt::format("`{}` takes {} as a literal", expr.name, row->takes));
+        else if (row->literals[i] == 's' && (arg.kind != ExprKind::String || as<StringExpr>(arg).value.empty()))
+            diags_.report(DiagId::Syntax, arg.range,
+                          fmt::format("`{}` takes {} as a string literal", expr.name,
+                                      first ? row->takes : "a program's path, a header in `<>`, or `kernel`,"));
+    }
 }
 
 const TargetExpr* Parser::parse_target_only() {

@@ -93,6 +93,7 @@ class Parser {
     ast::Expr* parse_var_or_cast(const Token& name);
     ast::Expr* parse_statistic(const Token& name, ast::Extractor extractor);
     void check_statistic(ast::StatisticExpr& statistic, const Token& name);
+    void check_operator(const ast::AtOperatorExpr& expr, Range name);
     // ->m, [e], and a trailing $ or $$; `height` becomes that of the highest index
     bool parse_components(std::vector<ast::Component>& components, int& height);
     ast::Expr* with_components(ast::Expr* base);

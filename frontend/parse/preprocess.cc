@@ -324,9 +324,18 @@ class Preprocessor {
         std::optional<std::string> value = known(left);
         if (!value)
             return false;
+        const bool is_word = left.text == "guru_mode" || left.text == "runtime" || left.text == "arch" ||
+                             left.text == "systemtap_privilege" ||
+                             (left.text.starts_with("CONFIG_") && right.kind == TokenKind::String);
+        if (is_word && !equality) {
+            diags_.report(DiagId::Syntax, op.range, fmt::format("`{}` is compared by `==` and `!=` only", left.text));
+            return false;
+        }
         if (left.text == "guru_mode") {
             if (right.kind != TokenKind::Number)
                 mismatch(left, right);
+            else if (right.text != "0" && right.text != "1")
+                diags_.report(DiagId::Syntax, right.range, "`guru_mode` is 0 or 1");
             return holds(op.text, order(options_.guru, right.number));
         }
         bool is_config = left.text.starts_with("CONFIG_");

@@ -95,8 +95,7 @@ class BodyBuilder {
 
     // @operators (build_operators.cc).
     struct Operator {
-        const char* name;
-        size_t least, most; // arguments
+        std::string_view name;
         hir::Expr* (BodyBuilder::*build)(const ast::AtOperatorExpr& expr);
     };
     static const std::vector<Operator>& operators();
@@ -108,7 +107,7 @@ class BodyBuilder {
     hir::Expr* build_register(const ast::AtOperatorExpr& expr);
     hir::Expr* build_deref(const ast::AtOperatorExpr& expr);
     hir::Expr* build_perf(const ast::AtOperatorExpr& expr);
-    const std::string* literal(const ast::AtOperatorExpr& expr, size_t index, const char* what);
+    static const std::string& literal(const ast::AtOperatorExpr& expr, size_t index);
     // The program whose enumerators are meant: the argument's, else the probed one. Null after a report.
     // Where enumerations are looked for: in a program or in the kernel; neither after a report.
     // Where enumerators come from: a program, a header or the kernel.

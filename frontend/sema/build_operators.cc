@@ -13,56 +13,32 @@ using hir::ValueType;
 
 const std::vector<BodyBuilder::Operator>& BodyBuilder::operators() {
     static const std::vector<Operator> all = {
-        {"@choose_defined", 2, 2, &BodyBuilder::build_choose_defined},
-        {"@const", 1, 1, &BodyBuilder::build_const},
-        {"@enum", 1, 2, &BodyBuilder::build_enum},
-        {"@enumname", 1, 3, &BodyBuilder::build_enumname},
-        {"@probewrite", 1, 1, &BodyBuilder::build_probewrite},
-        {"@uregister", 1, 1, &BodyBuilder::build_register},
-        {"@kregister", 1, 1, &BodyBuilder::build_register},
-        {"@uderef", 2, 2, &BodyBuilder::build_deref},
-        {"@kderef", 2, 2, &BodyBuilder::build_deref},
-        {"@perf", 1, 1, &BodyBuilder::build_perf},
+        {"@choose_defined", &BodyBuilder::build_choose_defined},
+        {"@const", &BodyBuilder::build_const},
+        {"@enum", &BodyBuilder::build_enum},
+        {"@enumname", &BodyBuilder::build_enumname},
+        {"@probewrite", &BodyBuilder::build_probewrite},
+        {"@uregister", &BodyBuilder::build_register},
+        {"@kregister", &BodyBuilder::build_register},
+        {"@uderef", &BodyBuilder::build_deref},
+        {"@kderef", &BodyBuilder::build_deref},
+        {"@perf", &BodyBuilder::build_perf},
     };
     return all;
 }
 
 hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
-    for (const Operator& one : operators()) {
-        if (expr.name != one.name)
-            continue;
-        size_t count = expr.args.size();
-        if (count >= one.least && count <= one.most)
-            return (this->*one.build)(expr);
-        std::string takes =
-            one.least == one.most ? fmt::format("{}", one.least) : fmt::format("{} to {}", one.least, one.most);
-        a_.report_once(
-            DiagId::Arity, expr.range,
-            fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s", count));
-        return zero(expr.range);
-    }
-    std::vector<std::string> names;
-    for (std::string_view name : ast::at_operators)
-        names.push_back(fmt::format("@{}", name));
-    a_.report_once(DiagId::UnknownOperator, expr.range, fmt::format("unknown operator `{}`", expr.name))
-        .suggest(nearest_name(expr.name, names));
-    return zero(expr.range);
+    // The parser has looked at the name and at the arguments.
+    return (this->*std::ranges::find(operators(), expr.name, &Operator::name)->build)(expr);
 }
 
-// An argument that is a string literal; null after a report.
-const std::string* BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t index, const char* what) {
-    if (expr.args[index]->kind == ast::ExprKind::String)
-        return &ast::as<ast::StringExpr>(*expr.args[index]).value;
-    a_.report_once(DiagId::Syntax, expr.args[index]->range,
-                   fmt::format("`{}` takes {} as a string literal", expr.name, what));
-    return nullptr;
+const std::string& BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t index) {
+    return ast::as<ast::StringExpr>(*expr.args[index]).value;
 }
 
 // @perf("name"): the counter may be declared further down, and is looked for among all perf probes.
 hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
-    const std::string* name = literal(expr, 0, "a counter's name");
-    if (!name)
-        return zero(expr.range);
+    const std::string& name = literal(expr, 0);
     if (!context_ || !plan::is_uprobe(context_->kind)) {
         a_.report_once(DiagId::WrongContext, expr.range,
                        point_ ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
@@ -74,17 +50,17 @@ hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
     std::vector<std::string> names;
     for (size_t i = 0; i < a_.env_.counters.size(); i++) {
         names.push_back(a_.env_.counters[i].name);
-        if (names.back() == *name) {
+        if (names.back() == name) {
             std::vector<hir::Expr*> args = {make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
             return make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
         }
     }
     DiagBuilder report =
-        a_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", *name));
-    if (std::string near = nearest_name(*name, names); !near.empty())
+        a_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
+    if (std::string near = nearest_name(name, names); !near.empty())
         report.suggest(near);
     else
-        report.help(fmt::format("`probe perf.sw.page_faults.counter(\"{}\") {{}}` would be one", *name));
+        report.help(fmt::format("`probe perf.sw.page_faults.counter(\"{}\") {{}}` would be one", name));
     return zero(expr.range);
 }
 
@@ -93,11 +69,7 @@ hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {
 }
 
 BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr, size_t argument) {
-    const std::string* name = expr.args.size() > argument
-                                  ? literal(expr, argument, "a program's path, a header in `<>`, or `kernel`,")
-                                  : nullptr;
-    if (expr.args.size() > argument && !name)
-        return {};
+    const std::string* name = expr.args.size() > argument ? &literal(expr, argument) : nullptr;
     auto of_program = [this](DwarfModule& module) {
         DieOffset near = point_ && &module == point_->module ? point_->function.die : 0;
         return EnumSource{module.path(), [&module, near](const std::string& n) { return module.enumerator(n, near); },
@@ -140,41 +112,35 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
 }
 
 hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
-    const std::string* name = literal(expr, 0, "an enumerator's name");
-    EnumSource source = name ? enum_source(expr, 1) : EnumSource();
+    const std::string& name = literal(expr, 0);
+    EnumSource source = enum_source(expr, 1);
     if (!source)
         return zero(expr.range);
-    if (std::optional<int64_t> value = source.value(*name))
+    if (std::optional<int64_t> value = source.value(name))
         return make<hir::ConstLong>(expr.range, *value);
     DiagBuilder report = a_.report_once(DiagId::UnknownType, expr.args[0]->range,
-                                        fmt::format("no enumerator `{}` in `{}`", *name, source.name));
+                                        fmt::format("no enumerator `{}` in `{}`", name, source.name));
     if (source.names)
-        report.suggest(nearest_name(*name, source.names()));
+        report.suggest(nearest_name(name, source.names()));
     return zero(expr.range);
 }
 
 // @const("C"): an enumerator of the kernel's, else a constant expression of what the system's headers define.
 hir::Expr* BodyBuilder::build_const(const ast::AtOperatorExpr& expr) {
-    if (!a_.options_.guru && !a_.diags_.sources().is_tapset(file_)) {
-        a_.report_once(DiagId::NeedsGuru, expr.range, "`@const` is embedded C").help("-g allows it");
-        return zero(expr.range);
-    }
-    const std::string* text = literal(expr, 0, "a constant expression of C");
-    if (!text)
-        return zero(expr.range);
+    const std::string& text = literal(expr, 0);
     std::string why;
     if (Result<KernelTypes*> kernel = a_.env_.kernel())
-        if (std::optional<int64_t> value = (*kernel)->enumerator(*text)) {
+        if (std::optional<int64_t> value = (*kernel)->enumerator(text)) {
             a_.env_.relies_on_kernel = true;
             return make<hir::ConstLong>(expr.range, *value);
         }
     if (Result<HeaderTypes*> headers = a_.env_.system_headers(); !headers)
         why = headers.error().message;
-    else if (std::optional<int64_t> value = (*headers)->constant(*text))
+    else if (std::optional<int64_t> value = (*headers)->constant(text))
         return make<hir::ConstLong>(expr.range, *value);
     else
         why = "the kernel's types have no enumerator of that name, and the system's headers give it no value";
-    a_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", *text, why))
+    a_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
         .help("`@enum(\"NAME\", \"<HEADER>\")` looks in a header, without -g");
     return zero(expr.range);
 }
@@ -185,14 +151,14 @@ hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
     hir::Expr* value = build(*expr.args[0]);
     const Type* type = nullptr;
     if (expr.args.size() > 1) {
-        const std::string* name = literal(expr, 1, "an enumeration's name");
-        EnumSource source = name ? enum_source(expr, 2) : EnumSource();
+        const std::string& name = literal(expr, 1);
+        EnumSource source = enum_source(expr, 2);
         if (!source)
             return nothing;
-        type = strip(source.type(*name));
+        type = strip(source.type(name));
         if (!type || type->kind != Type::Enum) {
             a_.report_once(DiagId::UnknownType, expr.args[1]->range,
-                           fmt::format("no enumeration `{}` in `{}`", *name, source.name));
+                           fmt::format("no enumeration `{}` in `{}`", name, source.name));
             return nothing;
         }
     } else {
@@ -242,15 +208,6 @@ hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
 hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
     constexpr int64_t last = 16;
     bool of_kernel = expr.name == "@kregister";
-    if (of_kernel && !a_.options_.guru) {
-        a_.report_once(DiagId::NeedsGuru, expr.range, "`@kregister` reads the kernel's registers").help("-g allows it");
-        return zero(expr.range);
-    }
-    if (expr.args[0]->kind != ast::ExprKind::Number) {
-        a_.report_once(DiagId::Syntax, expr.args[0]->range,
-                       fmt::format("`{}` takes a register's DWARF number as a literal", expr.name));
-        return zero(expr.range);
-    }
     int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (number < 0 || number > last) {
         a_.report_once(DiagId::UnknownVariable, expr.args[0]->range,
@@ -264,25 +221,16 @@ hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
         return zero(expr.range);
     }
     bool is_kernel = point_ && plan::is_kernel_breakpoint(point_->kind);
-    if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module) {
-        DiagBuilder report = a_.report_once(DiagId::WrongContext, expr.range,
-                                            fmt::format("`{}` needs a probe point in {}", expr.name,
-                                                        of_kernel ? "a function of the kernel" : "a program"));
-        if (of_kernel && point_ && point_->module)
-            report.help("`@uregister` reads the program's");
-        return zero(expr.range);
-    }
+    // Elsewhere there are none, which is an error of the run: a script may try.
+    if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module)
+        return call(*a_.find_function("__no_registers", 0, file_, expr.range), {}, expr.range);
     return make<hir::Register>(expr.range, static_cast<int>(number));
 }
 
 hir::Expr* BodyBuilder::build_deref(const ast::AtOperatorExpr& expr) {
     bool user = expr.name == "@uderef";
-    if (!user && !a_.options_.guru) {
-        a_.report_once(DiagId::NeedsGuru, expr.range, "`@kderef` reads any memory of the kernel").help("-g allows it");
-        return zero(expr.range);
-    }
     static const std::vector<int64_t> sizes = {1, 2, 4, 8};
-    int64_t size = expr.args[0]->kind == ast::ExprKind::Number ? ast::as<ast::NumberExpr>(*expr.args[0]).value : 0;
+    const int64_t size = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
         a_.report_once(DiagId::TypeMismatch, expr.args[0]->range,
                        fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
