@@ -189,7 +189,9 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             // Its bytes up to a NUL, as a string can have them.
             llvm::Value* bytes = new_bytes(16);
             b_.CreateStore(value, bytes);
-            b_.CreateStore(b_.getInt8(0), t_.offset(bytes, static_cast<uint64_t>(d.width > 0 ? d.width : 8)));
+            const uint32_t size = plan::binary_size(d.width, d.precision);
+            const bool fills = d.width > static_cast<int32_t>(size) && d.flag != '-';
+            b_.CreateStore(b_.getInt8(0), t_.offset(bytes, fills ? 0 : size));
             length = t_.routine("sonde_rt_append", t_.i64(), {slot, length, bytes});
             break;
         }

@@ -76,7 +76,7 @@ std::string integer(const Directive& d, int64_t value, int64_t width, int64_t pr
     std::string prefix, digits;
     if (conversion == 'o') {
         digits = fmt::format("{:o}", magnitude);
-        prefix = alternative && magnitude ? "0" : "";
+        prefix = alternative ? "0" : "";
     } else if (conversion == 'x' || upper) {
         digits = upper ? fmt::format("{:X}", magnitude) : fmt::format("{:x}", magnitude);
         prefix = !alternative ? "" : upper ? "0X" : "0x";
@@ -100,7 +100,7 @@ std::string character(const Directive& d, int64_t value) {
     auto c = static_cast<unsigned char>(value);
     if (d.flag != '#')
         return std::string(1, static_cast<char>(c));
-    static const std::string from = "\n\t\r\a\b\v\f\"\\", to = "ntrabvf\"\\";
+    static const std::string from = "\n\t\r\a\b\v\f'\\", to = "ntrabvf'\\";
     if (size_t at = from.find(static_cast<char>(c)); at != std::string::npos)
         return std::string("\\") + to[at];
     return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
@@ -210,9 +210,12 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             break;
         }
         case Directive::Binary: {
-            int64_t value = payload.number();
-            bool known = width == 1 || width == 2 || width == 4;
-            out += shown({reinterpret_cast<const char*>(&value), known ? static_cast<size_t>(width) : sizeof value});
+            const int64_t value = payload.number();
+            const size_t size = plan::binary_size(width, precision);
+            std::string text(reinterpret_cast<const char*>(&value), size);
+            if (const auto field = static_cast<size_t>(std::clamp<int64_t>(width, 0, 1 << 16)); field > size)
+                text.insert(d.flag == '-' ? size : 0, field - size, '\0');
+            out += shown(text);
             break;
         }
         case Directive::Memory: {

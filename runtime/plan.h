@@ -59,19 +59,26 @@ struct Directive {
         Integer,   // d i u x X o, p as #x: Long
         Char,      // c: Long
         String,    // s: String
-        Binary,    // b: Long, `width` (1, 2, 4, 8) raw bytes
+        Binary,    // b: Long, binary_size() raw bytes, NULs before them (-: after) up to `width`
         Memory,    // m, M: an address (Long) in the script; Bytes in the record
         Histogram, // print(@hist_log(x)): Stats
         Stack,     // a user stack: process, state, depth (Long), then `width` addresses (8 bytes each)
         Addresses, // process (Long); addresses as text (String): a line for each
     } kind = Literal;
-    char conversion = 0; // d u x X o c s b m M; S C: of the script's own; Stack, Addresses: StackStyle
+    char conversion = 0; // d u x X o p c s b m M; S C: of the script's own; Stack, Addresses: StackStyle
     char flag = 0;       // one of 0 + - space #, or 0
     bool width_is_arg = false, precision_is_arg = false; // `*`: one Long argument before the value, width first
     int32_t width = -1, precision = -1;                  // -1: none
     std::string text;                                    // Literal
     StatsNeeds stats;                                    // Histogram
 };
+// Bytes of %b's value: its precision, else its width, as far as that is 1, 2, 4 or 8; else 8.
+inline uint32_t binary_size(int64_t width, int64_t precision) {
+    for (int64_t wanted : {precision, width})
+        if (wanted == 1 || wanted == 2 || wanted == 4 || wanted == 8)
+            return static_cast<uint32_t>(wanted);
+    return 8;
+}
 // How a stack's addresses are written, a line each.
 enum StackStyle : char { FullStack, BriefStack, StackWithLines };
 struct Format {

@@ -1,5 +1,6 @@
 /* Numbers and padded strings for sprintf in handlers. `spec` packs a directive:
- * bits 0-7 conversion (d u x X o c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none). */
+ * bits 0-7 conversion (d u x X o p c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none).
+ */
 #include "rt.h"
 
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
@@ -10,8 +11,7 @@ RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
 #define SPEC_PRECISION(spec) (((spec) >> 40) & 0xffffff)
 
 /* Appends the first `count` bytes of `fill`, which is as long as a string can be. */
-static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill)
-{
+static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill) {
     if (count == 0)
         return len;
     u32 size = (u32)cut(count) + 1;
@@ -23,8 +23,7 @@ static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill)
 static inline u64 append_blanks(u8* slot, u64 len, u64 count) { return append_fill(slot, len, count, sonde_rt_blanks); }
 
 /* Appends text of `size` characters padded to the directive's width. */
-static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64 spec)
-{
+static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64 spec) {
     u64 width = SPEC_WIDTH(spec);
     u64 blanks = width > size ? width - size : 0;
     if (SPEC_FLAG(spec) != '-')
@@ -42,21 +41,21 @@ struct digits {
     u64 rest, base, letter;
     u64 used;
 };
-static long digits_step(u64 i, struct digits* d)
-{
+static long digits_step(u64 i, struct digits* d) {
     u64 digit = d->rest % d->base;
     d->text[(DIGITS - 1 - i) & 31] = (digit < 10 ? '0' : d->letter - 10) + digit;
     d->rest /= d->base;
     d->used = i + 1;
     return d->rest == 0;
 }
-/* d u x X o */
-ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec)
-{
+/* d u x X o p; p is #x that may have another flag. */
+ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec) {
     NEED(to);
     u8 *slot = to->text, *text = SCRATCH(slot);
     u8 conversion = SPEC_CONVERSION(spec), flag = SPEC_FLAG(spec);
-    u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec);
+    u64 precision = SPEC_PRECISION(spec), width = SPEC_WIDTH(spec), alternative = flag == '#' || conversion == 'p';
+    if (conversion == 'p')
+        conversion = 'x';
     u64 sign = conversion == 'd' ? (u64)(value >> 63) : 0;
     __asm__ volatile("" : "+r"(sign)); /* or the compiler makes it a branch */
     u64 magnitude = ((u64)value ^ sign) - sign;
@@ -64,11 +63,11 @@ ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spe
     struct digits d = {text, opaque(text + 32, magnitude), base, conversion == 'X' ? 'A' : 'a', opaque(text + 32, 0)};
     text[DIGITS] = 0;
     LOOP(DIGITS, digits_step, &d);
-    if (SPEC_WIDTH(spec) == 0 && precision == 0 && (flag == 0 || (flag == '#' && base == 16))) {
+    if (SPEC_WIDTH(spec) == 0 && precision == 0 && (flag == 0 || flag == '#') && !(alternative && base == 8)) {
         /* As most directives are: the digits, and before them what nothing covers if it is not wanted. */
-        u64 first = DIGITS - d.used, prefix = flag ? 2 : sign & 1;
+        u64 first = DIGITS - d.used, prefix = alternative && base == 16 ? 2 : sign & 1;
         text[(first - 2) & 31] = '0';
-        text[(first - 1) & 31] = flag ? conversion : '-';
+        text[(first - 1) & 31] = base == 16 ? conversion : '-';
         u64 start = first - prefix;
         __asm__ volatile("" : "+r"(start)); /* nothing may be subtracted from a pointer */
         return sonde_rt_append(slot, len, text + (start & 31));
@@ -80,11 +79,11 @@ ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spe
     if (conversion == 'd' && (value < 0 || flag == '+' || flag == ' ')) {
         head[0] = value < 0 ? '-' : flag;
         prefix = 1;
-    } else if (flag == '#' && base == 16) {
+    } else if (alternative && base == 16) {
         head[0] = '0';
         head[1] = conversion;
         prefix = 2;
-    } else if (flag == '#' && base == 8 && magnitude) {
+    } else if (alternative && base == 8) {
         head[0] = '0';
         prefix = 1;
     }
@@ -108,8 +107,7 @@ ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spe
 }
 
 /* s; text_len is its length. The text may be cut for the precision. */
-ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slot* text, u64 text_len, u64 spec)
-{
+ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slot* text, u64 text_len, u64 spec) {
     NEED(to && text);
     u64 precision = SPEC_PRECISION(spec);
     if (precision && precision - 1 < text_len) {
@@ -119,16 +117,15 @@ ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slo
     return append_padded(to->text, len, text->text, text_len, spec);
 }
 
-/* c; `#` writes what is not printable as an escape. */
-ONCE u64 sonde_rt_append_char(struct sonde_slot* to, u64 len, s64 value, u64 spec)
-{
+/* c; `#` writes what is not printable, and what C escapes between single quotes, as an escape. */
+ONCE u64 sonde_rt_append_char(struct sonde_slot* to, u64 len, s64 value, u64 spec) {
     NEED(to);
     u8 *slot = to->text, *text = SCRATCH(slot);
     *(u64*)text = (u8)value;
     u64 size = 1;
     u8 c = (u8)value;
     if (SPEC_FLAG(spec) == '#') {
-        u8 escaped = escape(c);
+        u8 escaped = c == '"' ? 0 : c == '\'' ? c : escape(c);
         if (escaped) {
             text[0] = '\\';
             text[1] = escaped;
@@ -149,8 +146,7 @@ struct dump {
     const u8* src;
     u64 len, count;
 };
-static long dump_step(u64 i, struct dump* d)
-{
+static long dump_step(u64 i, struct dump* d) {
     if (i >= d->count || d->len >= MASK - 1)
         return 1;
     u8 c = d->src[i & MASK], high = c >> 4, low = c & 15;
@@ -161,8 +157,7 @@ static long dump_step(u64 i, struct dump* d)
 }
 /* M: count bytes in hexadecimal. */
 ONCE u64 sonde_rt_append_dump(struct sonde_slot* to, u64 len, struct sonde_slot* src, struct sonde_slot* text,
-                              u64 count_and_spec)
-{
+                              u64 count_and_spec) {
     NEED(to && src && text);
     struct dump d = {text->text, src->text, opaque(text, 0), count_and_spec & 0xffff};
     LOOP(sonde_rt_max, dump_step, &d);
@@ -170,8 +165,7 @@ ONCE u64 sonde_rt_append_dump(struct sonde_slot* to, u64 len, struct sonde_slot*
     return append_padded(to->text, len, text->text, d.len, count_and_spec & ~0xffffull);
 }
 
-static inline u64 put2(u8* text, u64 at, u64 value)
-{
+static inline u64 put2(u8* text, u64 at, u64 value) {
     text[at] = '0' + value / 10 % 10;
     text[at + 1] = '0' + value % 10;
     return at + 2;
@@ -180,8 +174,7 @@ static inline u64 put2(u8* text, u64 at, u64 value)
 /* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch; 0 if that is before
  * 1901-12-13 or behind the year 9999. Days to civil date: a proleptic Gregorian calendar of
  * 400-year eras of 146,097 days, years beginning in March. */
-ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds)
-{
+ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds) {
     static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";
     NEED(to);
     u8* slot = to->text;

@@ -86,8 +86,6 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             break;
         case 'p':
             d.kind = Directive::Integer;
-            d.conversion = 'x';
-            d.flag = '#';
             break;
         case 'c':
             d.kind = Directive::Char;
@@ -97,11 +95,6 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             break;
         case 'b':
             d.kind = Directive::Binary;
-            if (!d.width_is_arg && d.width == -1)
-                d.width = 8;
-            if (!d.width_is_arg && d.width != 1 && d.width != 2 && d.width != 4 && d.width != 8)
-                return Error(
-                    fmt::format("`{}`: the width of `%b` is 1, 2, 4 or 8 bytes", format.substr(percent, at - percent)));
             break;
         case 'm':
         case 'M':

@@ -63,6 +63,22 @@ TEST(Format, Integers) {
     EXPECT_EQ(number(-1, 'u'), "18446744073709551615");
 }
 
+// The precision is the value's bytes, the width the field's, filled up with NULs.
+TEST(Format, Binary) {
+    auto bytes = [](int width, int precision, char flag = 0) {
+        return print(directive(Directive::Binary, 'b', flag, width, precision), {0x4847464544434241});
+    };
+    EXPECT_EQ(bytes(-1, -1), "ABCDEFGH");
+    EXPECT_EQ(bytes(2, -1), "AB");
+    EXPECT_EQ(bytes(3, -1), "ABCDEFGH");
+    EXPECT_EQ(bytes(-1, 2), "AB");
+    EXPECT_EQ(bytes(-1, 3), "ABCDEFGH");
+    EXPECT_EQ(bytes(1, 8), "ABCDEFGH");
+    EXPECT_EQ(bytes(4, 1), (std::string{0, 0, 0, 'A'}));
+    EXPECT_EQ(bytes(4, 1, '-'), (std::string{'A', 0, 0, 0}));
+    EXPECT_EQ(bytes(10, -1), (std::string{0, 0} + "ABCDEFGH"));
+}
+
 TEST(Format, Bases) {
     EXPECT_EQ(number(255, 'x'), "ff");
     EXPECT_EQ(number(255, 'X', '#'), "0XFF");

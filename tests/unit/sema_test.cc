@@ -356,7 +356,7 @@ constexpr Lowering lowerings[] = {
     {"println(g++, --g)", "  printf(\"%d%d\\n\", (@g += 1 old), (@g -= 1))\n"},
     {"g = +3 println(-g, !g, ~g)", "  (@g = 3)\n  printf(\"%d%d%d\\n\", -(@g), !(@g), ~(@g))\n"},
     {"g .= \"a\" printd(\"-\", g, 1)", "  (@g .= \"a\")\n  printf(\"%S-%d\", @g, 1)\n"},
-    {"println(sprintf(\"100%% %p\", 5))", "  printf(\"%S\\n\", sprintf(\"100%% %#x\", 5))\n"},
+    {"println(sprintf(\"100%% %p\", 5))", "  printf(\"%S\\n\", sprintf(\"100%% %p\", 5))\n"},
     {"s <<< 5 print(@hist_log(s))", "  (@s <<< 5)\n  printf(\"%H(1:0:0:0)\", @s)\n"},
     {"a[1] = 2 if ([1] in a) delete a[1]", "  (@a[1] = 2)\n  if ([1] in @a)\n    delete @a[1]\n"},
     {"for (i = 0; i < 2; i++) g += i", "  loop (i = 0); (i < 2); (i += 1)\n    (@g += i)\n"},
