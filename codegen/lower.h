@@ -135,6 +135,7 @@ class Lowering : private BodyState {
     llvm::Value* load(const hir::Load& expr, llvm::Value* address); // from there
     llvm::Value* guarded(const hir::Guarded& expr);
     llvm::Value* ternary(const hir::Ternary& expr);
+    llvm::Value* nothing_as(hir::ValueType type);
     void store_string(llvm::Value* destination, llvm::Value* source);
     llvm::Value* copy_of(llvm::Value* string);
     llvm::Value* global_address(const hir::Global& global);

@@ -172,10 +172,14 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         return regex(as<Regex>(expr));
     case ExprKind::Call:
         return call(as<Call>(expr));
-    case ExprKind::Intrinsic:
-        return intrinsic(as<Intrinsic>(expr));
-    case ExprKind::Print:
-        return print(as<Print>(expr));
+    case ExprKind::Intrinsic: {
+        llvm::Value* value = intrinsic(as<Intrinsic>(expr));
+        return as<Intrinsic>(expr).gives_nothing ? nothing_as(expr.type) : value;
+    }
+    case ExprKind::Print: {
+        llvm::Value* value = print(as<Print>(expr));
+        return as<Print>(expr).to_string ? value : nothing_as(expr.type);
+    }
     case ExprKind::Register:
         return read_register(as<Register>(expr).number);
     case ExprKind::Argument:
@@ -272,6 +276,15 @@ llvm::Value* Lowering::arithmetic(BinaryOp op, llvm::Value* a, llvm::Value* b, R
     UNREACHABLE("binary operator");
 }
 
+// The value of what gives none: 0 or "".
+llvm::Value* Lowering::nothing_as(ValueType type) {
+    if (type != ValueType::String)
+        return t_.number(0);
+    llvm::Value* slot = new_slot();
+    b_.CreateStore(b_.getInt8(0), slot);
+    return slot;
+}
+
 llvm::Value* Lowering::ternary(const hir::Ternary& expr) {
     bool string = expr.type == ValueType::String;
     llvm::Value* result = string ? new_slot() : t_.stack(8);
@@ -283,11 +296,13 @@ llvm::Value* Lowering::ternary(const hir::Ternary& expr) {
         llvm::Value* chosen = lower(*value);
         if (string)
             store_string(result, chosen);
-        else
+        else if (expr.type == ValueType::Long)
             b_.CreateStore(chosen, result);
         b_.CreateBr(end);
     }
     b_.SetInsertPoint(end);
+    if (expr.type == ValueType::Void) // nobody uses it
+        return t_.number(0);
     return string ? result : b_.CreateLoad(t_.i64(), result);
 }
 

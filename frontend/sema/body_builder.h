@@ -160,7 +160,7 @@ class BodyBuilder {
     const ast::BlockStmt* user_body_ = nullptr; // handlers: the probe's own, without what aliases add
     std::map<std::string, hir::Local*> names_;
     bool inside_entry_ = false;
-    bool returns_value_ = false;
+    bool returns_value_ = false, returns_nothing_ = false; // `return x`; `return` and `next`
 };
 
 } // namespace sonde

@@ -425,6 +425,7 @@ hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Ex
                            : function.result == ast::DeclaredType::String ? ValueType::String
                                                                           : ValueType::Void;
         auto* primitive = make<hir::Intrinsic>(range, function.name, result, std::move(args));
+        primitive->gives_nothing = result == ValueType::Void;
         a_.primitives_[primitive] = &function;
         return primitive;
     }
@@ -489,7 +490,7 @@ hir::Stmt* BodyBuilder::build_next_overload(Range range) {
     };
     bool gives = std::any_of(chain.begin(), chain.end(),
                              [&](const Analyzer::FunctionEntry* entry) { return gives_value(*entry->ast); });
-    returns_value_ = returns_value_ || gives;
+    (gives ? returns_value_ : returns_nothing_) = true;
     if (!gives)
         block->body.push_back(make<hir::ExprStmt>(range, value));
     block->body.push_back(make<hir::Return>(range, gives ? value : nullptr));

@@ -61,7 +61,9 @@ void BodyBuilder::build_function(const ast::Function& function) {
     }
     function_->body = make<hir::Block>(function.range);
     build_block(*function.body, file_, *function_->body);
-    if (function_->result == ValueType::Unknown && !returns_value_)
+    // Without any return, what it gives is 0 or "", by its use; see Inference::settle().
+    function_->may_give_nothing = !returns_value_;
+    if (function_->result == ValueType::Unknown && !returns_value_ && returns_nothing_)
         function_->result = ValueType::Void;
 }
 

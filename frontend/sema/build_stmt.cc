@@ -70,7 +70,7 @@ hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
         return function_ ? build_next_overload(range) : make<hir::Next>(range);
     case StmtKind::Return: {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
-        returns_value_ = returns_value_ || s.value;
+        (s.value ? returns_value_ : returns_nothing_) = true;
         hir::Expr* value = s.value ? build(*s.value) : nullptr;
         if (value)
             note_c_type(function_, *value);

@@ -61,7 +61,8 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
             effect = !as<Print>(expr).to_string;
             break;
         case ExprKind::Intrinsic: {
-            effect = expr.type == ValueType::Void || as<Intrinsic>(expr).facts.changes;
+            effect =
+                as<Intrinsic>(expr).gives_nothing || expr.type == ValueType::Void || as<Intrinsic>(expr).facts.changes;
             break;
         }
         case ExprKind::Call:

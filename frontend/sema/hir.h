@@ -246,6 +246,7 @@ struct Intrinsic : Expr {
     std::string name;
     const Primitive& facts; // none of them, if it has no row
     std::vector<Expr*> args;
+    bool gives_nothing = false; // as a value it is 0 or "", by its type; Void if nobody wants one
     Intrinsic(Range r, std::string n, ValueType result, std::vector<Expr*> a)
         : Expr(ExprKind::Intrinsic, result, r), name(std::move(n)), facts(facts_of(name)), args(std::move(a)) {}
     static const Primitive& facts_of(const std::string& name) {
@@ -258,7 +259,7 @@ struct Intrinsic : Expr {
 // printf and its family. `format` says how the arguments become text; args match its argument directives in order
 // (`*` widths and precisions are Long arguments of their own). A histogram argument is a GlobalRef or Element of type
 // Stats.
-struct Print : Expr { // Void, or String when to_string
+struct Print : Expr { // String when to_string; else Void, or 0 or "" where its value is used
     plan::Format format;
     std::vector<Expr*> args;
     bool to_string;
@@ -422,6 +423,7 @@ struct Function {
     std::vector<Local*> params;
     std::vector<Local*> locals;            // without the parameters; indices go on after them
     ValueType result = ValueType::Unknown; // Void: returns nothing
+    bool may_give_nothing = false;         // it has no `return` with a value
     Block* body = nullptr;
     bool recursive = false; // calls itself, directly or through others
     bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does

@@ -50,6 +50,7 @@ class Inference {
         if (a_.diags_.has_errors())
             return;
         settle();
+        is_settled_ = true;
         pass();
     }
 
@@ -81,6 +82,8 @@ class Inference {
         for (hir::Function* function : a_.program_->functions) {
             settle(function->params);
             settle(function->locals);
+            if (function->result == ValueType::Unknown && function->may_give_nothing)
+                function->result = ValueType::Void;
             if (function->result == ValueType::Unknown) {
                 unresolved(function->range, function->name);
                 function->result = ValueType::Long;
@@ -168,7 +171,7 @@ class Inference {
 
     void want(hir::Expr& expr, ValueType type) {
         ValueType have = infer(expr, type);
-        if (have == ValueType::Unknown || have == type)
+        if (have == ValueType::Unknown || have == type || (have == ValueType::Void && !is_settled_))
             return;
         // A variable has said so itself, with the place that fixed it.
         if (have != ValueType::Void && owner_of(expr))
@@ -197,6 +200,8 @@ class Inference {
     // A number or a string, no matter which; says what it is instead. Unknown while that is open.
     ValueType want_value(hir::Expr& expr, ValueType hint) {
         ValueType type = infer(expr, is_value(hint) ? hint : ValueType::Unknown);
+        if (type == ValueType::Void && !is_settled_)
+            return ValueType::Unknown; // another use may say what it is
         if (type == ValueType::Void)
             no_value(expr);
         else if (type == ValueType::Stats)
@@ -329,9 +334,9 @@ class Inference {
         case ExprKind::Call:
             return call(as_mutable<Call>(expr), expected);
         case ExprKind::Intrinsic:
-            return primitive(as_mutable<Intrinsic>(expr));
+            return primitive(as_mutable<Intrinsic>(expr), expected);
         case ExprKind::Print:
-            return print(as_mutable<Print>(expr));
+            return print(as_mutable<Print>(expr), expected);
         case ExprKind::Load:
             want(*as_mutable<Load>(expr).address, ValueType::Long);
             return ValueType::Long;
@@ -372,7 +377,7 @@ class Inference {
         return callee.result;
     }
 
-    ValueType primitive(hir::Intrinsic& call) {
+    ValueType primitive(hir::Intrinsic& call, ValueType expected) {
         auto found = a_.primitives_.find(&call);
         if (found == a_.primitives_.end()) { // made by the binding of a `$variable`: right as it is
             for (hir::Expr* arg : call.args)
@@ -394,7 +399,7 @@ class Inference {
             if (const void* owner = owner_of(*call.args[i]))
                 note_fixed(report, owner, name_of(*call.args[i]), type);
         }
-        return call.type;
+        return call.gives_nothing ? of_nothing(call, expected) : call.type;
     }
 
     ValueType assign(hir::Assign& expr, ValueType expected) {
@@ -455,7 +460,7 @@ class Inference {
         return global ? global->name : "";
     }
 
-    ValueType print(hir::Print& print) {
+    ValueType print(hir::Print& print, ValueType expected) {
         using plan::Directive;
         size_t next = 0;
         for (Directive& d : print.format.directives) {
@@ -481,7 +486,26 @@ class Inference {
                 argument(arg, ValueType::Long, d);
             }
         }
-        return print.to_string ? ValueType::String : ValueType::Void;
+        return print.to_string ? ValueType::String : of_nothing(print, expected);
+    }
+
+    // What gives nothing is 0 or "" where a value is wanted.
+    static ValueType of_nothing(const hir::Expr& expr, ValueType expected) {
+        return is_value(expected) ? expected : is_value(expr.type) ? expr.type : ValueType::Void;
+    }
+
+    // An expression whose value nobody uses: either side of `?:` may give nothing.
+    void unused(hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Ternary) {
+            auto& choice = hir::as_mutable<hir::Ternary>(expr);
+            want(*choice.condition, ValueType::Long);
+            unused(*choice.then_value);
+            unused(*choice.else_value);
+            const ValueType type = choice.then_value->type;
+            expr.type = type == choice.else_value->type ? type : ValueType::Void;
+        } else if (infer(expr, ValueType::Unknown) == ValueType::Stats) {
+            want_value(expr, ValueType::Unknown);
+        }
     }
 
     void argument(hir::Expr& arg, ValueType type, const plan::Directive& d) {
@@ -491,11 +515,9 @@ class Inference {
         if (have == type || have == ValueType::Unknown)
             return;
         std::string written(a_.diags_.sources().text(place(arg)));
-        bool prefixed = d.conversion == 'x' && d.flag == '#'; // `%p` became that
-        DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(arg),
-                                            fmt::format("`{}` takes {}, and `{}` is {}",
-                                                        prefixed ? "%p` or `%#x" : fmt::format("%{}", d.conversion),
-                                                        type_word(type), written, type_word(have)));
+        DiagBuilder report = a_.report_once(
+            DiagId::TypeMismatch, place(arg),
+            fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
             note_fixed(report, owner, name_of(arg), have);
         report.help(have == ValueType::String ? "`%s` prints a string" : "`%d` prints a number");
@@ -508,12 +530,9 @@ class Inference {
             for (Stmt* s : as_mutable<Block>(stmt).body)
                 statement(*s);
             break;
-        case StmtKind::Expression: {
-            Expr& expr = *as_mutable<ExprStmt>(stmt).expr;
-            if (infer(expr, ValueType::Unknown) == ValueType::Stats)
-                want_value(expr, ValueType::Unknown);
+        case StmtKind::Expression:
+            unused(*as_mutable<ExprStmt>(stmt).expr);
             break;
-        }
         case StmtKind::If: {
             auto& s = as_mutable<If>(stmt);
             want(*s.condition, ValueType::Long);
@@ -525,11 +544,11 @@ class Inference {
         case StmtKind::Loop: {
             auto& s = as_mutable<Loop>(stmt);
             if (s.init)
-                infer(*s.init, ValueType::Unknown);
+                unused(*s.init);
             if (s.condition)
                 want(*s.condition, ValueType::Long);
             if (s.step)
-                infer(*s.step, ValueType::Unknown);
+                unused(*s.step);
             if (s.body)
                 statement(*s.body);
             break;
@@ -622,6 +641,7 @@ class Inference {
     hir::Handler* handler_ = nullptr;
     bool changed_ = false;
     bool forth_ = false;
+    bool is_settled_ = false;
     std::set<const hir::Global*> used_; // whose type matters
 };
 
