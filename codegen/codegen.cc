@@ -471,6 +471,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.files = program.files;
     plan.max_string = options.max_string;
     plan.max_action = options.max_action;
+    plan.max_action_interruptible = options.max_action_interruptible;
     plan.max_nesting = options.max_nesting;
     plan.max_backtrace = options.max_backtrace;
     plan.max_errors = options.max_errors;

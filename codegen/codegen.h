@@ -11,10 +11,11 @@
 namespace sonde {
 
 struct CodegenOptions {
-    uint64_t max_nesting = 16;   // MAXNESTING: activations of functions that call themselves
-    uint64_t max_backtrace = 20; // MAXBACKTRACE: addresses of a stack
-    uint32_t max_string = 512;   // MAXSTRINGLEN, rounded up to a power of two
-    uint64_t max_action = 1000;  // MAXACTION
+    uint64_t max_nesting = 16;                 // MAXNESTING: activations of functions that call themselves
+    uint64_t max_backtrace = 20;               // MAXBACKTRACE: addresses of a stack
+    uint32_t max_string = 512;                 // MAXSTRINGLEN, rounded up to a power of two
+    uint64_t max_action = 1000;                // MAXACTION
+    uint64_t max_action_interruptible = 10000; // MAXACTION_INTERRUPTIBLE
     uint64_t max_errors = 0, max_skipped = 100;
     uint64_t ring_bytes = 16 << 20;
     bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree

@@ -183,7 +183,10 @@ class Lowering : private BodyState {
     static constexpr int64_t with_argument = int64_t{1} << 32;
     // Goes with that of error(): the text is the message.
     static constexpr int64_t with_text = int64_t{1} << 33;
+    // Goes with that of MAXACTION: try does not get rid of it. Set in abort()'s, too.
+    static constexpr int64_t past_catching = int64_t{1} << 34;
     llvm::Value* is_aborted();
+    llvm::Value* is_past_catching();
     llvm::Value* has_error_text();
     void emit_error();
 

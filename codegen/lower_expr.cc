@@ -319,7 +319,7 @@ llvm::Value* Lowering::guarded(const hir::Guarded& expr) {
     take(*expr.text);
     catch_ = outer;
     b_.SetInsertPoint(caught);
-    b_.CreateCondBr(is_aborted(), outer, handle);
+    b_.CreateCondBr(is_past_catching(), outer, handle);
     b_.SetInsertPoint(handle);
     take(*expr.otherwise);
     b_.SetInsertPoint(end);

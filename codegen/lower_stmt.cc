@@ -13,6 +13,8 @@ using hir::ValueType;
 
 void Lowering::raise(const std::string& message, Range range, llvm::Value* argument) {
     int64_t site = t_.state().add_site(message, range);
+    if (message == plan::no_actions_left)
+        site |= past_catching;
     b_.CreateStore(t_.number(argument ? site | with_argument : site), env_.error);
     b_.CreateStore(argument ? argument : t_.number(0), t_.error_argument(env_));
     b_.CreateBr(catch_);
@@ -28,6 +30,11 @@ void Lowering::raise_if(llvm::Value* condition, const std::string& message, Rang
 
 llvm::Value* Lowering::is_aborted() {
     return b_.CreateICmpEQ(b_.CreateLoad(t_.i64(), env_.error), t_.number(abort_site));
+}
+
+llvm::Value* Lowering::is_past_catching() {
+    llvm::Value* bit = b_.CreateAnd(b_.CreateLoad(t_.i64(), env_.error), t_.number(past_catching));
+    return b_.CreateICmpNE(bit, t_.number(0));
 }
 
 llvm::Value* Lowering::has_error_text() {
@@ -321,7 +328,7 @@ void Lowering::lower_try(const hir::Try& stmt) {
     branch_to(end);
     b_.SetInsertPoint(caught);
     llvm::BasicBlock* handle = block("handle");
-    b_.CreateCondBr(is_aborted(), outer, handle);
+    b_.CreateCondBr(is_past_catching(), outer, handle);
     b_.SetInsertPoint(handle);
     if (stmt.message) {
         // error("text") left its text; other errors have their site's message, some with an address.

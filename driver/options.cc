@@ -103,7 +103,8 @@ std::string set_limit(Limits& limits, const std::string& define) {
     };
     constexpr Row rows[] = {
         {"MAXSTRINGLEN", &Limits::max_string, 8, 65536},
-        {"MAXACTION", &Limits::max_action, 1, INT64_MAX},
+        {"MAXACTION", &Limits::max_action, 1, INT64_MAX / 10},
+        {"MAXACTION_INTERRUPTIBLE", &Limits::max_action_interruptible, 1, INT64_MAX},
         {"MAXERRORS", &Limits::max_errors, 0, INT64_MAX},
         {"MAXSKIPPED", &Limits::max_skipped, 0, INT64_MAX},
         {"MAXMAPENTRIES", &Limits::max_map_entries, 1, 1 << 24},
@@ -254,6 +255,7 @@ void add_script_options(CLI::App& app, Options& o) {
         "--suppress-time-limits",
         [&o] {
             o.limits.max_action = INT64_MAX / 16; // ten times as many are allowed on the host
+            o.limits.max_action_interruptible = 0;
         },
         "No limit to the statements of a handler (needs -g)");
 }

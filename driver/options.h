@@ -16,9 +16,11 @@ namespace sonde {
 
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
-    uint64_t max_string = 512, max_action = 1000, max_errors = 0, max_skipped = 100, max_map_entries = 2048,
-             max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50, max_buckets = 128, no_overload = 0,
-             overload_threshold = 0, overload_interval = 1'000'000'000; // in cycles of a processor; 0: not given
+    uint64_t max_string = 512, max_action = 1000, max_action_interruptible = 0, max_errors = 0, max_skipped = 100,
+             max_map_entries = 2048, max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50,
+             max_buckets = 128, no_overload = 0, overload_threshold = 0,
+             overload_interval = 1'000'000'000; // in cycles of a processor; 0: not given, as for
+                                                // max_action_interruptible
 };
 
 enum class When { Auto, Never, Always };

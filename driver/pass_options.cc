@@ -36,7 +36,10 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
                                      [](const hir::Handler* handler) { return handler->in_kernel; });
     CodegenOptions codegen;
     codegen.max_string = static_cast<uint32_t>(options.limits.max_string);
-    codegen.max_action = options.limits.max_action;
+    const Limits& limits = options.limits;
+    codegen.max_action = limits.max_action;
+    codegen.max_action_interruptible =
+        limits.max_action_interruptible ? limits.max_action_interruptible : 10 * limits.max_action;
     codegen.max_nesting = options.limits.max_nesting;
     constexpr uint64_t most_addresses = 128; // what a handler has room for
     codegen.max_backtrace = std::min(options.limits.max_backtrace, most_addresses);

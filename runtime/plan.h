@@ -303,6 +303,7 @@ struct Plan {
     uint64_t data_size = sizeof(SessionWords); // bytes of the data area
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
+    uint64_t max_action_interruptible = 10000; // of begin, end, error and timer handlers
     uint64_t max_nesting = 16;   // activations of functions that call themselves
     uint64_t max_backtrace = 20; // addresses of a stack
     uint64_t ring_bytes = 16 << 20;

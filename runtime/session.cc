@@ -222,8 +222,8 @@ Result<void> prepare(Session& session, const plan::Ways& ways) {
 // A begin, end, error or timer handler, wherever it lives.
 void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     rings.drain();
-    // A handler may run more statements here than in the kernel, where others wait for it (MAXACTION_INTERRUPTIBLE).
-    session.words->max_action = 10 * session.plan.max_action;
+    // A handler may run more statements here than in the kernel, where others wait for it.
+    session.words->max_action = session.plan.max_action_interruptible;
     if (probe.in_kernel) {
         if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run) {
             say(fmt::format("ERROR: the handler at {} cannot run: {}", probe.place, run.error().message));
