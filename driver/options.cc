@@ -32,13 +32,14 @@ struct Accepted {
     const char* names;
     bool takes_value;
     const char* why;
+    const char* values = nullptr; // those that it takes, between |; 0: a number, too; null: any
 };
 constexpr Accepted accepted[] = {
     {"-k", false, "nothing is kept in temporary files"},
     {"-b", false, "what every CPU prints arrives in order, in one stream"},
     {"-q", false, "there is no coverage database"},
     {"-P", false, "where arguments are complete is found out for every function"},
-    {"--prologue-searching", true, "as -P"},
+    {"--prologue-searching", true, "as -P", "auto|always|never"},
     {"-R", true, "there is no runtime to compile"},
     {"-B", true, "nothing is compiled by make"},
     {"--modinfo", true, "there is no kernel module"},
@@ -49,9 +50,9 @@ constexpr Accepted accepted[] = {
     {"--poison-cache", false, "there is no cache"},
     {"--save-uprobes", false, "there is no uprobes module"},
     {"--sign-module", false, "there is no kernel module"},
-    {"--download-debuginfo", true, "DEBUGINFOD_URLS says where debug information comes from"},
+    {"--download-debuginfo", true, "DEBUGINFOD_URLS says where debug information comes from", "yes|no|ask|always|0"},
     {"--check-version", false, "no construct has changed its meaning; see --compatible"},
-    {"--use-server-on-error", true, "nothing is compiled elsewhere"},
+    {"--use-server-on-error", true, "nothing is compiled elsewhere", "yes|no|ask|always"},
 };
 
 // What stap can and sonde cannot, in words.
@@ -133,6 +134,30 @@ std::string set_limit(Limits& limits, const std::string& define) {
     return "";
 }
 
+// What takes a value that is none of its own: the message, or nothing.
+std::string check_value(const Accepted& option, const std::string& value) {
+    if (!option.values)
+        return "";
+    std::string list;
+    for (std::string_view rest = option.values; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find('|'));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        if (one == "0" ? !value.empty() && value.find_first_not_of("0123456789") == std::string::npos : one == value)
+            return "";
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", one == "0" ? "a number" : one);
+    }
+    return fmt::format("{}: `{}` is none of {}", option.names, value, list);
+}
+
+// The name of -D NAME=VALUE and -G NAME=VALUE: the message, or nothing.
+std::string check_name(const char* option, const std::string& text) {
+    const std::string name = text.substr(0, text.find('='));
+    const bool good =
+        !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
+        std::ranges::all_of(name, [](char c) { return c == '_' || isalnum(static_cast<unsigned char>(c)); });
+    return good ? "" : fmt::format("{} {}: `{}` is no name", option, text, name);
+}
+
 // --vp ABCDE: a digit more for each pass.
 std::string add_verbosity(std::array<int, 5>& verbose, const std::string& digits) {
     if (digits.empty() || digits.size() > verbose.size() || digits.find_first_not_of("0123456789") != std::string::npos)
@@ -212,8 +237,10 @@ void add_script_options(CLI::App& app, Options& o) {
     app.add_option_function<std::vector<std::string>>(
            "-D",
            [&o](const std::vector<std::string>& defines) {
-               for (const std::string& define : defines)
+               for (const std::string& define : defines) {
+                   require(check_name("-D", define));
                    require(set_limit(o.limits, define));
+               }
            },
            "Set a limit: NAME=VALUE")
         ->allow_extra_args(false);
@@ -224,6 +251,7 @@ void add_script_options(CLI::App& app, Options& o) {
                    const size_t equals = text.find('=');
                    if (equals == std::string::npos || equals == 0)
                        require(fmt::format("-G {}: expected NAME=VALUE", text));
+                   require(check_name("-G", text));
                    o.globals.emplace_back(text.substr(0, equals), text.substr(equals + 1));
                }
            },
@@ -261,11 +289,15 @@ void add_script_options(CLI::App& app, Options& o) {
 }
 
 void add_run_options(CLI::App& app, Options& o) {
-    app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid");
+    const auto some = [](const std::string& text) { return text.empty() ? "it needs a value" : ""; };
+    app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid")
+        ->check(some);
     app.add_option_function<std::string>(
         "-x", [&o](const std::string& text) { require(set_target(o, text)); },
         "Trace this process and its children; target() is its pid");
-    app.add_option("-d", o.files, "Know a library's stacks and symbols before it is loaded")->allow_extra_args(false);
+    app.add_option("-d", o.files, "Know a library's stacks and symbols before it is loaded")
+        ->allow_extra_args(false)
+        ->check(some);
     app.add_option("-o", o.output, "Write the output to this file; the name may have strftime() directives");
     app.add_option_function<std::string>(
         "-S", [&o](const std::string& text) { require(set_rotation(o, text)); },
@@ -286,7 +318,9 @@ void add_run_options(CLI::App& app, Options& o) {
                    "At the end, wait that many seconds for a reader that takes nothing (2 when told to end, else 300)")
         ->check(CLI::NonNegativeNumber);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
-    app.add_option("-T", o.time_limit_s, "End after that many seconds");
+    app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
+        return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
+    });
     app.add_flag("-t", o.timing, "Report how often each probe was hit and what that cost");
     app.add_option("--report", o.report, "Write what became of the hits, and what was lost, to this file as JSON");
     app.add_option_function<std::string>(
@@ -307,8 +341,9 @@ void add_pass_options(CLI::App& app, Options& o) {
            "The session's name: that of its control files' folder, and of the file that -p4 writes (NAME.sonde)")
         ->check([](const std::string& text) {
             std::string name = text.substr(text.rfind('/') + 1);
-            bool good = !name.empty() && name.size() <= 64 && name[0] != '.';
-            return good ? std::string() : fmt::format("`{}` is no name", text);
+            bool good = !name.empty() && name.size() <= 64 &&
+                        std::ranges::all_of(name, [](unsigned char c) { return c == '_' || isalnum(c); });
+            return good ? std::string() : fmt::format("`{}` is no name of letters, digits and _", text);
         });
     app.add_flag_function(
         "-v",
@@ -380,11 +415,15 @@ void add_machine_options(CLI::App& app, Options& o) {
             name, [resource = resource](uint64_t value) { require(set_resource_limit(resource, value)); },
             "Limit sonde itself (setrlimit)");
     for (const Accepted& option : accepted) {
-        CLI::Option* added = option.takes_value
-                                 ? app.add_option_function<std::vector<std::string>>(
-                                          option.names, [](const std::vector<std::string>&) {}, option.why)
-                                       ->allow_extra_args(false)
-                                 : app.add_flag_callback(option.names, [] {}, option.why);
+        CLI::Option* added = option.takes_value ? app.add_option_function<std::vector<std::string>>(
+                                                         option.names,
+                                                         [&option](const std::vector<std::string>& values) {
+                                                             for (const std::string& value : values)
+                                                                 require(check_value(option, value));
+                                                         },
+                                                         option.why)
+                                                      ->allow_extra_args(false)
+                                                : app.add_flag_callback(option.names, [] {}, option.why);
         added->group("Accepted, as command lines for stap have them, and without effect");
     }
     // Hidden from --help; here for their messages.
