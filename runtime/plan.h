@@ -304,8 +304,8 @@ struct Plan {
     uint32_t max_string = 512;                 // MAXSTRINGLEN, with the NUL; a power of two
     uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
     uint64_t max_action_interruptible = 10000; // of begin, end, error and timer handlers
-    uint64_t max_nesting = 16;   // activations of functions that call themselves
-    uint64_t max_backtrace = 20; // addresses of a stack
+    uint64_t max_nesting = 16;                 // activations of functions that call themselves
+    uint64_t max_backtrace = 20;               // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
     uint8_t tables = 0;           // what handlers look up in the tables of files: FileTables
     std::string writes;           // the first of what writes user memory, with its place; empty: nothing does
