@@ -1,4 +1,5 @@
-// `$arg1` and its relatives at a mark (USDT).
+// `$arg1` and its relatives at a mark (USDT); every other name is a variable of the program, as in a `.statement`
+// there.
 #include <charconv>
 
 #include <fmt/format.h>
@@ -36,27 +37,35 @@ std::optional<Place> TargetBinder::mark_argument(size_t index) {
 std::optional<Place> TargetBinder::mark_variable() {
     size_t count = point_.mark->arguments.size(), number = 0;
     std::string_view name = expr_.name;
+    bool is_argument = false;
     if (name.starts_with("$arg")) {
         name.remove_prefix(4);
         auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (error == std::errc() && end == name.data() + name.size() && number >= 1 && number <= count)
+        is_argument = error == std::errc() && end == name.data() + name.size();
+        if (is_argument && number >= 1 && number <= count)
             return mark_argument(number - 1);
     }
+    if (!is_argument && point_.function.has_debug_info)
+        return variable(expr_.name.substr(1));
     DiagBuilder report = binder_.diags.report(DiagId::UnknownVariable, base_range(),
                                               fmt::format("the mark `{}` has no `{}`", point_.mark->name, expr_.name));
-    if (count == 0)
+    if (!is_argument)
+        report.help("variables of the program need its debug information");
+    else if (count == 0)
         report.help("it has no arguments");
     else
         report.help(fmt::format("it has `$arg1`{}", count > 1 ? fmt::format(" to `$arg{}`", count) : ""));
     return std::nullopt;
 }
 
-// `$$name`, `$$provider`, and `$$vars`, which is `$$parms`.
+// `$$name`, `$$provider`, `$$vars`, which is `$$parms`, and the function's `$$locals`.
 hir::Expr* TargetBinder::mark_summary() {
     if (expr_.name == "$$name")
         return make<hir::ConstString>(expr_.range, point_.mark->name);
     if (expr_.name == "$$provider")
         return make<hir::ConstString>(expr_.range, point_.mark->provider);
+    if (expr_.name == "$$locals" && point_.function.has_debug_info)
+        return all_variables();
     Text text;
     if (expr_.name == "$$vars" || expr_.name == "$$parms")
         for (size_t i = 0; i < point_.mark->arguments.size(); i++)
