@@ -155,7 +155,8 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     bool known = false;
     const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
     const auto at = [&name](const Row& row) {
-        return std::ranges::find_if(row.names, [&name](const char* one) { return one && *one && name == one; }) - row.names;
+        return std::ranges::find_if(row.names, [&name](const char* one) { return one && *one && name == one; }) -
+               row.names;
     };
     for (const Row& row : rows)
         known = known || at(row) < 5;
@@ -176,7 +177,8 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
         if (size == 0)
             return value;
         const bool high = size == 4;
-        llvm::Value* narrow = b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> size));
+        llvm::Value* narrow =
+            b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> size));
         return expr.facts.is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
     }
     return t_.number(0);
