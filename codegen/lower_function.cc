@@ -291,12 +291,23 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
 }
 
 void Lowering::require(const std::vector<Requirement>& requirements) {
+    if (requirements.empty())
+        return;
+    // A condition that fails does not hold, and nobody hears of it.
+    llvm::BasicBlock *outer = catch_, *unknown = block("unknown");
+    catch_ = unknown;
     for (const auto& [condition, negated] : requirements) {
         llvm::BasicBlock* run = block("run");
         llvm::Value* holds = truth(*condition);
         b_.CreateCondBr(holds, negated ? leave_ : run, negated ? run : leave_);
         b_.SetInsertPoint(run);
     }
+    catch_ = outer;
+    llvm::BasicBlock* run = b_.GetInsertBlock();
+    b_.SetInsertPoint(unknown);
+    b_.CreateStore(t_.number(0), env_.error);
+    b_.CreateBr(leave_);
+    b_.SetInsertPoint(run);
 }
 
 void Lowering::begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
