@@ -247,14 +247,30 @@ template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::
     return probes;
 }
 
+// Handlers of one point, as far as nothing but the point decides whether they run, do not stop each other.
+bool is_same_point(const plan::Probe& a, const plan::Probe& b) {
+    const auto point = [](const plan::Probe& probe) { return probe.points.empty() ? "" : probe.points[0].pp; };
+    return a.kind == b.kind && a.order == b.order && !a.has_condition && !b.has_condition && point(a) == point(b);
+}
+
+// The handlers of the next point from `at` on: one that fails ends the session after the last of them. Gives the place
+// behind it.
+size_t run_point(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes, size_t at) {
+    const size_t first = at;
+    session.hold_errors();
+    do
+        run_handler(session, rings, *probes[at++]);
+    while (at < probes.size() && is_same_point(*probes[first], *probes[at]) && !session.aborted);
+    session.release_error();
+    return at;
+}
+
 // Until one calls exit() or fails.
 void run_begin_probes(Session& session, Rings& rings) {
-    for (const plan::Probe* probe :
-         in_order(session.plan, [](plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Start; })) {
-        if (session.exiting)
-            return;
-        run_handler(session, rings, *probe);
-    }
+    const std::vector<const plan::Probe*> probes =
+        in_order(session.plan, [](plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Start; });
+    for (size_t at = 0; at < probes.size() && !session.exiting;)
+        at = run_point(session, rings, probes, at);
 }
 
 // End probes; beyond the error that is one too many, error probes instead.

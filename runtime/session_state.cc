@@ -253,9 +253,23 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
         return accounting.add(Loss::Interrupted, 1, running->place);
     if (plan.suppress_errors)
         return suppress_error(header, message + (near.empty() ? "" : " near " + near));
+    const HeldError error{message + (near.empty() ? "" : " near " + near), error_counted_in_kernel};
+    if (!holds_errors_)
+        return fail(error);
+    if (!held_error_)
+        held_error_ = error;
+}
+
+void Session::release_error() {
+    holds_errors_ = false;
+    if (held_error_)
+        fail(*std::exchange(held_error_, std::nullopt));
+}
+
+void Session::fail(const HeldError& error) {
     output.flush();
-    say(fmt::format("ERROR: {}{}{}", message, near.empty() ? "" : " near ", near));
-    if (!error_counted_in_kernel)
+    say("ERROR: " + error.text);
+    if (!error.is_counted)
         __atomic_fetch_add(&words->errors, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&words->errors, __ATOMIC_SEQ_CST) > words->max_errors) {
         __atomic_store_n(&words->state, plan::Stopping, __ATOMIC_SEQ_CST);

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,9 @@ class Session {
     // A record from a handler, of either place.
     void handle_record(const uint8_t* record, size_t size);
     void run_host_handler(const plan::Probe& probe);
+    // From here to release_error() an error of a handler waits: the first of them is reported there, and counts once.
+    void hold_errors() { holds_errors_ = true; }
+    void release_error();
 
     // `$value` in the handler of a control file that runs.
     std::string file_value;
@@ -104,10 +108,17 @@ class Session {
     void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
     void suppress_error(const plan::RecordHeader& header, const std::string& text);
     void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
+    struct HeldError {
+        std::string text;
+        bool is_counted; // by the kernel, where the handler ran
+    };
+    void fail(const HeldError& error);
     void print_global(const plan::Global& global, size_t index);
     char* stack_ = nullptr;
     size_t stack_size_ = 0, stack_top_ = 0;
     bool warned_of_kernel_ = false; // what it does not let be written
+    bool holds_errors_ = false;
+    std::optional<HeldError> held_error_;
 };
 
 } // namespace sonde
