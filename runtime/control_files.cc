@@ -448,10 +448,11 @@ StandardInput::StandardInput(const plan::Plan& plan, RunFileHandler run)
     if (characters_.empty() && lines_.empty())
         return;
     fd_ = STDIN_FILENO;
-    if (characters_.empty() || tcgetattr(fd_, &before_) != 0)
+    if (tcgetattr(fd_, &before_) != 0)
         return;
+    // What handlers print is all that is seen of what is typed.
     termios now = before_;
-    now.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+    now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     changed_ = tcsetattr(fd_, TCSANOW, &now) == 0;
 }
 
