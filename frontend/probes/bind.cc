@@ -10,11 +10,6 @@
 namespace sonde {
 namespace {
 
-const char* advice(const ResolvedPoint& point) {
-    return point.is_go ? "build it without `-s` and `-w` in -ldflags"
-                       : "compile it with -g, or install its debug information (the -dbgsym package)";
-}
-
 // nullopt unless all of it is a short number.
 std::optional<size_t> decimal(const std::string& text) {
     if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string::npos)
@@ -27,6 +22,11 @@ bool is_summary(const ast::TargetExpr& expr) {
 }
 
 } // namespace
+
+const char* debug_information_advice(const ResolvedPoint& point) {
+    return point.is_go ? "build it without `-s` and `-w` in -ldflags"
+                       : "compile it with -g, or install its debug information (the -dbgsym package)";
+}
 
 hir::ValueType target_type(const ast::TargetExpr& expr) {
     if (is_summary(expr))
@@ -172,7 +172,7 @@ bool TargetBinder::has_module() {
         DiagBuilder report = binder_.diags.report(
             DiagId::NoDebugInfo, expr_.range,
             fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()));
-        report.help(advice(point_));
+        report.help(debug_information_advice(point_));
         add_debug_problems(report, *point_.module);
         return false;
     }
@@ -188,7 +188,7 @@ bool TargetBinder::has_variables() {
         binder_.diags.report(DiagId::NoDebugInfo, expr_.range,
                              fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
                                          ast::to_source(expr_), point_.function.name, point_.module->path()));
-    report.help(advice(point_));
+    report.help(debug_information_advice(point_));
     add_debug_problems(report, *point_.module);
     return false;
 }
@@ -229,11 +229,22 @@ std::optional<Place> TargetBinder::base() {
     return variable(expr_.name.substr(1));
 }
 
+// An enumerator's value, where a variable might stand.
+Place TargetBinder::constant_place(int64_t value) {
+    static const Type number = integer_type("long", 8, true);
+    Place place;
+    place.type = &number;
+    place.parts.push_back({0, 8, PlacePart::Value, make<hir::ConstLong>(expr_.range, value), ""});
+    return place;
+}
+
 std::optional<Place> TargetBinder::variable(const std::string& name) {
     std::vector<Variable> variables = visible(true);
     for (const Variable& candidate : variables)
         if (candidate.name == name)
             return place_of(candidate);
+    if (std::optional<int64_t> value = point_.module->visible_enumerator(point_.function, evaluation_address(), name))
+        return constant_place(*value);
 
     std::vector<std::string> near, all;
     std::string list;

@@ -1,4 +1,6 @@
 // `@cast(expr, "type")` and `@var("name")`: from an address or a global's name to a place.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/glob.h"
@@ -270,6 +272,13 @@ std::optional<Place> TargetBinder::global() {
     DwarfModule& module = *candidates[0];
     std::vector<Variable> found = module.globals(name, file);
     if (found.empty()) {
+        std::optional<int64_t> value;
+        if (point_.module == &module && point_.function.has_debug_info)
+            value = module.visible_enumerator(point_.function, evaluation_address(), name);
+        if (!value)
+            value = module.enumerator(name);
+        if (value)
+            return constant_place(*value);
         std::vector<Variable> elsewhere = file.empty() ? found : module.globals(name);
         DiagBuilder report = binder_.diags.report(
             DiagId::UnknownVariable, base_range(),
@@ -285,6 +294,10 @@ std::optional<Place> TargetBinder::global() {
         for (const Variable& candidate : module.variables_in(point_.function, evaluation_address(), true))
             if (candidate.is_global && candidate.name == name)
                 return place_of_global(module, candidate);
+    // Of the files that a pattern names, the one with the shortest path.
+    if (!file.empty())
+        return place_of_global(
+            module, *std::ranges::min_element(found, {}, [](const Variable& one) { return one.file.size(); }));
     for (const Variable& candidate : found)
         if (candidate.external)
             return place_of_global(module, candidate);

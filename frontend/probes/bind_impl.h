@@ -41,6 +41,8 @@ struct SyscallVariable {
     bool is_text; // a string, as far as its declaration says
 };
 std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point);
+// How a program gets the debug information that it lacks, by its language.
+const char* debug_information_advice(const ResolvedPoint& point);
 
 // Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
 class TargetBinder {
@@ -61,6 +63,7 @@ class TargetBinder {
     hir::Expr* plt_summary();
     std::optional<Place> base();
     std::optional<Place> variable(const std::string& name);
+    Place constant_place(int64_t value);
     std::optional<Place> result(size_t index);
     std::optional<Place> place_of_result(const Variable& variable);
     std::optional<Place> place_of(const Variable& variable);

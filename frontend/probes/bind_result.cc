@@ -21,6 +21,9 @@ hir::Expr* TargetBinder::file_value() {
     }
     if (!expr_.components.empty())
         return fail(DiagId::TypeMismatch, expr_.range, "`$value` is text, which has no members");
+    if (plan::traits(point_.kind).cause != plan::Cause::Write)
+        return fail(DiagId::WrongContext, expr_.range, "`$value` is what a reader gets: it is set here, and not read",
+                    "gather the text in a variable, and assign that; `$value .= TEXT` appends");
     return binder_.call ? binder_.call("__value", {}) : nullptr;
 }
 

@@ -84,6 +84,16 @@ hir::Expr* TargetBinder::all_variables() {
             .suggest(nearest_name(expr_.name, names));
         return nullptr;
     }
+    // So that a pattern over many libraries, of which some have none, works.
+    if (point_.module && !point_.function.has_debug_info) {
+        const std::string& path = point_.module->path();
+        if (binder_.env.told_no_variables.insert(path).second)
+            binder_.diags
+                .report(DiagId::NoVariables, expr_.range,
+                        fmt::format("`{}` is empty where `{}` has no debug information", expr_.name, path))
+                .help(debug_information_advice(point_));
+        return make<hir::ConstString>(expr_.range, "");
+    }
     if (!has_variables())
         return nullptr;
     Text text;

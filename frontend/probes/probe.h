@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,8 @@ struct ProbeEnvironment {
     const KernelTypes* needed_kernel() const {
         return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
     }
-    bool relies_on_kernel = false; // a place in the kernel's memory has come from its types
+    std::set<std::string> told_no_variables; // files of which a warning says so
+    bool relies_on_kernel = false;           // a place in the kernel's memory has come from its types
     // The kernel's debug information. Errors: there is none for this very build.
     Result<DwarfModule*> kernel_debug_info();
     // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).

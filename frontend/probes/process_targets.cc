@@ -205,6 +205,13 @@ bool is_library(const std::string& pattern, const std::string& path) {
            glob_match(pattern, real.string()) || glob_match(pattern, real.filename().string());
 }
 
+// A name or a pattern with a folder counts from the working folder: `./*x*`, `../libx.so`.
+std::string from_working_folder(const std::string& pattern) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::current_path(error);
+    return pattern.find('/') == std::string::npos || error ? pattern : (folder / pattern).lexically_normal().string();
+}
+
 // process("P").library("L"): libraries that P begins with, or by its whole path any.
 std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& programs) {
     const PointComponent &process = resolving.components()[0], &library = resolving.components()[1];
@@ -218,7 +225,7 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
         std::vector<std::string> matching;
         for (const std::string& path : running != 0 ? mapped_libraries(running) : shared_libraries(program)) {
             names.push_back(std::filesystem::path(path).filename());
-            if (is_library(library.text, path))
+            if (is_library(library.text, path) || is_library(from_working_folder(library.text), path))
                 matching.push_back(path);
         }
         std::error_code error;

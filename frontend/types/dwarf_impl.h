@@ -171,6 +171,7 @@ class DwarfReader : private TypeSource {
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
     std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
     std::vector<Variable> parameters(const FunctionInstance& function);
+    std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);
 
     // dwarf_names.cc
     const Type* find_type(std::string_view name, DieOffset near);
@@ -328,6 +329,7 @@ class DwarfReader : private TypeSource {
     // Whether types are read as deep as expressions need them.
     enum class Depth { Names, Types };
     std::vector<Variable> locals_in(FunctionRef function, Address address, Depth depth);
+    std::vector<Dwarf_Die> scopes_around(FunctionRef function, Address address);
     std::vector<Variable> variables_in(FunctionRef function, Address address, bool globals);
     void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
     // The function around `address` that `die`, a variable, belongs to.
@@ -353,7 +355,7 @@ class DwarfReader : private TypeSource {
     bool type_die(const Type* type, Dwarf_Die* die) const;
 
     // dwarf_names.cc
-    std::optional<int64_t> enumerator_below(Dwarf_Die& parent, std::string_view name, int depth);
+    std::optional<int64_t> enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures, int depth);
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
     std::string qualified_global(Dwarf_Die& die);
 

@@ -208,6 +208,9 @@ class DwarfModule {
     // The value of the enumerator with that name: in the unit of `near`, else in the first unit that has one.
     // Enumerations inside of functions are not looked at.
     std::optional<int64_t> enumerator(std::string_view name, DieOffset near = 0);
+    // The value of the enumerator that C's scopes show at the address in the function: of a block around it, of the
+    // function, of the file. nullopt: there is none.
+    std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);
     // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
     std::vector<std::string> type_names();
 

@@ -217,7 +217,8 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
 }
 
 // Anonymous enumerations are where constants live, and no index has them.
-std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::string_view name, int depth) {
+std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures,
+                                                     int depth) {
     constexpr int max_depth = 16;
     Dwarf_Die die;
     if (depth > max_depth || dwarf_child(&parent, &die) != 0)
@@ -228,9 +229,10 @@ std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::str
             for (const Enumerator& one : type_from(die)->enumerators)
                 if (one.name == name)
                     return one.value;
-        } else if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-                   tag == DW_TAG_union_type) {
-            if (std::optional<int64_t> value = enumerator_below(die, name, depth + 1))
+        } else if (tag == DW_TAG_namespace ||
+                   (in_structures &&
+                    (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type))) {
+            if (std::optional<int64_t> value = enumerator_below(die, name, in_structures, depth + 1))
                 return value;
         }
     } while (dwarf_siblingof(&die, &die) == 0);
@@ -243,11 +245,11 @@ std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset 
     Unit* near_unit =
         unpack(near, &near_die) ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die)) : nullptr;
     if (near_unit)
-        if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, 0))
+        if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, true, 0))
             return value;
     for (Unit& unit : units())
         if (&unit != near_unit)
-            if (std::optional<int64_t> value = enumerator_below(unit.unit_die, last, 0))
+            if (std::optional<int64_t> value = enumerator_below(unit.unit_die, last, true, 0))
                 return value;
     return std::nullopt;
 }

@@ -290,6 +290,10 @@ const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { retu
 std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
     return impl_->enumerator(name, near);
 }
+std::optional<int64_t> DwarfModule::visible_enumerator(const FunctionInstance& function, Address address,
+                                                       std::string_view name) {
+    return impl_->visible_enumerator(function, address, name);
+}
 std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {

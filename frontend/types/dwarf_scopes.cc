@@ -133,27 +133,47 @@ std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address ad
 
 std::vector<Variable> DwarfReader::locals_in(FunctionRef function, Address address, Depth depth) {
     std::vector<Variable> variables;
-    Dwarf_Die die;
-    if (die_of(function, &die)) {
-        // The way down from the function to the innermost block around the address.
-        std::vector<Dwarf_Die> scopes = {die};
-        for (bool deeper = true; deeper && scopes.size() < static_cast<size_t>(max_die_depth);) {
-            deeper = false;
-            Dwarf_Die current = scopes.back();
-            for_each_child(current, [&](Dwarf_Die& child) {
-                if (!is_block(dwarf_tag(&child)) || dwarf_haspc(&child, address) != 1)
-                    return true;
-                scopes.push_back(child);
-                deeper = true;
-                return false;
-            });
-        }
-        for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
-            add_variables(*scope, variables, false, depth);
-        // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda
-        // does not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
-    }
+    // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda does
+    // not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
+    for (Dwarf_Die& scope : scopes_around(function, address))
+        add_variables(scope, variables, false, depth);
     return variables;
+}
+
+// From the innermost block around the address to the function.
+std::vector<Dwarf_Die> DwarfReader::scopes_around(FunctionRef function, Address address) {
+    std::vector<Dwarf_Die> scopes(1);
+    if (!die_of(function, scopes.data()))
+        return {};
+    for (bool deeper = true; deeper && scopes.size() < static_cast<size_t>(max_die_depth);) {
+        deeper = false;
+        Dwarf_Die current = scopes.back();
+        for_each_child(current, [&](Dwarf_Die& child) {
+            if (!is_block(dwarf_tag(&child)) || dwarf_haspc(&child, address) != 1)
+                return true;
+            scopes.push_back(child);
+            deeper = true;
+            return false;
+        });
+    }
+    std::ranges::reverse(scopes);
+    return scopes;
+}
+
+std::optional<int64_t> DwarfReader::visible_enumerator(const FunctionInstance& function, Address address,
+                                                       std::string_view name) {
+    FunctionRef found = find_function(function.die);
+    std::vector<Dwarf_Die> scopes = scopes_around(found, address);
+    if (scopes.empty())
+        return std::nullopt;
+    scan(*found.unit);
+    // C's enumerations inside of a structure belong to the scope around it, C++'s to the class.
+    const bool inside = is_c_language(found.unit->language);
+    scopes.push_back(found.unit->unit_die);
+    for (Dwarf_Die& scope : scopes)
+        if (std::optional<int64_t> value = enumerator_below(scope, name, inside, 0))
+            return value;
+    return std::nullopt;
 }
 
 void DwarfReader::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
