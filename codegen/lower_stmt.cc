@@ -183,7 +183,7 @@ void Lowering::lower_loop(const hir::Loop& loop) {
 
 void Lowering::lower_foreach(const hir::Foreach& loop) {
     uint64_t value_size = loop.array->type == ValueType::String ? t_.slot_size() : 8;
-    Target::ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr};
+    Target::ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr, nullptr};
     uint64_t scan_before = scan_next_;
     if (uint64_t bytes = t_.scan_bytes(loop)) {
         spec.area = t_.offset(env_.scan, scan_next_);
@@ -202,6 +202,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
+    spec.again = head;
     begin_iteration(loop, limit);
     b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
     b_.SetInsertPoint(body);

@@ -135,7 +135,8 @@ class Target {
         llvm::Value* area;  // scan_bytes() of them
         llvm::Value* limit; // null: none
         uint64_t slice_mask;
-        llvm::Value* slice_key; // null: none
+        llvm::Value* slice_key;  // null: none
+        llvm::BasicBlock* again; // where next passes over an element
     };
     virtual llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) = 0;
     virtual llvm::Value* foreach_next(Environment& env, const ForeachSpec& spec, llvm::Value* iterator,

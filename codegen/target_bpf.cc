@@ -3,8 +3,10 @@
 // Maps are declared to libbpf by debug types: a member `int (*name)[N]` says name = N. Lines of the script go along.
 #include "codegen/target_bpf.h"
 
+#include <algorithm>
 #include <cstddef>
 
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
 #include "codegen/loop_callbacks.h"
@@ -24,7 +26,8 @@ constexpr uint32_t smallest_ring = 4096; // a page
 constexpr uint64_t few_errors = 16;      // whose messages wait together at most
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8, claim_tries = 8;
 constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
-constexpr uint64_t largest_walk = 16 << 20;   // what there is of it is memory that is always taken
+constexpr uint64_t largest_walk = 256 << 20;  // half of what the verifier takes as an offset (BPF_MAX_VAR_OFF)
+constexpr uint64_t walks_of_all = 64 << 20;   // bytes: memory that is always taken
 
 } // namespace
 
@@ -133,6 +136,15 @@ void BpfTarget::end_handler(Environment& env) {
         function->setSection("uprobe.s");
 }
 
+uint64_t BpfTarget::largest_walks() const {
+    return state_.options.may_goto ? largest_walk : largest_element; // may_goto: 6.9
+}
+
+// Fewer where they are large: a claim finds those that there are.
+uint32_t BpfTarget::count_scans() const {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(walks_of_all / (8 + scan_bytes_), 1, scans_of_all));
+}
+
 void BpfTarget::finish_maps() {
     // What finds mappings tells the runtime of them.
     const bool sends = sends_ || state_.plan.tables != 0;
@@ -141,12 +153,14 @@ void BpfTarget::finish_maps() {
     if (frames_)
         map("sonde_frames", Array, 4, 8 + frame_bytes_ + slot_size(), frames_of_all);
     if (scans_) {
-        map("sonde_scans", Array, 4, 8 + scan_bytes_, scans_of_all);
-        if (scan_bytes_ > (state_.options.may_goto ? largest_walk : largest_element)) // may_goto: 6.9
-            unsupported_ =
-                "a foreach in the kernel takes down all elements, and these arrays are too large for "
-                "that: declare a capacity, as in `global a[500]`, or use -DMAXSTRINGLEN, or -DMAXNESTING for "
-                "functions that call themselves";
+        map("sonde_scans", Array, 4, 8 + scan_bytes_, count_scans());
+        if (scan_bytes_ > largest_walks())
+            unsupported_ = fmt::format(
+                "a foreach in the kernel sorts all elements, and on this kernel these arrays have too many for that "
+                "({} "
+                "MB of {}): declare a capacity, as in `global a[50000]`, walk in `end` or a timer's probe, or use "
+                "-DMAXNESTING for functions that call themselves",
+                scan_bytes_ >> 20, largest_walks() >> 20);
     }
     map("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
         std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));

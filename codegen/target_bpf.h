@@ -197,7 +197,13 @@ class BpfTarget final : public Target {
     static uint64_t scan_slots(const hir::Global& array) { return std::bit_ceil(uint64_t{array.capacity}); }
     static uint64_t heap_bytes(const hir::Global& array) { return (scan_slots(array) * 4 + 7) & ~7ull; }
     uint64_t payload_bytes(const hir::Foreach& loop) const;
-    uint64_t entry_bytes(const hir::Foreach& loop) const;
+    // What a copy of an element takes: the key and the payload that the loop wants.
+    uint64_t copy_bytes(const hir::Foreach& loop) const;
+    // Whether copies of all elements would take too much of what one run's walks have together.
+    bool is_by_reference(const hir::Foreach& loop) const;
+    // The bytes that one run's walks may have together.
+    uint64_t largest_walks() const;
+    uint32_t count_scans() const;
     sonde_scan_spec scan_spec(const hir::Global& array, uint64_t mask) const;
     // What a walk over an array works on (sonde_scan); null: none.
     struct Scan {

@@ -1,4 +1,5 @@
 // Arrays in the kernel: hash maps whose elements begin with their insertion number, and foreach over them.
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -86,9 +87,18 @@ void BpfTarget::array_delete(Environment&, const hir::Global& array, llvm::Value
 }
 
 uint64_t BpfTarget::scan_bytes(const hir::Foreach& loop) {
+    const uint64_t kept = sizeof(sonde_scan_state) + heap_bytes(*loop.array);
     // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
-    return sizeof(sonde_scan_state) + heap_bytes(*loop.array) + scan_slots(*loop.array) * entry_bytes(loop) +
-           state_.options.max_string;
+    const uint64_t slack = state_.options.max_string, entries = scan_slots(*loop.array);
+    if (is_by_reference(loop))
+        return kept + entries * SONDE_SCAN_REFERENCE + copy_bytes(loop) + 2 * state_.options.max_string + slack;
+    return kept + entries * (SONDE_SCAN_ENTRY + copy_bytes(loop)) + slack;
+}
+
+bool BpfTarget::is_by_reference(const hir::Foreach& loop) const {
+    constexpr uint64_t largest_copies = 4 << 20, loops = 4; // nested in each other, each with its own area
+    return scan_slots(*loop.array) * (SONDE_SCAN_ENTRY + copy_bytes(loop)) >
+           std::min(largest_copies, largest_walks() / loops);
 }
 
 llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
@@ -113,6 +123,7 @@ llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
     what.rank = rank;
     what.at = at;
     what.descending = loop.sort_direction < 0;
+    what.by_reference = is_by_reference(loop);
     llvm::Constant* constant = scan_constant(what);
     walk("sonde_rt_scan_begin", {constant, spec.area, spec.slice_key}, &array,
          spec.limit ? spec.limit : number(INT64_MAX));
@@ -122,13 +133,23 @@ llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
 llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
                                      llvm::Value*& value) {
     const hir::Global& array = *spec.loop->array;
+    const uint64_t after_heap = sizeof(sonde_scan_state) + heap_bytes(array);
+    if (is_by_reference(*spec.loop)) {
+        llvm::Value* status = walk("sonde_rt_scan_visit", {iterator, spec.area, nullptr}, &array);
+        llvm::BasicBlock* there = block("there");
+        ir_.CreateCondBr(ir_.CreateICmpSGT(status, number(0)), spec.again, there);
+        ir_.SetInsertPoint(there);
+        key = offset(spec.area, after_heap + scan_slots(array) * SONDE_SCAN_REFERENCE);
+        if (value)
+            value = offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
+        return ir_.CreateICmpSGE(status, number(0));
+    }
     llvm::Value* index = walk("sonde_rt_scan_next", {iterator, spec.area, nullptr}, nullptr);
     llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
     // As in scan.bpf.c: a bound that the verifier sees without a comparison.
     index = masked(index, scan_slots(array) - 1);
-    llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(entry_bytes(*spec.loop))));
-    uint64_t entries = sizeof(sonde_scan_state) + heap_bytes(array) + SONDE_SCAN_ENTRY;
-    key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, entries), at);
+    llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(SONDE_SCAN_ENTRY + copy_bytes(*spec.loop))));
+    key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, after_heap + SONDE_SCAN_ENTRY), at);
     if (value)
         value = offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
     return more;
@@ -141,8 +162,8 @@ uint64_t BpfTarget::payload_bytes(const hir::Foreach& loop) const {
     return loop.array->type == hir::ValueType::String ? state_.options.max_string : 8;
 }
 
-uint64_t BpfTarget::entry_bytes(const hir::Foreach& loop) const {
-    return SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(state_.plan.globals[loop.array->index].key_size) + payload_bytes(loop);
+uint64_t BpfTarget::copy_bytes(const hir::Foreach& loop) const {
+    return SONDE_SCAN_KEY(state_.plan.globals[loop.array->index].key_size) + payload_bytes(loop);
 }
 
 sonde_scan_spec BpfTarget::scan_spec(const hir::Global& array, uint64_t mask) const {

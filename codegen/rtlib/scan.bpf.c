@@ -2,6 +2,7 @@
 #include "rt.h"
 #include "scan.h"
 
+static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
 
@@ -37,8 +38,19 @@ static inline volatile u32* node(const struct sonde_scan* s, u64 i)
 }
 static inline u8* entry(const struct sonde_scan* s, u64 i)
 {
-    u64 size = SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size;
+    u64 size = s->spec->by_reference ? SONDE_SCAN_REFERENCE
+                                     : SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size;
     return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + bounded(s, i) * size;
+}
+
+/* By reference: the visited element's key and payload, and after them two strings. */
+static inline u8* visited(const struct sonde_scan* s)
+{
+    return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + s->spec->slots * SONDE_SCAN_REFERENCE;
+}
+static inline u8* text_area(const struct sonde_scan* s, u64 i)
+{
+    return visited(s) + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size + i * sonde_rt_max;
 }
 
 /* Whether a key has the slice's components. Short strings are padded, so equal ones are equal words; others have the
@@ -106,16 +118,22 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     if (i >= s->spec->capacity)
         return 1;
     u8* e = entry(s, i);
-    copy_bytes(e + SONDE_SCAN_ENTRY, (u32)s->spec->key_size, key);
-    if (s->spec->copy_size)
-        copy_bytes(e + SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
+    if (s->spec->by_reference) {
+        ((u64*)e)[2] = (u64)key;
+    } else {
+        copy_bytes(e + SONDE_SCAN_ENTRY, (u32)s->spec->key_size, key);
+        if (s->spec->copy_size)
+            copy_bytes(e + SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
+    }
+    const u64 in_key = SONDE_SCAN_KEY(s->spec->key_size);
+    const u8* by = s->spec->at < in_key ? key + s->spec->at : value + 8 + (s->spec->at - in_key); /* after insertion */
     u64 rank = 0;
     if (s->spec->rank == SONDE_RANK_LONG)
-        rank = *(u64*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+        rank = *(const u64*)by + BIAS;
     else if (s->spec->rank == SONDE_RANK_INT)
-        rank = (u64)(s64)*(s32*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+        rank = (u64)(s64)*(const s32*)by + BIAS;
     else if (s->spec->rank == SONDE_RANK_UNSIGNED)
-        rank = *(u32*)(e + SONDE_SCAN_ENTRY + s->spec->at) + BIAS;
+        rank = *(const u32*)by + BIAS;
     else if (s->spec->rank >= SONDE_RANK_STATISTIC)
         rank = statistic((struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
     ((u64*)e)[0] = s->spec->descending ? ~rank : rank;
@@ -131,7 +149,15 @@ static inline int precedes(const struct sonde_scan* s, u64 a, u64 b)
     u64* x = (u64*)entry(s, a);
     u64* y = (u64*)entry(s, b);
     if (s->spec->rank == SONDE_RANK_STRING) {
-        s64 order = sonde_rt_compare_bytes((u8*)x + SONDE_SCAN_ENTRY + s->spec->at, (u8*)y + SONDE_SCAN_ENTRY + s->spec->at);
+        u8 *first = (u8*)x + SONDE_SCAN_ENTRY + s->spec->at, *second = (u8*)y + SONDE_SCAN_ENTRY + s->spec->at;
+        if (s->spec->by_reference) {
+            first = text_area(s, 0);
+            second = text_area(s, 1);
+            const u64 in_map = s->spec->at + (s->spec->at < SONDE_SCAN_KEY(s->spec->key_size) ? 0 : 8);
+            copy_bounded(first, sonde_rt_max, (const u8*)(x[2] + in_map));
+            copy_bounded(second, sonde_rt_max, (const u8*)(y[2] + in_map));
+        }
+        s64 order = sonde_rt_compare_bytes(first, second);
         if (order != 0)
             return s->spec->descending ? order > 0 : order < 0;
     } else if (x[0] != y[0]) {
@@ -205,6 +231,23 @@ RT s64 sonde_rt_scan_next(const struct sonde_scan* s)
     state->at = 0;
     LOOP(32, sink, (void*)s);
     return (s64)first;
+}
+
+/* By reference: makes the next entry the visited one. Gives 0, or 1 where it was deleted since, or -1 at the end. */
+RT s64 sonde_rt_scan_visit(void* map, const struct sonde_scan* s)
+{
+    s64 next = sonde_rt_scan_next(s);
+    if (next < 0)
+        return -1;
+    u64* e = (u64*)entry(s, (u64)next);
+    u8* key = visited(s);
+    copy_bytes(key, (u32)s->spec->key_size, (const u8*)e[2]);
+    const u8* value = bpf_map_lookup_elem(map, key);
+    if (!value || *(const volatile u64*)value != e[1])
+        return 1;
+    if (s->spec->copy_size)
+        copy_bytes(key + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
+    return 0;
 }
 
 static long find(void* map, const u8* key, const u8* value, const struct sonde_scan* s)

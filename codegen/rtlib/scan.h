@@ -3,6 +3,10 @@
  * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
  * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `slots` u32 (a multiple of 8 bytes in
  * all), then `slots` entries of u64 rank, u64 insertion, the key and from a multiple of 8 bytes on the payload.
+ *
+ * Where copies of all elements would take too much, entries are by reference: rank, insertion, and the address of the
+ * element's key in the map's memory. After them come one key with its payload, the visited element's, and two strings for
+ * comparisons. A visit looks the key up: an element that was deleted since is passed over, as its memory may be another's.
  */
 #pragma once
 
@@ -26,6 +30,7 @@ struct sonde_scan_spec {
     unsigned long long rank;      /* sonde_scan_rank */
     unsigned long long at;        /* offset from the key's begin */
     unsigned long long descending;
+    unsigned long long by_reference;
 };
 
 /* On the handler's stack, and never written after it was filled. */
@@ -44,4 +49,5 @@ struct sonde_scan_state {
 
 #define SONDE_SHORT_KEY 64  /* bytes of a key's component; a string is no longer, or has the maximum's size */
 #define SONDE_SCAN_ENTRY 16 /* bytes of an entry before its key */
+#define SONDE_SCAN_REFERENCE (SONDE_SCAN_ENTRY + 8) /* bytes of an entry by reference */
 #define SONDE_SCAN_KEY(size) (((size) + 7) & ~7ull) /* what a key takes there */
