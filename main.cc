@@ -142,6 +142,8 @@ int run_saved(const Options& options) {
     }
     if (Result<void> fits = check_saved_plan(*plan, options); !fits)
         return fail(fits.error());
+    if (Result<void> set = set_globals(*plan, options); !set)
+        return fail(set.error());
     PlanRun run;
     run.saved_as = options.positional[0];
     return run_plan(*plan, options, run);

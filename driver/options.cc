@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "base/trusted_file.h"
+#include "driver/called_as.h"
 #include "frontend/parse/preprocess.h"
 
 namespace sonde {
@@ -520,7 +521,9 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     app.failure_message([](const CLI::App*, const CLI::Error& error) {
         return fmt::format("ERROR: {}\nSee sonde --help.\n", error.what());
     });
-    app.set_version_flag("-V,--version", "sonde " SONDE_VERSION);
+    // Scripts that make scripts read "version N.N" here, and decide by it what they write.
+    app.set_version_flag("-V,--version",
+                         fmt::format("sonde {}: SystemTap's language, version {}", SONDE_VERSION, systemtap_version));
     add_script_options(app, options);
     add_run_options(app, options);
     add_pass_options(app, options);
@@ -552,8 +555,12 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     Result<std::vector<std::string>> words = read_defaults();
     if (!words)
         return fail(words.error().message);
-    for (int i = 1; i < argc; i++)
-        words->push_back(with_value(argv[i]));
+    Result<std::vector<std::string>> given =
+        words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    if (!given)
+        return fail(given.error().message);
+    for (const std::string& word : *given)
+        words->push_back(with_value(word));
     return read_words(*std::move(words));
 }
 

@@ -28,6 +28,7 @@ SemaOptions sema_options(const Options& options) {
     sema.hist_width = options.limits.hist_width;
     sema.max_buckets = options.limits.max_buckets;
     sema.global_overrides = options.globals;
+    sema.settable_globals = options.last_pass == 4;
     return sema;
 }
 

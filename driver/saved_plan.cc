@@ -2,7 +2,11 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,6 +59,25 @@ Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& o
     if (Result<void> saved = plan::save_file(plan, path); !saved)
         return std::move(saved).error();
     return path;
+}
+
+Result<void> set_globals(plan::Plan& plan, const Options& options) {
+    for (const auto& [name, value] : options.globals) {
+        const auto global = std::ranges::find(plan.globals, name, &plan::Global::name);
+        if (global == plan.globals.end() || !global->is_settable) {
+            warn(fmt::format("-G {}={}: the plan has no global `{}` that can be set", name, value, name));
+            continue;
+        }
+        char* end = nullptr;
+        errno = 0;
+        const long long number = std::strtoll(value.c_str(), &end, 0);
+        const bool is_number = !value.empty() && !*end && errno == 0;
+        if (global->type == plan::Value::Long && !is_number)
+            return Error(fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
+        global->initial_long = is_number ? number : 0;
+        global->initial_string = value;
+    }
+    return {};
 }
 
 Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {

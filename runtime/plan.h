@@ -152,8 +152,9 @@ struct Global {
     uint32_t key_size = 0, value_size = 0; // arrays: bytes; value_size with the insertion number
     int64_t initial_long = 0;
     std::string initial_string;
-    std::string address_of;  // a symbol of the kernel's: its address is the initial value; empty: none
-    bool auto_print = false; // print at the end of the session
+    std::string address_of;   // a symbol of the kernel's: its address is the initial value; empty: none
+    bool auto_print = false;  // print at the end of the session
+    bool is_settable = false; // scalars: another initial value than these may be set before the session
     bool print_as_pointer = false;
 };
 

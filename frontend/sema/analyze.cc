@@ -69,6 +69,7 @@ hir::Program* Analyzer::run() {
         forward_texts(*program_);
     if (!options_.unoptimized)
         intern_texts(*program_, arena_, options_.max_string);
+    mark_settable_globals();
     bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;

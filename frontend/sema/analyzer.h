@@ -117,6 +117,7 @@ class Analyzer {
     std::vector<std::string> function_names() const;
     std::vector<std::string> global_names() const;
     void apply_overrides();
+    void mark_settable_globals();
     // Fixes what the global is, or says that it is the other one already; false then.
     bool use_as(hir::Global& global, Shape::Kind kind, Range range);
 

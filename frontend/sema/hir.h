@@ -59,6 +59,8 @@ struct Global {
     bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;
     bool auto_print = false; // written and never read: printed at the end
+    // A scalar whose initial value -G can set when the plan, which is saved, runs: here only a default.
+    bool is_settable = false;
     bool is_array() const { return !keys.empty(); }
 };
 

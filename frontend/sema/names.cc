@@ -214,6 +214,13 @@ bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     return false;
 }
 
+// Once all of the library's are there that the script uses.
+void Analyzer::mark_settable_globals() {
+    for (const auto& entry : global_entries_)
+        if (entry.hir)
+            entry.hir->is_settable = options_.settable_globals && !entry.ast->is_private;
+}
+
 // -G name=value. A number's text fits a string variable too, so only other texts fix the type.
 void Analyzer::apply_overrides() {
     for (const auto& [name, value] : options_.global_overrides) {

@@ -27,6 +27,7 @@ struct SemaOptions {
     uint64_t hist_width = 50;        // HIST_WIDTH
     uint64_t max_buckets = 128;      // STP_MAX_BUCKETS
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
+    bool settable_globals = false; // -p4: public scalars' initial values can be others when the plan runs
 };
 
 // The script's files (main script first, then -E extras) with whatever the library adds. Errors go to diags; null if

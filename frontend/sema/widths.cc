@@ -28,8 +28,10 @@ class Widths {
         for (hir::Global* global : program.globals) {
             lengths_[global] = global->initial_string.size();
             numbers_[global] = {std::min<int64_t>(0, global->initial_long), std::max<int64_t>(0, global->initial_long)};
-            if (!global->address_of.empty())
+            if (!global->address_of.empty() || global->is_settable)
                 numbers_[global] = Interval::everything();
+            if (global->is_settable)
+                lengths_[global] = most_;
             global->key_bounds.resize(global->keys.size());
             columns_[global].resize(global->keys.size());
         }

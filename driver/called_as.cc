@@ -1,0 +1,117 @@
+#include "driver/called_as.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+// An option of one of these programs, and what becomes of it.
+struct Row {
+    char letter;
+    bool has_value;
+    const char* becomes; // sonde's option, whose value is the same; empty: nothing to do here
+    const char* refused; // why not; null: it is taken
+};
+
+constexpr const char* stays_loaded = "nothing stays loaded without a session: -D runs one in the background";
+
+constexpr Row staprun_rows[] = {
+    {'v', false, "-v", nullptr},
+    {'V', false, "-V", nullptr},
+    {'h', false, "-h", nullptr},
+    {'w', false, "-w", nullptr},
+    {'u', false, "", nullptr}, // uprobes.ko
+    {'c', true, "-c", nullptr},
+    {'x', true, "-x", nullptr},
+    {'N', true, "--target-namespaces", nullptr},
+    {'o', true, "-o", nullptr},
+    {'b', true, "-s", nullptr},
+    {'C', true, "--color", nullptr},
+    {'D', false, "-F", nullptr},
+    {'R', false, "", nullptr}, // the module's name in the kernel
+    {'S', true, "-S", nullptr},
+    {'T', true, "", nullptr}, // how long a reader waits; here it is woken up
+    {'L', false, "", stays_loaded},
+    {'A', false, "", stays_loaded},
+    {'d', false, "", "nothing is loaded that could be deleted: a session's end removes all that it has"},
+    {'M', true, "", "there is no monitor"},
+    {'r', true, "", "nothing runs remotely"},
+};
+
+constexpr Row stapbpf_rows[] = {
+    {'v', false, "-v", nullptr}, {'V', false, "-V", nullptr}, {'h', false, "-h", nullptr},
+    {'w', false, "-w", nullptr}, {'o', true, "-o", nullptr},  {'x', true, "-x", nullptr},
+};
+
+Result<std::vector<std::string>> translate(const std::string& program, std::span<const Row> rows,
+                                           const std::vector<std::string>& words) {
+    std::vector<std::string> options, rest;
+    bool ends = false; // after `--`
+    for (size_t i = 0; i < words.size(); i++) {
+        const std::string& word = words[i];
+        if (ends || word.size() < 2 || word[0] != '-') {
+            rest.push_back(word);
+            continue;
+        }
+        if (word == "--") {
+            ends = true;
+            continue;
+        }
+        if (word == "--help" || word == "--version") {
+            options.push_back(word);
+            continue;
+        }
+        for (size_t at = 1; at < word.size(); at++) {
+            const auto row = std::ranges::find(rows, word[at], &Row::letter);
+            if (row == rows.end())
+                return Error(fmt::format("{} has no option -{} (see {} --help)", program, word[at], program));
+            if (row->refused)
+                return Error(fmt::format("{} -{}: {}", program, row->letter, row->refused));
+            if (*row->becomes)
+                options.emplace_back(row->becomes);
+            if (!row->has_value)
+                continue;
+            std::string value = word.substr(at + 1);
+            if (value.empty() && ++i == words.size())
+                return Error(fmt::format("{} -{} needs a value", program, row->letter));
+            if (*row->becomes)
+                options.push_back(value.empty() ? words[i] : value);
+            break;
+        }
+    }
+    const bool asks = std::ranges::any_of(
+        options, [](const std::string& word) { return word == "-V" || word == "-h" || word.starts_with("--"); });
+    if (rest.empty())
+        return asks ? Result(options)
+                    : Error(fmt::format("{} runs a saved plan: {} FILE.sonde (sonde -p4 -m FILE makes one)", program,
+                                        program));
+    // Module options set globals.
+    for (size_t i = 1; i < rest.size(); i++) {
+        options.emplace_back("-G");
+        options.push_back(rest[i]);
+    }
+    options.push_back(rest[0].ends_with(".sonde") || std::filesystem::exists(rest[0]) ? rest[0] : rest[0] + ".sonde");
+    if (!options.back().ends_with(".sonde"))
+        return Error(
+            fmt::format("`{}` is no saved plan: {} takes FILE.sonde, as sonde -p4 -m FILE makes it", rest[0], program));
+    return options;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> words_as(const std::string& program, const std::vector<std::string>& words) {
+    const std::string name = std::filesystem::path(program).filename();
+    if (name == "staprun")
+        return translate(name, staprun_rows, words);
+    if (name == "stapbpf")
+        return translate(name, stapbpf_rows, words);
+    return words;
+}
+
+} // namespace sonde
