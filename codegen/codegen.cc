@@ -172,9 +172,8 @@ bool wants_routines(const llvm::Module& module) {
 // A routine that walks over a map gets a copy for each map: the verifier remembers which one the walk's call was for,
 // and kernels before 6.10 refuse it for a second one.
 void separate_walks(llvm::Module& module) {
-    for (const char* name :
-         {"sonde_rt_scan_begin", "sonde_rt_scan_visit", "sonde_rt_scan_contains", "sonde_rt_scan_delete",
-          "sonde_rt_insert_wrapped"}) {
+    for (const char* name : {"sonde_rt_scan_begin", "sonde_rt_scan_visit", "sonde_rt_scan_contains",
+                             "sonde_rt_scan_delete", "sonde_rt_insert_wrapped"}) {
         llvm::Function* routine = module.getFunction(name);
         if (!routine || routine->isDeclaration())
             continue;

@@ -17,8 +17,8 @@ bool is_saved_plan(const Options& options);
 // made from, with --relink; null: what the translation has read.
 Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& options, const plan::Origin* origin);
 
-// Gives the globals that -G names their values. Warns of a name that the plan has not, or that nobody can set. Errors: a
-// text for a number.
+// Gives the globals that -G names their values. Warns of a name that the plan has not, or that nobody can set. Errors:
+// a text for a number.
 Result<void> set_globals(plan::Plan& plan, const Options& options);
 
 // Whether a saved plan can run here as the command line asks for: on a kernel with the types that its handlers know,

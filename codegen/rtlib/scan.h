@@ -5,8 +5,9 @@
  * all), then `slots` entries of u64 rank, u64 insertion, the key and from a multiple of 8 bytes on the payload.
  *
  * Where copies of all elements would take too much, entries are by reference: rank, insertion, and the address of the
- * element's key in the map's memory. After them come one key with its payload, the visited element's, and two strings for
- * comparisons. A visit looks the key up: an element that was deleted since is passed over, as its memory may be another's.
+ * element's key in the map's memory. After them come one key with its payload, the visited element's, and two strings
+ * for comparisons. A visit looks the key up: an element that was deleted since is passed over, as its memory may be
+ * another's.
  */
 #pragma once
 
