@@ -424,6 +424,7 @@ struct Function {
     std::vector<Local*> locals;            // without the parameters; indices go on after them
     ValueType result = ValueType::Unknown; // Void: returns nothing
     bool may_give_nothing = false;         // it has no `return` with a value
+    Range bare_return;                     // a `return` without a value; then it gives none, whatever others do
     Block* body = nullptr;
     bool recursive = false; // calls itself, directly or through others
     bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
