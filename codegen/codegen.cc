@@ -87,6 +87,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.initial_string = global->initial_string;
         out.address_of = global->address_of;
         out.auto_print = global->auto_print;
+        out.print_as_pointer = global->print_as_pointer;
         out.capacity = global->capacity;
         out.wrap = global->wrap;
         uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();

@@ -58,7 +58,8 @@ struct Global {
     plan::StatsNeeds stats;      // what the script's extractors read; only for Stats
     bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;
-    bool auto_print = false; // written and never read: printed at the end
+    bool auto_print = false;       // written and never read: printed at the end
+    bool print_as_pointer = false; // its numbers are addresses: printed in hexadecimal then
     bool is_array() const { return !keys.empty(); }
 };
 
