@@ -104,6 +104,8 @@ llvm::Value* Lowering::emit_loadavg(const hir::Intrinsic& expr) {
     return load;
 }
 
+llvm::Value* Lowering::emit_memory_node(const hir::Intrinsic& expr) { return t_.memory_node(lower(*expr.args[0])); }
+
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
     emit(plan::Warn, 0, {}, {{lower(*expr.args[0])}});

@@ -232,6 +232,7 @@ class Lowering : private BodyState {
     llvm::Value* emit_raise(const hir::Intrinsic& expr);
     llvm::Value* emit_about_task(const hir::Intrinsic& expr);
     llvm::Value* emit_loadavg(const hir::Intrinsic& expr);
+    llvm::Value* emit_memory_node(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);
