@@ -10,7 +10,7 @@ namespace sonde::regex {
 
 namespace {
 
-constexpr int max_depth = 200, max_stacked = 16, max_count = 255; // RE_DUP_MAX
+constexpr int max_depth = 200, max_stacked = 16, max_count = 1000;
 
 struct ClassName {
     std::string_view name;
@@ -47,8 +47,6 @@ class Parser {
 
     std::optional<Pattern> run() {
         NodePtr root = alternatives();
-        if (root && !at_end()) // only `)` ends the alternatives
-            root = fail(at_, at_ + 1, "`)` without a `(` before it", R"(write `\\)` or `[)]` for the character)");
         if (!root)
             return std::nullopt;
         return Pattern{root, groups_};
@@ -80,7 +78,8 @@ class Parser {
 
     NodePtr concatenation() {
         Node node;
-        while (!at_end() && peek() != '|' && peek() != ')') {
+        // A `)` outside of groups is a character.
+        while (!at_end() && peek() != '|' && (peek() != ')' || depth_ == 0)) {
             size_t begin = at_;
             NodePtr part = atom();
             for (int times = 0; part && (peek() == '*' || peek() == '+' || peek() == '?' || peek() == '{'); times++)
@@ -177,15 +176,7 @@ class Parser {
         case '\\':
             if (at_end())
                 return fail(begin, at_, "nothing stands behind the backslash", R"(write `\\\\` for a backslash)");
-            c = take();
-            if (is_digit(c))
-                return fail(begin, at_, "there are no back-references");
-            if (is_alpha(c))
-                return fail(
-                    begin, at_,
-                    fmt::format(R"(`\{}` means nothing in an extended regular expression)", static_cast<char>(c)),
-                    "classes of characters are written as [[:alpha:]], [[:digit:]], [[:space:]] ...");
-            node.bytes.set(c);
+            node.bytes.set(take());
             break;
         default:
             node.bytes.set(c);
@@ -211,7 +202,7 @@ class Parser {
         return make(std::move(node));
     }
 
-    // Behind the `[`. A backslash is a character like any other there.
+    // Behind the `[`. A backslash takes the next character's meaning away there too.
     NodePtr bracket(size_t begin) {
         Node node;
         node.kind = Node::Set;
@@ -256,6 +247,13 @@ class Parser {
                 return -1;
             }
             unsigned char c = take();
+            if (c == '\\') {
+                if (at_end()) {
+                    fail(bracket, bracket + 1, "`[` has no `]`");
+                    return -1;
+                }
+                c = take();
+            }
             bytes.set(c);
             return c;
         }

@@ -88,6 +88,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.address_of = global->address_of;
         out.auto_print = global->auto_print;
         out.is_settable = global->is_settable && !global->is_array();
+        out.print_as_pointer = global->print_as_pointer;
         out.capacity = global->capacity;
         out.wrap = global->wrap;
         uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();

@@ -47,10 +47,7 @@ llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
 }
 
 llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
-    store_string(env_.error_text, lower(*expr.args[0]));
-    b_.CreateStore(t_.number(t_.state().add_site("%s", expr.range) | with_text), env_.error);
-    b_.CreateStore(t_.number(0), t_.error_argument(env_));
-    b_.CreateBr(catch_);
+    raise_text(lower(*expr.args[0]), expr.range);
     b_.SetInsertPoint(block("after_error"));
     return t_.number(0);
 }
@@ -106,6 +103,8 @@ llvm::Value* Lowering::emit_loadavg(const hir::Intrinsic& expr) {
     raise_if(b_.CreateICmpSLT(load, t_.number(0)), "the load average is not known here", expr.range);
     return load;
 }
+
+llvm::Value* Lowering::emit_memory_node(const hir::Intrinsic& expr) { return t_.memory_node(lower(*expr.args[0])); }
 
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);

@@ -1,9 +1,10 @@
 // Registers, arguments and results at a probe.
 //
 // A function is lowered anew for each kind of probe that calls it, so that here too it is known what there is.
-#include <algorithm>
-
-#include <fmt/format.h>
+#include <bit>
+#include <iterator>
+#include <optional>
+#include <string_view>
 
 #include "codegen/lower.h"
 
@@ -119,69 +120,111 @@ llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
 
 llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
 
+namespace {
+
+struct RegisterRow {
+    const char* names[5]; // 64, 32, 16, 8 bits, and bits 8 to 15
+    int dwarf;
+};
+constexpr RegisterRow register_rows[] = {
+    {{"rax", "eax", "ax", "al", "ah"}, 0},
+    {{"rdx", "edx", "dx", "dl", "dh"}, 1},
+    {{"rcx", "ecx", "cx", "cl", "ch"}, 2},
+    {{"rbx", "ebx", "bx", "bl", "bh"}, 3},
+    {{"rsi", "esi", "si", "sil", ""}, 4},
+    {{"rdi", "edi", "di", "dil", ""}, 5},
+    {{"rbp", "ebp", "bp", "bpl", ""}, 6},
+    {{"rsp", "esp", "sp", "spl", ""}, 7},
+    {{"r8", "r8d", "r8w", "r8b", ""}, 8},
+    {{"r9", "r9d", "r9w", "r9b", ""}, 9},
+    {{"r10", "r10d", "r10w", "r10b", ""}, 10},
+    {{"r11", "r11d", "r11w", "r11b", ""}, 11},
+    {{"r12", "r12d", "r12w", "r12b", ""}, 12},
+    {{"r13", "r13d", "r13w", "r13b", ""}, 13},
+    {{"r14", "r14d", "r14w", "r14b", ""}, 14},
+    {{"r15", "r15d", "r15w", "r15b", ""}, 15},
+    {{"rip", "eip", "ip", "", ""}, 16},
+    {{"rflags", "eflags", "flags", "", ""}, hir::Register::flags},
+    {{"cs", "xcs", "", "", ""}, hir::Register::cs},
+    {{"ss", "xss", "", "", ""}, hir::Register::ss},
+    {{"orig_rax", "orig_eax", "orig_ax", "", ""}, hir::Register::syscall_number},
+};
+constexpr size_t widths = std::size(register_rows[0].names);
+
+} // namespace
+
+// The number of a register's name among all names, in the order of the rows; none if there is no such register.
+static std::optional<size_t> register_number(std::string_view name) {
+    for (size_t i = 0; !name.empty() && i < std::size(register_rows) * widths; i++)
+        if (name == register_rows[i / widths].names[i % widths])
+            return i;
+    return std::nullopt;
+}
+
+llvm::Value* Lowering::numbered_register(size_t number, bool is_unsigned) {
+    const size_t width = number % widths;
+    llvm::Value* value = read_register(register_rows[number / widths].dwarf);
+    if (width == 0)
+        return value;
+    const bool high = width == 4;
+    llvm::Value* narrow = b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> width));
+    return is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+}
+
 llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
-    struct Row {
-        const char* names[5]; // 64, 32, 16, 8 bits, and bits 8 to 15
-        int dwarf;
-    };
-    static const Row rows[] = {
-        {{"rax", "eax", "ax", "al", "ah"}, 0},
-        {{"rdx", "edx", "dx", "dl", "dh"}, 1},
-        {{"rcx", "ecx", "cx", "cl", "ch"}, 2},
-        {{"rbx", "ebx", "bx", "bl", "bh"}, 3},
-        {{"rsi", "esi", "si", "sil"}, 4},
-        {{"rdi", "edi", "di", "dil"}, 5},
-        {{"rbp", "ebp", "bp", "bpl"}, 6},
-        {{"rsp", "esp", "sp", "spl"}, 7},
-        {{"r8", "r8d", "r8w", "r8b"}, 8},
-        {{"r9", "r9d", "r9w", "r9b"}, 9},
-        {{"r10", "r10d", "r10w", "r10b"}, 10},
-        {{"r11", "r11d", "r11w", "r11b"}, 11},
-        {{"r12", "r12d", "r12w", "r12b"}, 12},
-        {{"r13", "r13d", "r13w", "r13b"}, 13},
-        {{"r14", "r14d", "r14w", "r14b"}, 14},
-        {{"r15", "r15d", "r15w", "r15b"}, 15},
-        {{"rip", "eip", "ip", "ip"}, 16},
-        {{"rflags", "eflags", "flags", ""}, hir::Register::flags},
-        {{"cs", "xcs", "", ""}, hir::Register::cs},
-        {{"ss", "xss", "", ""}, hir::Register::ss},
-        {{"orig_rax", "orig_eax", "", ""}, hir::Register::syscall_number},
-        {{"orig_ax", "", "", ""}, hir::Register::syscall_number},
-    };
-    if (expr.args[0]->kind != hir::ExprKind::ConstString) {
-        fail(expr.range, fmt::format("`{}` needs the register's name as a literal", expr.name));
-        return t_.number(0);
-    }
-    bool known = false;
-    const std::string& name = hir::as<hir::ConstString>(*expr.args[0]).value;
-    const auto at = [&name](const Row& row) {
-        return std::ranges::find_if(row.names, [&name](const char* one) { return one && *one && name == one; }) -
-               row.names;
-    };
-    for (const Row& row : rows)
-        known = known || at(row) < 5;
-    if (!known) {
-        fail(expr.range, fmt::format("there is no register `{}`", name));
-        return t_.number(0);
-    }
-    if (!has_registers()) {
+    const hir::Expr& name = *expr.args[0];
+    const bool literal = name.kind == hir::ExprKind::ConstString;
+    std::optional<size_t> number =
+        literal ? register_number(hir::as<hir::ConstString>(name).value) : std::optional<size_t>();
+    if (has_registers() && number)
+        return numbered_register(*number, expr.facts.is_unsigned);
+    if (has_registers() && !literal)
+        return named_register(expr);
+    if (has_registers())
+        raise_text(t_.literal("Unknown register: " + hir::as<hir::ConstString>(name).value), expr.range);
+    else
         raise(no_registers, expr.range);
-        b_.SetInsertPoint(block("after_error"));
-        return t_.number(0);
-    }
-    for (const Row& row : rows) {
-        const long size = at(row);
-        if (size == 5)
-            continue;
-        llvm::Value* value = read_register(row.dwarf);
-        if (size == 0)
-            return value;
-        const bool high = size == 4;
-        llvm::Value* narrow =
-            b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> size));
-        return expr.facts.is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
-    }
+    b_.SetInsertPoint(block("after_error"));
     return t_.number(0);
+}
+
+// The same by a name that is only known at the hit.
+llvm::Value* Lowering::named_register(const hir::Intrinsic& expr) {
+    Mark mark(*this);
+    // What is not the name of a register is none of the cells' either: these have a character that no script's name
+    // has.
+    std::string table;
+    size_t count = 0;
+    for (const RegisterRow& row : register_rows)
+        for (const char* one : row.names) {
+            std::string cell = *one ? one : "-";
+            cell.resize(name_cell);
+            table += cell;
+            count++;
+        }
+    table.resize(std::bit_ceil(count + 1) * name_cell);
+    llvm::Value* name = lower_slot(*expr.args[0]);
+    llvm::Value* found = t_.routine("sonde_rt_find_cell", t_.i64(),
+                                    {number_of(t_.literal(table), name), t_.number(static_cast<int64_t>(count)), name});
+    llvm::Value* result = t_.stack(8);
+    llvm::BasicBlock *unknown = block("unknown_register"), *end = block("register");
+    llvm::SwitchInst* which = b_.CreateSwitch(found, unknown, static_cast<unsigned>(count));
+    for (size_t i = 0; i < count; i++) {
+        if (!*register_rows[i / widths].names[i % widths])
+            continue;
+        llvm::BasicBlock* one = block("named");
+        which->addCase(b_.getInt64(i), one);
+        b_.SetInsertPoint(one);
+        b_.CreateStore(numbered_register(i, expr.facts.is_unsigned), result);
+        b_.CreateBr(end);
+    }
+    b_.SetInsertPoint(unknown);
+    llvm::Value* message = new_slot();
+    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {message, t_.literal("Unknown register: ")});
+    t_.routine("sonde_rt_append", t_.i64(), {message, length, name});
+    raise_text(message, expr.range);
+    b_.SetInsertPoint(end);
+    return b_.CreateLoad(t_.i64(), result);
 }
 
 } // namespace sonde

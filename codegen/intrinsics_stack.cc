@@ -210,8 +210,9 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* work = new_bytes(SONDE_SYMBOL_BYTES);
     const hir::Expr& style = *expr.args[1];
-    bool lines = style.kind != hir::ExprKind::ConstLong ||
-                 (hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE) >= SONDE_SYMBOL_LINE;
+    const int64_t known =
+        style.kind == hir::ExprKind::ConstLong ? hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE : -1;
+    bool lines = known < 0 || (known >= SONDE_SYMBOL_LINE && known <= SONDE_SYMBOL_FILELINE);
     // A script whose probes are all in the kernel asks it about user addresses only by the functions for these.
     const auto& handlers = t_.state().program.handlers;
     const bool user = expr.facts.of_user || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {

@@ -105,6 +105,8 @@ class Lowering : private BodyState {
 
     // ---- errors
     void raise(const std::string& message, Range range, llvm::Value* argument = nullptr);
+    // With a text that is known only then, as error() does.
+    void raise_text(llvm::Value* text, Range range);
     void raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument = nullptr);
     void spend(uint64_t statements, Range range);
     void branch_to(llvm::BasicBlock* block);
@@ -216,6 +218,8 @@ class Lowering : private BodyState {
     llvm::Value* emit_uaddr(const hir::Intrinsic& expr);
     llvm::Value* emit_user_mode(const hir::Intrinsic& expr);
     llvm::Value* emit_register(const hir::Intrinsic& expr);
+    llvm::Value* numbered_register(size_t number, bool is_unsigned);
+    llvm::Value* named_register(const hir::Intrinsic& expr);
     llvm::Value* read_register(int dwarf);
     llvm::Value* emit_addr(const hir::Intrinsic& expr);
     llvm::Value* emit_registers_valid(const hir::Intrinsic& expr);
@@ -228,6 +232,7 @@ class Lowering : private BodyState {
     llvm::Value* emit_raise(const hir::Intrinsic& expr);
     llvm::Value* emit_about_task(const hir::Intrinsic& expr);
     llvm::Value* emit_loadavg(const hir::Intrinsic& expr);
+    llvm::Value* emit_memory_node(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_address(const hir::Intrinsic& expr);
     llvm::Value* emit_stack_text(const hir::Intrinsic& expr);
     llvm::Value* emit_kernel_stack_there(const hir::Intrinsic& expr);

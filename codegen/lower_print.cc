@@ -6,6 +6,13 @@ namespace sonde {
 using hir::ValueType;
 using plan::Directive;
 
+namespace {
+const hir::Global& global_of_statistic(const hir::Expr& source) {
+    return source.kind == hir::ExprKind::GlobalRef ? *hir::as<hir::GlobalRef>(source).global
+                                                   : *hir::as<hir::Element>(source).array;
+}
+} // namespace
+
 // A record: header, longs, then the rest (strings with their NUL, or blocks of a known size; size 0 means a string).
 void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
                     const std::vector<Piece>& rest) {
@@ -95,11 +102,9 @@ llvm::Value* Lowering::print(const hir::Print& expr) {
             precision = add(lower(*expr.args[next++]));
         const hir::Expr& arg = *expr.args[next++];
         if (arg.type == ValueType::Stats) {
-            const hir::Global* global = arg.kind == hir::ExprKind::GlobalRef ? hir::as<hir::GlobalRef>(arg).global
-                                                                             : hir::as<hir::Element>(arg).array;
             llvm::Value* stats = stats_pointer(arg);
             raise_if_empty(stats, arg.range);
-            rest.push_back({stats, sizeof(plan::StatsBlock) + 8ull * global->stats.buckets()});
+            rest.push_back({stats, sizeof(plan::StatsBlock) + 8ull * global_of_statistic(arg).stats.buckets()});
         } else if (arg.type == ValueType::String) {
             rest.push_back({lower(arg)});
         } else if (d.kind == Directive::Memory) {
@@ -166,7 +171,8 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             spec = b_.CreateOr(spec, b_.CreateShl(b_.CreateAnd(precision, t_.number(0xffffff)), t_.number(40)));
         }
         const hir::Expr* arg = expr.args[next++];
-        llvm::Value* value = d.kind == Directive::Memory ? nullptr : argument(arg);
+        const bool is_value = d.kind != Directive::Memory && d.kind != Directive::Histogram;
+        llvm::Value* value = is_value ? argument(arg) : nullptr;
         switch (d.kind) {
         case Directive::Integer:
             length = t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, value, spec});
@@ -207,11 +213,21 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             length = t_.routine("sonde_rt_append_dump", t_.i64(), {slot, length, piece.pointer, new_slot(), packed});
             break;
         }
+        case Directive::Histogram: {
+            if (in_kernel_) {
+                fail(expr.range, "a histogram can be made a string only where the session runs the handler: in begin, "
+                                 "end, timers and control files");
+                return slot;
+            }
+            llvm::Value* stats = stats_pointer(*arg);
+            raise_if_empty(stats, arg->range);
+            length = t_.append_histogram(env_, slot, length, global_of_statistic(*arg), stats);
+            break;
+        }
         case Directive::Stack:
         case Directive::Addresses:
-        case Directive::Histogram:
         case Directive::Literal:
-            fail(expr.range, "a histogram cannot be made a string");
+            fail(expr.range, "a stack cannot be made a string");
             break;
         }
     }

@@ -20,6 +20,13 @@ void Lowering::raise(const std::string& message, Range range, llvm::Value* argum
     b_.CreateBr(catch_);
 }
 
+void Lowering::raise_text(llvm::Value* text, Range range) {
+    store_string(env_.error_text, text);
+    b_.CreateStore(t_.number(t_.state().add_site("%s", range) | with_text), env_.error);
+    b_.CreateStore(t_.number(0), t_.error_argument(env_));
+    b_.CreateBr(catch_);
+}
+
 void Lowering::raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {
     llvm::BasicBlock *bad = block("bad"), *good = block("good");
     b_.CreateCondBr(condition, bad, good);

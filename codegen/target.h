@@ -16,6 +16,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include "base/check.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "codegen/session_legs.h"
@@ -175,6 +176,13 @@ class Target {
     virtual llvm::Value* raise_signal(llvm::Value* signal) = 0;
     // Of 1, 5 or 15 minutes, in 1/2048.
     virtual llvm::Value* load_average(llvm::Value* index) = 0;
+    // Appends the histogram of a statistic, which that global holds, to a slot's string; gives the new length. Only
+    // where the session runs the handler.
+    virtual llvm::Value* append_histogram(Environment&, llvm::Value*, llvm::Value*, const hir::Global&, llvm::Value*) {
+        UNREACHABLE("a histogram as a string");
+    }
+    // Of an address of the kernel's; negative: none, or not known.
+    virtual llvm::Value* memory_node(llvm::Value* address) = 0;
     // Reads into memory; the result is nonzero on a fault.
     virtual llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                                      bool user) = 0;

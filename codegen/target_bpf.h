@@ -105,6 +105,9 @@ class BpfTarget final : public Target {
     bool trace(llvm::Value* text) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
     llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_rt_loadavg", i64(), {index}); }
+    llvm::Value* memory_node(llvm::Value* address) override {
+        return routine("sonde_rt_memory_node", i64(), {address});
+    }
     llvm::Value* numbered_argument(Environment& env, llvm::Value* number_, llvm::Value*& fault) override;
     llvm::Value* argument(Environment& env, int number_) override;
     llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,

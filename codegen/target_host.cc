@@ -143,6 +143,13 @@ class HostTarget final : public Target {
     llvm::Value* user_register(Environment&, int) override { return number(0); }
     llvm::Value* raise_signal(llvm::Value* signal) override { return routine("sonde_host_raise", i64(), {signal}); }
     llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_host_loadavg", i64(), {index}); }
+    llvm::Value* append_histogram(Environment& env, llvm::Value* slot, llvm::Value* length, const hir::Global& global,
+                                  llvm::Value* stats) override {
+        return routine("sonde_host_append_histogram", i64(), {env.context, slot, length, index(global), stats});
+    }
+    llvm::Value* memory_node(llvm::Value* address) override {
+        return routine("sonde_host_memory_node", i64(), {address});
+    }
     // There is no traced task: every user address is a bad one.
     llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                              bool user) override {

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
+#include "runtime/histogram.h"
 #include "runtime/session_state.h"
 
 namespace sonde {
@@ -216,6 +217,22 @@ int64_t sonde_host_loadavg(int64_t index) {
     return std::lround(loads[index] * 2048);
 }
 
+int64_t sonde_host_memory_node(uint64_t address) {
+    // Wherever the direct map begins, it lies there (Documentation/arch/x86/x86_64/mm.rst).
+    constexpr uint64_t first = 0xffff888000000000, end = 0xffffc90000000000;
+    return address >= first && address < end && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0 : -1;
+}
+uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global,
+                                     const uint64_t* stats) {
+    const plan::Plan& plan = of(session).plan;
+    const std::string text = render_histogram(plan.globals[global].stats, stats + sizeof(plan::StatsBlock) / 8);
+    const size_t room = plan.max_string - 1 - std::min<uint64_t>(length, plan.max_string - 1);
+    const size_t taken = std::min(text.size(), room);
+    std::memcpy(dst + length, text.data(), taken);
+    dst[length + taken] = 0;
+    return length + taken;
+}
+
 int64_t sonde_host_pid() { return getpid(); }
 int64_t sonde_host_tid() { return syscall(SYS_gettid); }
 int64_t sonde_host_ppid() { return getppid(); }
@@ -273,6 +290,8 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_pid_space),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
+        SYMBOL(sonde_host_memory_node),
+        SYMBOL(sonde_host_append_histogram),
         SYMBOL(sonde_host_pid),
         SYMBOL(sonde_host_tid),
         SYMBOL(sonde_host_ppid),

@@ -66,6 +66,11 @@ int64_t sonde_host_pid_space(void* session);
 int64_t sonde_host_raise(int64_t signal);
 // Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.
 int64_t sonde_host_loadavg(int64_t index);
+// The node of memory of an address of the kernel's: negative where it has none, and on machines with several nodes.
+int64_t sonde_host_memory_node(uint64_t address);
+// Appends a histogram as it is printed to the string of `length` characters in `dst`, which has room for MAXSTRINGLEN;
+// gives the new length. `stats`: the statistic that the global `global`, or an element of it, holds.
+uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global, const uint64_t* stats);
 
 // The process that runs the session stands for the current task in host handlers.
 int64_t sonde_host_pid();

@@ -65,7 +65,9 @@ ONCE int sonde_rt_find_symbol(struct symbol* s)
     s->size = (u32)sizes;
     s->inode = s->in.at.inode;
     u64 kind = s->style >= SONDE_SYMBOL_LINE ? LINE_ROWS : SYMBOL_ROWS;
-    if (s->style == SONDE_SYMBOL_MODULE)
+    if (s->style == SONDE_SYMBOL_BUILD_ID)
+        s->text = (u32)element(table, 4);
+    if (s->style == SONDE_SYMBOL_MODULE || s->style >= SONDE_SYMBOL_PLACE)
         return 0;
     if (!find_row(s, kind, s->behind) ||
         (s->behind && s->row.place - (u32)s->row.first >= s->row.first >> 32)) {
@@ -153,9 +155,14 @@ ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct s
     sonde_rt_find_symbol(s);
     u32 text = s->text;
     void* table = s->inode ? table_of(s->inode) : 0;
-    if (style == SONDE_SYMBOL_MODULE) {
+    if (style == SONDE_SYMBOL_MODULE || style == SONDE_SYMBOL_BUILD_ID) {
         if (table)
-            add_text(slot, len, table, s->module);
+            add_text(slot, len, table, style == SONDE_SYMBOL_MODULE ? s->module : text);
+        return 0;
+    }
+    if (style == SONDE_SYMBOL_PLACE) {
+        if (table)
+            add_hex(slot, len, s->offset);
         return 0;
     }
     if (!table || (!text && style != SONDE_SYMBOL_DATA && style != SONDE_SYMBOL_OFFSET) ||

@@ -106,6 +106,54 @@ RT s64 sonde_rt_loadavg(u64 index)
     return load;
 }
 
+/* The kernel's direct map of all memory, and what it knows of the nodes: with one node there is no table. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pglist_data {
+    unsigned long node_start_pfn, node_spanned_pages;
+};
+#pragma clang attribute pop
+extern const void page_offset_base __attribute__((section(".ksyms"), weak));
+extern const void node_data __attribute__((section(".ksyms"), weak));
+extern const void nr_node_ids __attribute__((section(".ksyms"), weak));
+extern const void contig_page_data __attribute__((section(".ksyms"), weak));
+struct node_search {
+    u64 page;
+    s64 found;
+};
+static s64 is_in_node(const struct pglist_data* node, u64 page)
+{
+    u64 first = 0, count = 0;
+    READ(first, node->node_start_pfn);
+    READ(count, node->node_spanned_pages);
+    return page - first < count;
+}
+static long node_step(u64 i, struct node_search* s)
+{
+    struct pglist_data* node = 0;
+    bpf_probe_read_kernel(&node, sizeof node, (const u8*)&node_data + 8 * i);
+    if (!node || !is_in_node(node, s->page))
+        return 0;
+    s->found = (s64)i;
+    return 1;
+}
+RT s64 sonde_rt_memory_node(u64 address)
+{
+    enum { PAGE_BITS = 12, MOST_NODES = 1024 };
+    u64 base = 0xffff888000000000, bytes = 1ull << 46; /* Documentation/arch/x86/x86_64/mm.rst, 4-level page tables */
+    u32 count = 1;
+    if (&page_offset_base)
+        bpf_probe_read_kernel(&base, 8, &page_offset_base);
+    if ((s64)address >= 0 || address - base >= bytes)
+        return -1;
+    struct node_search s = {(address - base) >> PAGE_BITS, -1};
+    if (!&node_data)
+        return &contig_page_data && is_in_node((const struct pglist_data*)&contig_page_data, s.page) ? 0 : -1;
+    if (&nr_node_ids)
+        bpf_probe_read_kernel(&count, 4, &nr_node_ids);
+    LOOP(count < MOST_NODES ? count : MOST_NODES, node_step, &s);
+    return s.found;
+}
+
 /* Where the current task left user space; 0 for the kernel's own threads, and where the handler is about another task. */
 RT s64 sonde_rt_user_address(u64 about)
 {

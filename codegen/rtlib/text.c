@@ -9,15 +9,46 @@ struct text {
     u64 len, limit; /* limit: bytes of the result without the quote that closes it */
     u64 safe;       /* what can stay if the rest does not fit: behind it is room for `"...` */
     u64 count, options, cut;
+    u64 at; /* in src */
 };
-/* One character, as itself, as a letter behind a backslash or as three octal digits. There is one branch, for the last
- * iteration: of each other one the verifier would go on from both sides. */
+/* The bytes of one character: `size` of them, and its number in hexadecimal: 4 digits, of a `large` one 8. Bytes that
+ * are no UTF-8 stand for themselves, one by one, and have no digits. */
+struct character {
+    u64 size, large, many; /* many: it has more than one byte */
+    u64 digits;            /* the first digit in the highest 4 of 32 bits */
+};
+/* Without branches, as below(). `rest`: how many bytes there are. */
+static inline struct character character_at(const u8* src, u64 rest) {
+    u64 a = src[0], b = src[1] ^ 0x80, c = src[2] ^ 0x80, d = src[3] ^ 0x80; /* of bytes that follow, only 6 bits are set */
+    u64 b_follows = below(b, 64), c_follows = b_follows & below(c, 64), d_follows = c_follows & below(d, 64);
+    u64 two_number = (a & 0x1f) << 6 | (b & 63), three_number = (a & 15) << 12 | (b & 63) << 6 | (c & 63);
+    u64 four_number = (a & 7) << 18 | (b & 63) << 12 | (c & 63) << 6 | (d & 63);
+    /* No longer form than a number needs, no half of a pair of UTF-16, nothing above 10FFFF (RFC 3629). */
+    u64 two = b_follows & below((a - 0xc2) & 0xff, 0x1e) & below(1, rest);
+    u64 three = c_follows & below(a ^ 0xe0, 16) & below(0x7ff, three_number) &
+                (1 - below((three_number - 0xd800) & 0xffff, 0x800)) & below(2, rest);
+    u64 four = d_follows & below(a ^ 0xf0, 8) & below((four_number - 0x10000) & 0xffffffff, 0x100000) & below(3, rest);
+    struct character out = {1 + two + 2 * three + 3 * four, four, two | three | four,
+                            (two_number << 16 & (0 - two)) | (three_number << 16 & (0 - three)) |
+                                (four_number & (0 - four))};
+    return out;
+}
+static inline u8 either(u64 first, u8 a, u8 b) { return b ^ ((a ^ b) & (u8)(0 - first)); }
+/* One character, as itself, as a letter behind a backslash, as three octal digits, and what takes several bytes of UTF-8
+ * as \uXXXX or \UXXXXXXXX. There is one branch, for the last iteration: of each other one the verifier would go on from
+ * both sides. */
 static long text_step(u64 i, struct text* t) {
-    u8 c = t->src[i & MASK], letter = escape(c);
+    (void)i;
+    static const u8 hexadecimal[16] = "0123456789ABCDEF";
+    u64 at = t->at;
+    const u8* from = t->src + (at & MASK);
+    u8 c = from[0], letter = escape(c);
     u64 exact = t->options >> 1 & 1, len = t->len;
     u64 escaped = below(0, letter), plain = below((u8)(c - 0x20), 0x5f) & ~escaped;
-    u64 next = len + 4 - 3 * plain - 2 * escaped;
-    u64 ends = below(c, 1) & ~exact, beyond = 1 - below(i, t->count), full = below(t->limit, next);
+    u64 inside = below(at, t->count);
+    struct character one = character_at(from, (t->count - at) & (0 - inside));
+    u64 next = len + 4 - 3 * plain - 2 * escaped + 2 * one.many + 4 * one.large;
+    u64 ends = below(c, 1) & ~exact, beyond = 1 - inside, full = below(t->limit, next);
     t->safe ^= (t->safe ^ len) & (0 - below(len + 2, t->limit));
     if (ends | beyond | full) {
         t->cut = (1 - ends) & (1 - (beyond & exact));
@@ -25,14 +56,21 @@ static long text_step(u64 i, struct text* t) {
     }
     /* What is too much here is overwritten by what follows. */
     u8 *out = t->dst + (len & MASK), digit = '0' + (c >> 6);
-    out[0] = '\\' ^ (('\\' ^ c) & (0 - plain));
-    out[1] = digit ^ ((digit ^ letter) & (0 - escaped));
-    out[2] = '0' + ((c >> 3) & 7);
-    out[3] = '0' + (c & 7);
+    out[0] = either(plain, c, '\\');
+    out[1] = either(one.many, either(one.large, 'U', 'u'), either(escaped, letter, digit));
+    out[2] = either(one.many, hexadecimal[one.digits >> 28 & 15], '0' + ((c >> 3) & 7));
+    out[3] = either(one.many, hexadecimal[one.digits >> 24 & 15], '0' + (c & 7));
+    out[4] = hexadecimal[one.digits >> 20 & 15];
+    out[5] = hexadecimal[one.digits >> 16 & 15];
+    out[6] = hexadecimal[one.digits >> 12 & 15];
+    out[7] = hexadecimal[one.digits >> 8 & 15];
+    out[8] = hexadecimal[one.digits >> 4 & 15];
+    out[9] = hexadecimal[one.digits & 15];
     t->len = next;
+    t->at = at + one.size;
     return 0;
 }
-/* `count` characters of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..."
+/* `count` bytes of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..."
  * behind them if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
 ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options) {
     NEED(to && src);
@@ -45,7 +83,8 @@ ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count,
      * again (seen with a count of 0 in 6.18: the body was removed as dead). */
     limit = opaque(slot, limit - quoted) + quoted;
     count = opaque(slot, count > MASK ? MASK : count);
-    struct text t = {slot, src->text, begin, limit - quoted, begin, count, options, 0};
+    u64 first = opaque(slot, 0);
+    struct text t = {slot, src->text, begin, limit - quoted, begin, count, options, 0, first};
     if (quoted)
         slot[0] = '"';
     LOOP(sonde_rt_max, text_step, &t);

@@ -192,6 +192,8 @@ class TargetBinder {
     void add_record(Text& text, const Place& place, bool deep, int depth);
     void add_array(Text& text, const Place& place, bool deep, int depth);
     void add_string(Text& text, const Place& place, hir::Expr* address, int64_t limit);
+    void add_character(Text& text, hir::Expr* value, uint64_t size);
+    hir::Expr* wide_string(const Place& place, hir::Expr* address);
     void add_user_text(Text& text, hir::Expr* address);
     bool add_by_letter(Text& text, char letter, hir::Expr* value);
     void add_syscall_text(Text& text);

@@ -54,6 +54,47 @@ void TargetBinder::add_string(Text& text, const Place& place, hir::Expr* address
                                         std::vector<hir::Expr*>{address, number(limit)}));
 }
 
+// As C writes a constant: 'A', '\n', '\303'. A character of two or four bytes has a number beyond one byte's as
+// '\u20AC'.
+void TargetBinder::add_character(Text& text, hir::Expr* value, uint64_t size) {
+    constexpr int64_t one_byte = 0x100;
+    auto quoted = [&](const char* before, plan::Directive::Kind kind, char conversion, char flag, int width) {
+        Text one;
+        one.literal(before);
+        plan::Directive directive;
+        directive.kind = kind;
+        directive.conversion = conversion;
+        directive.flag = flag;
+        directive.width = width;
+        one.format.directives.push_back(directive);
+        one.args.push_back(value);
+        one.literal("'");
+        return one;
+    };
+    Text narrow = quoted("'", plan::Directive::Char, 'c', '#', -1);
+    if (size == 1) {
+        text.literal("'");
+        text.format.directives.push_back(narrow.format.directives[1]);
+        text.args.push_back(value);
+        return text.literal("'");
+    }
+    const int digits = size == 2 ? 4 : 8;
+    hir::Expr* wide = finish(quoted(size == 2 ? "'\\u" : "'\\U", plan::Directive::Integer, 'X', '0', digits));
+    hir::Expr* is_narrow = binary(hir::BinaryOp::Lt, value, number(one_byte));
+    add_text(text, make<hir::Ternary>(expr_.range, is_narrow, finish(std::move(narrow)), wide));
+}
+
+// Of a pointer to char16_t or char32_t the string, decoded and in quotes; null for any other pointer.
+hir::Expr* TargetBinder::wide_string(const Place& place, hir::Expr* address) {
+    const Type* unit = strip(strip(place.type)->target);
+    if (!binder_.call || !unit || unit->kind != Type::Character || unit->name == "char" ||
+        (unit->size != 2 && unit->size != 4))
+        return nullptr;
+    const std::string name =
+        std::string(place.kernel ? "kernel" : "user") + "_string_quoted_utf" + (unit->size == 2 ? "16" : "32");
+    return make<hir::Guarded>(expr_.range, binder_.call(name.c_str(), {address}), string("?"));
+}
+
 void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int depth) {
     if (text.full() || depth > max_depth)
         return text.literal("...");
@@ -106,10 +147,14 @@ void TargetBinder::add_pretty(Text& text, const Place& original, bool deep, int 
         return add_text(text, enumerator_text(type, value));
     if (type->kind == Type::Character && type->name == "char" && type->size == 4) // Rust's
         return add_text(text, character_text(value));
+    if (type->kind == Type::Character)
+        return add_character(text, value, type->size);
     if (type->kind != Type::Pointer)
         return add_integer(text, value, type->is_signed ? 'd' : 'u', 0);
     if (is_char(type->target))
         return add_string(text, *place, value, max_string);
+    if (hir::Expr* string_text = wide_string(*place, value))
+        return add_text(text, string_text);
     if (add_rust_reference(text, type, value, deep, depth))
         return;
     if (depth == 0 && is_record(type->target)) {

@@ -59,6 +59,12 @@ void BodyBuilder::build_function(const ast::Function& function) {
         names_[param->name] = param;
         locals_.push_back(param);
     }
+    for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+        if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)
+            function_->bare_return = stmt.range;
+    });
+    if (function_->bare_return.valid())
+        function_->result = ValueType::Void;
     function_->body = make<hir::Block>(function.range);
     build_block(*function.body, file_, *function_->body);
     // Without any return, what it gives is 0 or "", by its use; see Inference::settle().

@@ -72,6 +72,12 @@ hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
         (s.value ? returns_value_ : returns_nothing_) = true;
         hir::Expr* value = s.value ? build(*s.value) : nullptr;
+        if (value && function_ && function_->bare_return.valid()) {
+            auto* block = make<hir::Block>(range);
+            block->body.push_back(make<hir::ExprStmt>(range, value));
+            block->body.push_back(make<hir::Return>(range, nullptr));
+            return block;
+        }
         if (value)
             note_c_type(function_, *value);
         return make<hir::Return>(range, value);

@@ -58,7 +58,8 @@ struct Global {
     plan::StatsNeeds stats;      // what the script's extractors read; only for Stats
     bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;
-    bool auto_print = false; // written and never read: printed at the end
+    bool auto_print = false;       // written and never read: printed at the end
+    bool print_as_pointer = false; // its numbers are addresses: printed in hexadecimal then
     // A scalar whose initial value -G can set when the plan, which is saved, runs: here only a default.
     bool is_settable = false;
     bool is_array() const { return !keys.empty(); }
@@ -426,6 +427,7 @@ struct Function {
     std::vector<Local*> locals;            // without the parameters; indices go on after them
     ValueType result = ValueType::Unknown; // Void: returns nothing
     bool may_give_nothing = false;         // it has no `return` with a value
+    Range bare_return;                     // a `return` without a value; then it gives none, whatever others do
     Block* body = nullptr;
     bool recursive = false; // calls itself, directly or through others
     bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does

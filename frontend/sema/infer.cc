@@ -185,15 +185,18 @@ class Inference {
 
     void no_value(const hir::Expr& expr) {
         std::string what = "this";
-        Range declared;
+        Range declared, bare;
         if (expr.kind == hir::ExprKind::Call) {
             what = fmt::format("`{}`", hir::as<hir::Call>(expr).callee->name);
             declared = hir::as<hir::Call>(expr).callee->range;
+            bare = hir::as<hir::Call>(expr).callee->bare_return;
         } else if (expr.kind == hir::ExprKind::Intrinsic) {
             what = fmt::format("`{}`", hir::as<hir::Intrinsic>(expr).name);
         }
         DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(expr), what + " gives no value");
-        if (declared.valid())
+        if (bare.valid())
+            report.note(bare, "this `return` has none");
+        else if (declared.valid())
             report.note(declared, "declared here");
     }
 

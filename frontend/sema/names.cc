@@ -150,6 +150,9 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
             report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
         else if (name == "printk")
             report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
+        else if (name == "stp_print_binary")
+            report_once(DiagId::NeedsGuru, range, "`stp_print_binary` is for scripts in guru mode, which -g turns on")
+                .help("printf() writes bytes by %1b, %2b, %4b and %8b");
     }
     if (best)
         return best;

@@ -142,6 +142,9 @@ void Analyzer::analyze_usage() {
             report_once(DiagId::BadDeclaration, global->range,
                         fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
+        const auto type = c_types_of_variables_.find(global);
+        global->print_as_pointer = type != c_types_of_variables_.end() && !type->second.other &&
+                                   strip(type->second.type)->kind == Type::Pointer;
         // -u keeps what is unused if it can have a place: an array that nothing uses has no keys.
         bool placeable = shapes_[global].kind != Shape::Array || global->is_array();
         if (!running.globals.count(global) && !(options_.unoptimized && !library && placeable))

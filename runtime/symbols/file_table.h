@@ -24,6 +24,8 @@ struct sonde_table_head {
     unsigned name;                   /* element of the file's name without its folder */
     unsigned shift;                  /* from a place in the code to its distance from the first mapped byte */
     unsigned inlined;                /* rows */
+    unsigned build_id;               /* element of the file's build-id in hexadecimal */
+    unsigned unused;
 };
 struct sonde_table_row {
     unsigned place, value;

@@ -395,13 +395,18 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     if (is_kernel_address(address))
         return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     Found found = find(process, address);
+    const bool of_file = style == SONDE_SYMBOL_MODULE || style >= SONDE_SYMBOL_PATH;
     if (!found.file)
-        return style == SONDE_SYMBOL_MODULE || style == SONDE_SYMBOL_PATH ? "" : hex;
+        return of_file ? "" : hex;
     const std::string& path = found.file->path;
     if (style == SONDE_SYMBOL_MODULE)
         return path.substr(path.rfind('/') + 1);
     if (style == SONDE_SYMBOL_PATH)
         return path;
+    if (style == SONDE_SYMBOL_PLACE)
+        return fmt::format("{:#x}", found.address - found.file->lowest());
+    if (style == SONDE_SYMBOL_BUILD_ID)
+        return found.file->elf.build_id();
     if (style >= SONDE_SYMBOL_LINE) {
         std::optional<LineFinder::Line> line = found.file->line(found.address);
         return !line                        ? hex

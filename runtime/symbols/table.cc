@@ -70,6 +70,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     sonde_table_head head{};
     head.path = texts.add(path);
     head.name = texts.add(path.substr(path.rfind('/') + 1));
+    head.build_id = texts.add(file.build_id());
     uint64_t lowest = UINT64_MAX, highest = 0;
     for (const ElfSegment& segment : file.segments()) {
         lowest = std::min(lowest, segment.address);
@@ -110,6 +111,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     const unsigned first_text = first_chain + static_cast<unsigned>(chains.size());
     head.path += first_text;
     head.name += first_text;
+    head.build_id += first_text;
     for (std::vector<sonde_table_row>* rows : {&symbols, &lines})
         for (sonde_table_row& row : *rows)
             row.text += first_text;

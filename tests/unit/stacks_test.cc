@@ -336,6 +336,7 @@ TEST(Table, HasEverythingAtItsPlace) {
     auto text = [&](unsigned element) { return std::string(reinterpret_cast<const char*>(&table[element])); };
     EXPECT_EQ(text(head.path), "/bin/stacks");
     EXPECT_EQ(text(head.name), "stacks");
+    EXPECT_EQ(text(head.build_id), file.build_id());
     EXPECT_EQ(head.unwind, unwind.size());
     EXPECT_EQ(head.symbols, functions.size());
     std::vector<sonde_table_row> rows(head.symbols + head.lines);

@@ -1,0 +1,32 @@
+// Characters of every size in structures: what `$x$` writes as C does.
+#include <cstdint>
+
+#define KEEP __attribute__((noinline, noclone))
+
+struct record {
+    char letter;
+    unsigned char line;
+    uint8_t high;
+    int16_t number;
+    char16_t unit;
+    char16_t small;
+    char32_t point;
+    const char* word;
+    const char16_t* wide;
+    const char32_t* points;
+};
+struct three {
+    char16_t list[3];
+};
+
+KEEP void show(record* r, char letter, char16_t unit, three* three, const char16_t* none) {
+    asm volatile("" ::"r"(r), "r"(letter), "r"(unit), "r"(three), "r"(none) : "memory");
+}
+
+int main() {
+    record r = {'A',          '\n',          0xc3, -7, 0x20ac, 'z', 0x1f608, "caf\xc3\xa9 \xf0\x9f\x98\x88",
+                u"\u20acuro", U"\U0001f608!"};
+    three letters = {{'a', '\'', '"'}};
+    show(&r, 'A', r.unit, &letters, nullptr);
+    return 0;
+}
