@@ -40,7 +40,7 @@ llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
 llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
     emit(plan::Abort, 0, {}, {});
     stop_session();
-    b_.CreateStore(t_.number(abort_site), env_.error);
+    set_error(t_.number(abort_site), nullptr);
     b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_abort"));
     return t_.number(0);
@@ -48,8 +48,7 @@ llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
 
 llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
     store_string(env_.error_text, lower(*expr.args[0]));
-    b_.CreateStore(t_.number(t_.state().add_site("%s", expr.range) | with_text), env_.error);
-    b_.CreateStore(t_.number(0), t_.error_argument(env_));
+    set_error(t_.number(t_.state().add_site("%s", expr.range) | with_text), nullptr);
     b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_error"));
     return t_.number(0);

@@ -110,9 +110,17 @@ enum RecordType : uint32_t {
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
-    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
-                    // its NUL (may be empty)
+    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: ErrorDetails, then the text and its
+                    // NUL (may be empty)
 };
+
+// What goes with a soft error. `calls` are the calls on the way to its place, as a number whose lowest word is the
+// first: each, from the inside out, moves the others up by call_bits and adds its index in Plan::calls plus one.
+struct ErrorDetails {
+    int64_t argument; // what the site's message shows
+    uint64_t calls[3];
+};
+constexpr uint32_t call_bits = 16, unknown_call = (1u << call_bits) - 1;
 
 enum BatchPiece : uint32_t { FirstPiece = SONDE_FIRST_PIECE, LastPiece = SONDE_LAST_PIECE };
 
@@ -316,7 +324,8 @@ struct Plan {
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
-    std::vector<Point> rows; // all points of all probes
+    std::vector<std::string> calls; // of functions, as errors tell them: "identifier 'f' at <input>:1:30"
+    std::vector<Point> rows;        // all points of all probes
     std::vector<Probe> probes;
     std::vector<Counter> counters;
     std::vector<std::string> texts; // that keys hold as numbers, sorted
