@@ -362,7 +362,7 @@ constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/thr
 //   sonde_frames   array, one element a slot: u64 busy, then a handler's strings and temporaries
 //   sonde_scans    array, one element a slot: u64 busy, then what its foreach loops walk (if there are any)
 //   sonde_counts   array of ProbeCounts, one a probe
-//   sonde_timing   array of ProbeTiming, one a probe (if timing)
+//   sonde_timing   array of ProbeTiming, one a row (if timing)
 //   sonde_dispatch array of struct sonde_dispatch, one a row (if Plan::tables has KernelStacks)
 //   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables has looked_up ones; the program
 //   sonde_ask_file tells which
@@ -388,7 +388,7 @@ struct ProbeCounts {
     uint64_t nested;  // calls whose return the kernel does not follow, as too many were under way
 };
 struct ProbeTiming {
-    uint64_t hits, total_ns, min_biased_ns /* ~min */, max_ns;
+    uint64_t hits, total_ns, total_squares /* of ns */, min_biased_ns /* ~min */, max_ns;
     uint64_t outcomes[4]; // by HitOutcome: of hits that were not skipped
 };
 // What became of a hit whose handler ran. Failed: an error ended it, whether its output was lost or not.
