@@ -29,9 +29,11 @@
 #include "driver/saved_plan.h"
 #include "driver/translation.h"
 #include "frontend/ast/ast.h"
+#include "frontend/ast/listing.h"
 #include "frontend/probes/inlined_copies.h"
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/hir.h"
+#include "frontend/sema/listing.h"
 #include "frontend/sema/sema.h"
 #include "runtime/messages.h"
 #include "runtime/plan.h"
@@ -56,6 +58,13 @@ std::string counted(size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// -p1
+void print_trees(const Translation& t) {
+    fmt::print("# parse tree dump\n");
+    for (const ast::File* file : t.files)
+        fmt::print("# file {}\n{}", t.sources.name(file->id), ast::parse_listing(*file));
+}
+
 // All passes. `origin`: the texts to take instead of files (--relink); null: none.
 int translate(const Options& options, const plan::Origin* origin) {
     set_warnings_off(options.warnings_off);
@@ -69,9 +78,11 @@ int translate(const Options& options, const plan::Origin* origin) {
         return list(t, options);
     if (t.diags.has_errors())
         return t.report(), say_failed(1);
-    if (options.dump == "ast" || options.last_pass == 1)
-        for (const ast::File* file : t.files)
+    for (const ast::File* file : t.files)
+        if (options.dump == "ast")
             fmt::print("{}", ast::dump(*file));
+    if (options.last_pass == 1 && options.dump.empty())
+        print_trees(t);
     pass1.done(fmt::format("parsed user script and {} library scripts", t.library_files));
     if (options.last_pass == 1)
         return t.report() ? 0 : exit_failure;
@@ -81,8 +92,10 @@ int translate(const Options& options, const plan::Origin* origin) {
     hir::Program* program = analyze(t.files, *t.library, t.env, sema_options(options), t.arena, t.diags);
     if (!t.report() || !program)
         return say_failed(2);
-    if (options.dump == "hir" || options.last_pass == 2)
+    if (options.dump == "hir")
         fmt::print("{}", hir::dump(*program));
+    else if (options.last_pass == 2 && options.dump.empty())
+        fmt::print("{}", hir::listing(*program));
     pass2.done(fmt::format("analyzed script: {}, {}, 0 embeds, {}", counted(count_points(*program), "probe"),
                            counted(program->functions.size(), "function"), counted(program->globals.size(), "global")));
     if (options.last_pass == 2)

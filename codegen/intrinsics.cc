@@ -40,7 +40,7 @@ llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
 llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
     emit(plan::Abort, 0, {}, {});
     stop_session();
-    b_.CreateStore(t_.number(abort_site), env_.error);
+    set_error(t_.number(abort_site), nullptr);
     b_.CreateBr(catch_);
     b_.SetInsertPoint(block("after_abort"));
     return t_.number(0);

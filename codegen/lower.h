@@ -108,6 +108,9 @@ class Lowering : private BodyState {
     // With a text that is known only then, as error() does.
     void raise_text(llvm::Value* text, Range range);
     void raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument = nullptr);
+    void set_error(llvm::Value* site, llvm::Value* argument);
+    // Goes on if the call gave no error; else with the error, which then tells of the call too.
+    void check_call(const hir::Call& expr, llvm::Value* status);
     void spend(uint64_t statements, Range range);
     void branch_to(llvm::BasicBlock* block);
     llvm::BasicBlock* block(const char* name);

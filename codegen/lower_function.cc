@@ -223,8 +223,7 @@ void Lowering::begin_environment(const Needs& need) {
     if (env_.batch)
         t_.begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
-    b_.CreateStore(t_.number(0), env_.error);
-    b_.CreateStore(t_.number(0), t_.error_argument(env_));
+    set_error(t_.number(0), nullptr);
     if (env_.outcome)
         b_.CreateStore(t_.number(plan::Handled), env_.outcome);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
@@ -476,9 +475,7 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
     llvm::Value* status = b_.CreateCall(target, all);
     if (pushed)
         t_.routine("sonde_host_pop_frame", b_.getVoidTy(), {env_.context, frame});
-    llvm::BasicBlock* good = block("returned");
-    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, catch_);
-    b_.SetInsertPoint(good);
+    check_call(expr, status);
     return callee.result == ValueType::String ? result : b_.CreateLoad(t_.i64(), result);
 }
 

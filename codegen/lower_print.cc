@@ -56,13 +56,14 @@ void Lowering::emit_error() {
     b_.SetInsertPoint(report);
     // Site, argument and text are only known now.
     bool text = env_.error_text != nullptr;
-    uint64_t fixed = sizeof(plan::RecordHeader) + 8;
+    const uint64_t details = sizeof(plan::RecordHeader), fixed = details + sizeof(plan::ErrorDetails);
     Mark mark(*this);
     llvm::Value* buffer = text ? new_bytes(fixed + 2 * max()) : scratch("record", fixed + 8);
     b_.CreateStore(b_.getInt32(plan::RaiseError), buffer);
     b_.CreateStore(b_.CreateTrunc(b_.CreateLoad(t_.i64(), env_.error), b_.getInt32Ty()), t_.offset(buffer, 4));
     b_.CreateStore(env_.row, t_.offset(buffer, 8));
-    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.error_argument(env_)), t_.offset(buffer, 16));
+    for (uint64_t at = 0; at < sizeof(plan::ErrorDetails); at += 8)
+        b_.CreateStore(b_.CreateLoad(t_.i64(), t_.error_details(env_, at)), t_.offset(buffer, details + at));
     llvm::Value* size = nullptr;
     if (text) {
         llvm::Value* first = b_.CreateLoad(b_.getInt8Ty(), env_.error_text);

@@ -228,9 +228,7 @@ llvm::Value* Lowering::call_in_machine(const hir::Call& expr) {
     for (size_t i = 0; i < arguments.size(); i++)
         store_parameter(callee, i, next, arguments[i]);
     llvm::Value* status = b_.CreateCall(machine_->suspend);
-    llvm::BasicBlock* good = block("returned");
-    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, catch_);
-    b_.SetInsertPoint(good);
+    check_call(expr, status);
     llvm::Value* from = t_.offset(machine_->base, Machine::result_at);
     if (string)
         store_string(result, from);

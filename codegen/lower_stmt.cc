@@ -1,5 +1,6 @@
 // Statements and errors.
 #include <cstddef>
+#include <iterator>
 
 #include <llvm/ADT/SetVector.h>
 
@@ -15,16 +16,38 @@ void Lowering::raise(const std::string& message, Range range, llvm::Value* argum
     int64_t site = t_.state().add_site(message, range);
     if (message == plan::no_actions_left)
         site |= past_catching;
-    b_.CreateStore(t_.number(argument ? site | with_argument : site), env_.error);
-    b_.CreateStore(argument ? argument : t_.number(0), t_.error_argument(env_));
+    set_error(t_.number(argument ? site | with_argument : site), argument);
     b_.CreateBr(catch_);
 }
 
 void Lowering::raise_text(llvm::Value* text, Range range) {
     store_string(env_.error_text, text);
-    b_.CreateStore(t_.number(t_.state().add_site("%s", range) | with_text), env_.error);
-    b_.CreateStore(t_.number(0), t_.error_argument(env_));
+    set_error(t_.number(t_.state().add_site("%s", range) | with_text), nullptr);
     b_.CreateBr(catch_);
+}
+
+void Lowering::set_error(llvm::Value* site, llvm::Value* argument) {
+    b_.CreateStore(site, env_.error);
+    b_.CreateStore(argument ? argument : t_.number(0), t_.error_argument(env_));
+    for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++)
+        b_.CreateStore(t_.number(0), t_.error_details(env_, offsetof(plan::ErrorDetails, calls) + 8 * i));
+}
+
+void Lowering::check_call(const hir::Call& expr, llvm::Value* status) {
+    llvm::BasicBlock *good = block("returned"), *failed = expr.callee->bounded ? catch_ : block("failed_call");
+    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, failed);
+    if (!expr.callee->bounded) { // what sonde has made itself is no call that anybody wrote
+        b_.SetInsertPoint(failed);
+        llvm::Value* low = t_.number(t_.state().add_call(expr.callee->name, expr.range));
+        for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
+            llvm::Value* place = t_.error_details(env_, offsetof(plan::ErrorDetails, calls) + 8 * i);
+            llvm::Value* old = b_.CreateLoad(t_.i64(), place);
+            b_.CreateStore(b_.CreateOr(b_.CreateShl(old, plan::call_bits), low), place);
+            low = b_.CreateLShr(old, 64 - plan::call_bits);
+        }
+        b_.CreateBr(catch_);
+    }
+    b_.SetInsertPoint(good);
 }
 
 void Lowering::raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {

@@ -28,11 +28,11 @@ namespace sonde {
 // What a handler keeps in memory while it runs. Functions are handed the addresses of `error_site` and `budget`; the
 // words after these are found by their distance.
 struct HandlerWords {
-    int64_t error_site;     // of the pending error; 0: none
-    int64_t error_argument; // what its message shows
-    int64_t budget;         // statements left (MAXACTION)
-    int64_t decision;       // what the kernel gets as the answer
-    int64_t outcome;        // BPF with -t: plan::HitOutcome
+    int64_t error_site; // of the pending error; 0: none
+    plan::ErrorDetails error_details;
+    int64_t budget;   // statements left (MAXACTION)
+    int64_t decision; // what the kernel gets as the answer
+    int64_t outcome;  // BPF with -t: plan::HitOutcome
 };
 
 // What every function of a module gets besides its arguments.
@@ -75,6 +75,9 @@ struct PlanState {
     uint32_t add_format(const plan::Format& format);
     // A place where an error can arise; `range` is what the message calls "near".
     uint32_t add_site(const std::string& message, Range range);
+    // A call's place as errors tell it: what goes into ErrorDetails::calls.
+    uint32_t add_call(const std::string& callee, Range range);
+    std::map<std::string, uint32_t> calls = {};
 };
 
 class Target {
@@ -260,7 +263,11 @@ class Target {
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     llvm::Value* error_argument(const Environment& env) {
-        return offset(env.error, offsetof(HandlerWords, error_argument) - offsetof(HandlerWords, error_site));
+        return error_details(env, offsetof(plan::ErrorDetails, argument));
+    }
+    // A word of ErrorDetails, by its offset.
+    llvm::Value* error_details(const Environment& env, uint64_t field) {
+        return offset(env.error, offsetof(HandlerWords, error_details) - offsetof(HandlerWords, error_site) + field);
     }
     llvm::Value* decision_place(const Environment& env) {
         return offset(env.budget, offsetof(HandlerWords, decision) - offsetof(HandlerWords, budget));

@@ -86,6 +86,8 @@ llvm::Function* BpfTarget::begin_handler(const hir::Handler& handler, const std:
     } else {
         env.row = first_row(probe);
     }
+    if (timed_)
+        find_timing(env);
     if (timed_ && !saves_entry_)
         started_ = helper(ktime_get_ns, {});
     entry_element_ = nullptr;
@@ -195,7 +197,7 @@ void BpfTarget::finish_maps() {
     }
     if (state_.options.timing)
         map("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
-            std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.probes.size())));
+            std::max<uint32_t>(1, static_cast<uint32_t>(state_.plan.rows.size())));
     for (const plan::Global& g : state_.plan.globals)
         if (g.in_kernel) {
             map(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));

@@ -183,7 +183,8 @@ class BpfTarget final : public Target {
     void go_if_saved(llvm::Value* element);
     void add_timing(size_t field, llvm::Value* value);
     void record_outcome(Environment& env);
-    void record_time(llvm::Value* row);
+    void record_time();
+    void find_timing(Environment& env);
 
     // A tracepoint that is about a task other than the one at hand says so by `__about_task(N)`: it is the N'th
     // argument, from 0 on.
@@ -263,6 +264,7 @@ class BpfTarget final : public Target {
     llvm::BasicBlock* out_ = nullptr;
     std::vector<llvm::Value*> claimed_; // busy words, the lock's too
     llvm::Value* started_ = nullptr;
+    llvm::Value* timing_ = nullptr; // with -t: the ProbeTiming of the row
     bool timed_ = false;
     bool frames_ = false, scans_ = false, counts_stacks_ = false;
     bool sends_ = false;       // some handler has something for the runtime to show

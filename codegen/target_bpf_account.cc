@@ -110,15 +110,22 @@ void BpfTarget::go_if_saved(llvm::Value* element) {
     ir_.SetInsertPoint(go);
 }
 
+// Once a run: the row of the probe point is known from here on.
+void BpfTarget::find_timing(Environment& env) {
+    llvm::Value* key = nullptr;
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(env.row)) {
+        key = u32_key(static_cast<uint32_t>(known->getZExtValue()));
+    } else {
+        key = scratch("index", 8);
+        ir_.CreateStore(env.row, key);
+    }
+    timing_ = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), key});
+    go_if(ir_.CreateIsNotNull(timing_));
+}
+
 void BpfTarget::add_timing(size_t field, llvm::Value* value) {
-    llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), u32_key(probe_)});
-    llvm::BasicBlock *there = block("time"), *end = block("timed");
-    ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
-    ir_.SetInsertPoint(there);
-    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, field), value, llvm::Align(8),
+    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(timing_, field), value, llvm::Align(8),
                         llvm::AtomicOrdering::Monotonic);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
 }
 
 // An entry of a call is a hit only if nothing comes of its return: that is not armed, or finds nothing saved.
@@ -132,27 +139,23 @@ void BpfTarget::record_outcome(Environment& env) {
         ir_.SetInsertPoint(over);
         add_timing(offsetof(plan::ProbeTiming, hits), number(1));
     }
-    llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), u32_key(probe_)});
-    llvm::BasicBlock* there = block("outcome");
-    ir_.CreateCondBr(ir_.CreateIsNotNull(row), there, end);
-    ir_.SetInsertPoint(there);
-    llvm::Value* field = ir_.CreateGEP(i64(), offset(row, offsetof(plan::ProbeTiming, outcomes)), outcome);
+    llvm::Value* field = ir_.CreateGEP(i64(), offset(timing_, offsetof(plan::ProbeTiming, outcomes)), outcome);
     ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, field, number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     if (!saves_entry_)
-        record_time(row);
+        record_time();
     ir_.CreateBr(end);
     ir_.SetInsertPoint(end);
 }
 
-void BpfTarget::record_time(llvm::Value* row) {
+void BpfTarget::record_time() {
     llvm::Value* spent = ir_.CreateSub(helper(ktime_get_ns, {}), started_);
-    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(row, offsetof(plan::ProbeTiming, total_ns)), spent,
-                        llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
+    add_timing(offsetof(plan::ProbeTiming, total_squares), ir_.CreateMul(spent, spent));
     // Extremes may miss a simultaneous one; they are a report, not a result.
     for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), ir_.CreateNot(spent)),
                                 std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
-        llvm::Value* old = ir_.CreateLoad(i64(), offset(row, field));
-        ir_.CreateStore(ir_.CreateSelect(ir_.CreateICmpUGT(value, old), value, old), offset(row, field));
+        llvm::Value* old = ir_.CreateLoad(i64(), offset(timing_, field));
+        ir_.CreateStore(ir_.CreateSelect(ir_.CreateICmpUGT(value, old), value, old), offset(timing_, field));
     }
 }
 

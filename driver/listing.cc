@@ -55,8 +55,10 @@ int explain_why(Translation& t, const Options& options) {
 }
 
 // --dump-functions and its relatives
-int print_inventory(Translation& t, Inventory inventory) {
-    std::vector<std::string> lines = inventory == Inventory::Functions ? describe_functions(*t.library)
+int print_inventory(Translation& t, const Options& options) {
+    const Inventory inventory = options.inventory;
+    const bool all = options.verbose[0] > 0;
+    std::vector<std::string> lines = inventory == Inventory::Functions ? describe_functions(*t.library, all)
                                      : inventory == Inventory::Aliases ? describe_aliases(*t.library)
                                                                        : probe_point_forms();
     for (const std::string& line : lines)
@@ -73,7 +75,7 @@ bool is_listing(const Options& options) {
 int list(Translation& t, const Options& options) {
     if (options.list)
         return list_points(t, options);
-    return options.inventory != Inventory::None ? print_inventory(t, options.inventory) : explain_why(t, options);
+    return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);
 }
 
 } // namespace sonde

@@ -78,7 +78,7 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
     t.library.emplace(t.sources, [&t](FileId file) {
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
-        parse_options.compatible = systemtap_version;
+        parse_options.asked_version = std::exchange(parse_options.compatible, systemtap_version);
         return parse_file(file, t.sources, parse_options, t.arena, t.diags);
     });
     for (const StdlibFile& file : stdlib_files())

@@ -113,11 +113,7 @@ ProbeRow Accounting::sum() const {
 }
 
 void Accounting::say_hits() const {
-    std::string out = "----- probe hit report:\n";
-    for (const ProbeRow& row : rows_)
-        out += fmt::format("{}, ({}), hits: {}, ns: {}min/{}avg/{}max, points: {}\n", row.point, row.place, row.hits(),
-                           row.min_ns, row.mean_ns, row.max_ns, row.points);
-    out += "----- what became of the hits:\n";
+    std::string out = "----- what became of the hits:\n";
     auto line = [&](const std::string& name, const ProbeRow& row) {
         out += fmt::format("{}: {} hits = {} handled + {} skipped + {} lost + {} missed + {} errors\n", name,
                            row.hits(), row.handled, row.skipped, row.lost, row.missed, row.failed);

@@ -53,7 +53,7 @@ class Accounting {
     // Whether something is missing from the output or the counts, but for losses of the tolerated kinds.
     bool lossy(const LossKinds& tolerated = {}) const;
     void add_row(ProbeRow row) { rows_.push_back(std::move(row)); }
-    // What -t says on standard error: a line for each probe, then what became of the hits.
+    // What -t says on standard error of what became of each probe's hits.
     void say_hits() const;
     // A line of standard error for each.
     void say() const;

@@ -307,7 +307,7 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
     }
     std::vector<MapShape> shapes = {{"sonde_counts", 4, sizeof(plan::ProbeCounts), plan.probes.size()}};
     if (plan.timing)
-        shapes.push_back({"sonde_timing", 4, sizeof(plan::ProbeTiming), plan.probes.size()});
+        shapes.push_back({"sonde_timing", 4, sizeof(plan::ProbeTiming), plan.rows.size()});
     if (plan.filter_target)
         shapes.push_back({"sonde_targets", 4, 8, plan::most_processes / 64});
     for (const plan::Global& global : plan.globals)

@@ -117,6 +117,8 @@ std::string dump(const Plan& plan, const Ways& ways) {
     }
     for (size_t i = 0; i < plan.sites.size(); i++)
         out += fmt::format("site {}: {} near {}\n", i, plan.sites[i].message, plan.sites[i].near);
+    for (size_t i = 0; i < plan.calls.size(); i++)
+        out += fmt::format("call {}: {}\n", i, plan.calls[i]);
     return out;
 }
 

@@ -110,9 +110,17 @@ enum RecordType : uint32_t {
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
-    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: int64 argument, then the text and
-                    // its NUL (may be empty)
+    RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: ErrorDetails, then the text and its
+                    // NUL (may be empty)
 };
+
+// What goes with a soft error. `calls` are the calls on the way to its place, as a number whose lowest word is the
+// first: each, from the inside out, moves the others up by call_bits and adds its index in Plan::calls plus one.
+struct ErrorDetails {
+    int64_t argument; // what the site's message shows
+    uint64_t calls[3];
+};
+constexpr uint32_t call_bits = 16, unknown_call = (1u << call_bits) - 1;
 
 enum BatchPiece : uint32_t { FirstPiece = SONDE_FIRST_PIECE, LastPiece = SONDE_LAST_PIECE };
 
@@ -317,7 +325,8 @@ struct Plan {
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
-    std::vector<Point> rows; // all points of all probes
+    std::vector<std::string> calls; // of functions, as errors tell them: "identifier 'f' at <input>:1:30"
+    std::vector<Point> rows;        // all points of all probes
     std::vector<Probe> probes;
     std::vector<Counter> counters;
     std::vector<std::string> texts; // that keys hold as numbers, sorted
@@ -354,7 +363,7 @@ constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/thr
 //   sonde_frames   array, one element a slot: u64 busy, then a handler's strings and temporaries
 //   sonde_scans    array, one element a slot: u64 busy, then what its foreach loops walk (if there are any)
 //   sonde_counts   array of ProbeCounts, one a probe
-//   sonde_timing   array of ProbeTiming, one a probe (if timing)
+//   sonde_timing   array of ProbeTiming, one a row (if timing)
 //   sonde_dispatch array of struct sonde_dispatch, one a row (if Plan::tables has KernelStacks)
 //   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables has looked_up ones; the program
 //   sonde_ask_file tells which
@@ -380,7 +389,7 @@ struct ProbeCounts {
     uint64_t nested;  // calls whose return the kernel does not follow, as too many were under way
 };
 struct ProbeTiming {
-    uint64_t hits, total_ns, min_biased_ns /* ~min */, max_ns;
+    uint64_t hits, total_ns, total_squares /* of ns */, min_biased_ns /* ~min */, max_ns;
     uint64_t outcomes[4]; // by HitOutcome: of hits that were not skipped
 };
 // What became of a hit whose handler ran. Failed: an error ended it, whether its output was lost or not.

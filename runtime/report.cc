@@ -109,9 +109,11 @@ ProbeRow count_hits(const plan::Plan& plan, const KernelObject& kernel, uint32_t
     out.points = probe.points.size();
     out.skipped = counts.skipped + counts.waited;
     out.failed = counts.errors;
-    plan::ProbeTiming timing{};
-    if (!plan.timing || bpf_map_lookup_elem(kernel.map_fd("sonde_timing"), &index, &timing) != 0)
+    if (!plan.timing)
         return out;
+    plan::ProbeTiming timing{};
+    for (const plan::Point& point : probe.points)
+        add_timing(timing, timing_of(kernel, point.row));
     out.counted = true;
     out.began = timing.hits;
     out.handled = timing.outcomes[plan::Handled];
@@ -173,6 +175,11 @@ void Session::count_losses() {
         count_no_stacks(plan, *kernel, accounting);
     accounting.add(Loss::Tasks, words->lost_tasks);
     accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
+}
+
+void Session::print_hits() {
+    if (options.timing)
+        output.write(hit_report.text(plan, kernel.get()));
 }
 
 // A script that ended the session has seen what it wanted, unless nothing at all was hit.

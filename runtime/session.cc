@@ -224,6 +224,7 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     rings.drain();
     // A handler may run more statements here than in the kernel, where others wait for it.
     session.words->max_action = session.plan.max_action_interruptible;
+    const int64_t began = now_ns();
     if (probe.in_kernel) {
         if (Result<uint32_t> run = session.kernel->run(probe.symbol, {}); !run) {
             say(fmt::format("ERROR: the handler at {} cannot run: {}", probe.place, run.error().message));
@@ -232,6 +233,7 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     } else {
         session.run_host_handler(probe);
     }
+    session.hit_report.ran(probe, static_cast<uint64_t>(now_ns() - began));
     session.words->max_action = session.plan.max_action;
     rings.drain();
 }
@@ -732,6 +734,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
     run_end_probes(session, rings);
     if (!session.aborted)
         session.print_globals();
+    session.print_hits();
     finish_output(session, signals);
     session.count_losses();
     session.report();

@@ -230,30 +230,51 @@ void Session::suppress_error(const plan::RecordHeader& header, const std::string
         seen.count++;
 }
 
+namespace {
+// The calls on the way to an error's place, from the inside out. Where there is no room for more, only the outer ones
+// are known: they are the script's.
+std::string told_calls(const plan::Plan& plan, const plan::ErrorDetails& details) {
+    constexpr uint32_t in_word = 64 / plan::call_bits, most = in_word * std::size(plan::ErrorDetails{}.calls);
+    std::string out;
+    for (uint32_t i = most; i-- > 0;) {
+        const uint32_t call = details.calls[i / in_word] >> (i % in_word * plan::call_bits) & plan::unknown_call;
+        if (call == 0)
+            continue;
+        const bool known = call < plan::unknown_call && call <= plan.calls.size() && i + 1 < most;
+        out += fmt::format(" (called from {})", known ? plan.calls[call - 1] : "...");
+    }
+    return out;
+}
+} // namespace
+
 void Session::report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload) {
-    int64_t argument = 0;
-    std::string text;
-    if (payload.size() >= sizeof argument)
-        std::memcpy(&argument, payload.data(), sizeof argument);
-    if (payload.size() > sizeof argument)
-        text = text_of(payload.subspan(sizeof argument));
-    std::string message = text, near;
+    plan::ErrorDetails details{};
+    std::string message, near;
+    if (payload.size() >= sizeof details)
+        std::memcpy(&details, payload.data(), sizeof details);
+    if (payload.size() > sizeof details)
+        message = text_of(payload.subspan(sizeof details));
     if (header.format < plan.sites.size()) {
         const plan::Site& site = plan.sites[header.format];
         near = site.near;
         if (message.empty()) {
             message = site.message;
             if (size_t at = message.find("%#x"); at != std::string::npos)
-                message.replace(at, 3, fmt::format("{:#x}", static_cast<uint64_t>(argument)));
+                message.replace(at, 3, fmt::format("{:#x}", static_cast<uint64_t>(details.argument)));
             if (message == "%s")
                 message.clear();
         }
     }
     if (running && words->least_action != 0 && message == plan::no_actions_left)
         return accounting.add(Loss::Interrupted, 1, running->place);
+    if (!near.empty())
+        message += " near " + near + told_calls(plan, details);
+    if (header.row < plan.rows.size())
+        message += " in probe " + plan.rows[header.row].pp;
+    message.resize(std::min<size_t>(message.size(), plan.max_string - 1));
     if (plan.suppress_errors)
-        return suppress_error(header, message + (near.empty() ? "" : " near " + near));
-    const HeldError error{message + (near.empty() ? "" : " near " + near), error_counted_in_kernel};
+        return suppress_error(header, message);
+    const HeldError error{message, error_counted_in_kernel};
     if (!holds_errors_)
         return fail(error);
     if (!held_error_)

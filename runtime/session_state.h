@@ -14,6 +14,7 @@
 #include "runtime/accounting.h"
 #include "runtime/batches.h"
 #include "runtime/held_back.h"
+#include "runtime/hit_report.h"
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/interrupter.h"
@@ -58,6 +59,7 @@ class Session {
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
     Accounting accounting;                          // what was lost
+    HitReport hit_report;                           // -t: how long host handlers took
     TargetFiles target_files;                       // what the target runs and loads
     std::map<std::string, uint64_t> probed;         // probed_inodes(), when the probes were armed
     bool exited = false;                            // the script ended the session
@@ -97,8 +99,9 @@ class Session {
     uint64_t nesting = 0;          // activations of functions that call themselves
     std::list<Iterator> iterators; // freed with the handler that began them
 
-    // At the end: globals that nobody read; what was lost, and times.
+    // At the end: globals that nobody read; with -t the hits of each point; what was lost, and times.
     void print_globals();
+    void print_hits();
     void count_losses();
     void say_unhit();
     void report();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/ast.h"
+#include "frontend/ast/listing.h"
 
 namespace sonde::ast {
 namespace {
@@ -197,6 +198,11 @@ class Writer {
 
     void block(const std::string& head, const Stmt& body) {
         line(head + (head.empty() ? "{" : " {"));
+        finish_block(body);
+    }
+
+    // After a `{`.
+    void finish_block(const Stmt& body) {
         indent_++;
         if (body.kind == StmtKind::Block) {
             for (const Stmt* stmt : as<BlockStmt>(body).body)
@@ -268,10 +274,11 @@ class Writer {
         }
     }
 
-    void points(const std::string& head, const std::vector<ProbePoint*>& list, const std::string& tail) {
+    void points(const std::string& head, const std::vector<ProbePoint*>& list, const std::string& tail,
+                const char* comma = ", ") {
         std::string out = head;
         for (size_t i = 0; i < list.size(); i++)
-            out += (i ? ", " : "") + to_source(*list[i]);
+            out += (i ? comma : "") + to_source(*list[i]);
         text += out + tail;
     }
 
@@ -390,8 +397,9 @@ std::string to_source(const ProbePoint& point) {
     return out;
 }
 
-std::string dump(const File& file) {
-    Writer writer;
+namespace {
+
+void write_names(Writer& writer, const File& file) {
     for (const Global* global : file.globals) {
         std::string text =
             (global->is_private ? "private global " : "global ") + global->name + (global->wrap ? "%" : "");
@@ -418,12 +426,22 @@ std::string dump(const File& file) {
         else
             writer.block(head, *function->body);
     }
+}
+
+std::string head(const Alias& alias) {
+    std::string out = "probe ";
+    for (const ProbePoint* name : alias.names)
+        out += to_source(*name) + (name == alias.names.back() ? "" : " = ");
+    return out + (!alias.prologue && alias.epilogue ? " += " : " = ");
+}
+
+} // namespace
+
+std::string dump(const File& file) {
+    Writer writer;
+    write_names(writer, file);
     for (const Alias* alias : file.aliases) {
-        std::string head = "probe ";
-        for (const ProbePoint* name : alias->names)
-            head += to_source(*name) + (name == alias->names.back() ? "" : " = ");
-        bool epilogue_only = !alias->prologue && alias->epilogue;
-        writer.points(head + (epilogue_only ? " += " : " = "), alias->points, "\n");
+        writer.points(head(*alias), alias->points, "\n");
         if (alias->prologue)
             writer.block("", *alias->prologue);
         if (alias->prologue && alias->epilogue)
@@ -434,6 +452,24 @@ std::string dump(const File& file) {
     for (const Probe* probe : file.probes) {
         writer.points("probe ", probe->points, "\n");
         writer.block("", *probe->body);
+    }
+    return writer.text;
+}
+
+std::string parse_listing(const File& file) {
+    Writer writer;
+    write_names(writer, file);
+    for (const Alias* alias : file.aliases) {
+        writer.points(head(*alias), alias->points, "{\n", ",");
+        writer.finish_block(alias->prologue ? *alias->prologue : *alias->epilogue);
+        if (alias->prologue && alias->epilogue) {
+            writer.line(", {");
+            writer.finish_block(*alias->epilogue);
+        }
+    }
+    for (const Probe* probe : file.probes) {
+        writer.points("probe ", probe->points, "{\n", ",");
+        writer.finish_block(*probe->body);
     }
     return writer.text;
 }

@@ -37,6 +37,9 @@ struct ParseOptions {
     // --compatible: the version of SystemTap that the script was written for.
     std::string compatible{systemtap_version};
     bool older_than(const char* version) const;
+    // What `systemtap_v` is in conditionals. The library is written in the newest language, and asks which version the
+    // script wants. Empty: `compatible`.
+    std::string asked_version;
     // Asked for when a conditional needs it; what is not there is "", and 0 as a number. May be empty.
     std::function<const KernelConfig&()> kernel_config;
     // The library's macros, if any; a file's own ones go first.

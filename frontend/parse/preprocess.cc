@@ -389,7 +389,7 @@ class Preprocessor {
         if (name == "kernel_vr")
             return options_.kernel_release;
         if (name == "systemtap_v")
-            return options_.compatible;
+            return options_.asked_version.empty() ? options_.compatible : options_.asked_version;
         if (name == "arch")
             return options_.arch;
         if (name == "runtime")

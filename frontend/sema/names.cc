@@ -163,8 +163,11 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     if (others.empty() && report_refused(name, range))
         return nullptr;
     if (others.empty()) {
-        report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name))
-            .suggest(nearest_name(name, function_names()));
+        DiagBuilder report = report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
+        if (library_.files_with_function(name).empty())
+            report.suggest(nearest_name(name, function_names()));
+        else
+            report.help("the library has it for other versions of SystemTap only, see --compatible");
         return nullptr;
     }
     std::string counts;

@@ -19,6 +19,14 @@ enum class PointText : uint8_t {
     Type, // of the probe's kind, so that all points of a handler have it in common
 };
 
+// Whom a script may be run by that calls it, and what for; a later one includes those before.
+enum class Trust : uint8_t {
+    Anybody,
+    OwnProcess, // tells what is in a process: memory, registers, stacks
+    Kernel,     // the same of the kernel
+    Guru,       // changes what is traced: -g
+};
+
 struct Primitive {
     static constexpr uint32_t no_word = UINT32_MAX;
 
@@ -35,6 +43,7 @@ struct Primitive {
     bool changes = false; // something, although it has a result
     bool appends = false; // to the value that it changes
     plan::Decision decides = plan::Decision::None;
+    Trust trust = Trust::Anybody;
     // What it needs.
     bool reads_registers = false; // all of them
     bool needs_stacks = false;    // room for stacks
@@ -43,7 +52,8 @@ struct Primitive {
     bool needs_tokens = false;    // where the last text was cut
     // What it gives.
     bool is_unsigned = false;
-    bool in_table = false; // one of the names in its first argument
+    bool is_stable = false; // the same as long as the handler runs
+    bool in_table = false;  // one of the names in its first argument
     PointText text = PointText::None;
     uint8_t bits = 64;    // a number that is never negative has only so many; 64: any number
     uint16_t longest = 0; // bytes of a text at most; 0: any

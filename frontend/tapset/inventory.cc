@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "frontend/tapset/tags.h"
+
 namespace sonde {
 namespace {
 
@@ -31,17 +33,18 @@ std::vector<std::string> sorted(std::vector<std::string> lines) {
 
 } // namespace
 
-std::vector<std::string> describe_functions(Library& library) {
+std::vector<std::string> describe_functions(Library& library, bool all) {
+    FunctionTags tags(library);
     std::vector<std::string> lines;
     for (const ast::File* file : library.files())
         for (const ast::Function* function : file->functions) {
-            if (function->is_private || !is_public(function->name))
+            if (function->is_private || (!all && !is_public(function->name)))
                 continue;
             std::vector<std::string> params;
             for (const ast::Parameter& param : function->params)
                 params.push_back(fmt::format("{}:{}", param.name, name_of(param.type)));
-            lines.push_back(
-                fmt::format("{}:{} ({})", function->name, name_of(function->result), fmt::join(params, ", ")));
+            lines.push_back(fmt::format("{}:{} ({}){}", function->name, name_of(function->result),
+                                        fmt::join(params, ", "), tags.of(*function, all)));
         }
     return sorted(std::move(lines));
 }

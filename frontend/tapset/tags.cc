@@ -1,0 +1,125 @@
+#include "frontend/tapset/tags.h"
+
+#include <algorithm>
+#include <set>
+
+#include "frontend/sema/analyzer.h"
+
+namespace sonde {
+namespace {
+
+// The memory that an expression reads, or that it may.
+hir::Trust trust_of(const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::Target)
+        return ast::as<ast::TargetExpr>(expr).module == "kernel" ? hir::Trust::Kernel : hir::Trust::OwnProcess;
+    if (expr.kind == ast::ExprKind::AtOperator)
+        return ast::as<ast::AtOperatorExpr>(expr).name.starts_with("@u") ? hir::Trust::OwnProcess : hir::Trust::Kernel;
+    return hir::Trust::Anybody;
+}
+
+// The name that an expression changes, by assignment or in its place; else null.
+const std::string* changed_name(const ast::Expr& expr) {
+    const ast::Expr* target = nullptr;
+    if (expr.kind == ast::ExprKind::Assign)
+        target = ast::as<ast::AssignExpr>(expr).target;
+    else if (expr.kind == ast::ExprKind::IncDec)
+        target = ast::as<ast::IncDecExpr>(expr).target;
+    if (target && target->kind == ast::ExprKind::Name)
+        return &ast::as<ast::NameExpr>(*target).name;
+    if (target && target->kind == ast::ExprKind::Index)
+        return &ast::as<ast::IndexExpr>(*target).name;
+    return nullptr;
+}
+
+} // namespace
+
+FunctionTags::FunctionTags(Library& library) {
+    for (const ast::File* file : library.files()) {
+        for (const ast::Function* function : file->functions)
+            functions_[function->name].push_back(function);
+        for (const ast::Global* global : file->globals)
+            globals_.insert(global->name);
+    }
+}
+
+std::string FunctionTags::of(const ast::Function& function, bool all) {
+    const Facts known = facts(function);
+    std::string out = known.trust == hir::Trust::Guru         ? " /* guru */"
+                      : known.trust == hir::Trust::OwnProcess ? " /* myproc-unprivileged */"
+                                                              : "";
+    if (all && known.is_pure)
+        out += " /* pure */";
+    if (all && known.is_pure && known.is_stable && function.params.empty())
+        out += " /* stable */";
+    if (all && known.keeps_arguments && !function.params.empty())
+        out += " /* unmodified-fnargs */";
+    return out + (known.trust == hir::Trust::Anybody ? " /* unprivileged */" : "");
+}
+
+FunctionTags::Facts FunctionTags::facts(const ast::Function& function) {
+    // What calls itself is what the rest of it is.
+    auto [entry, fresh] = known_.try_emplace(&function);
+    if (fresh) {
+        const Facts found = facts_of_body(function);
+        known_[&function] = found;
+        return found;
+    }
+    return entry->second;
+}
+
+FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
+    Facts out;
+    out.is_pure = function.result != ast::DeclaredType::None;
+    if (!function.body) {
+        const hir::Primitive* row = hir::find_primitive(function.name);
+        if (!row)
+            return out;
+        out.trust = row->trust;
+        out.is_pure = out.is_pure && !row->sends && !row->changes && !row->needs_tokens;
+        out.is_stable = row->is_stable;
+        return out;
+    }
+    std::set<std::string_view> own;
+    for (const ast::Parameter& param : function.params)
+        own.insert(param.name);
+    for_each_expr(*function.body, [&](const ast::Expr& expr) {
+        const hir::Trust trust = trust_of(expr);
+        out.trust = std::max(out.trust, trust);
+        out.is_stable = out.is_stable && trust == hir::Trust::Anybody;
+        if (expr.kind == ast::ExprKind::Print && !ast::as<ast::PrintExpr>(expr).to_string)
+            out.is_pure = false;
+        if (expr.kind == ast::ExprKind::Call)
+            add_call(out, ast::as<ast::CallExpr>(expr));
+        // The library's globals have names of their own; everything else that is assigned to is a local.
+        const std::string* changed = changed_name(expr);
+        if (changed && own.count(*changed))
+            out.keeps_arguments = false;
+        else if (changed && globals_.count(*changed))
+            out.is_pure = false;
+        else if (expr.kind == ast::ExprKind::Name && globals_.count(ast::as<ast::NameExpr>(expr).name))
+            out.is_stable = false;
+    });
+    for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+        if (stmt.kind == ast::StmtKind::Delete)
+            out.is_pure = false;
+    });
+    return out;
+}
+
+void FunctionTags::add_call(Facts& facts_of_caller, const ast::CallExpr& call) {
+    if (call.name == "error") // ends the call, and changes nothing
+        return;
+    const auto found = functions_.find(call.name);
+    if (found == functions_.end())
+        return;
+    for (const ast::Function* callee : found->second) {
+        if (callee->params.size() != call.args.size())
+            continue;
+        const Facts called = facts(*callee);
+        facts_of_caller.trust = std::max(facts_of_caller.trust, called.trust);
+        facts_of_caller.is_pure = facts_of_caller.is_pure && called.is_pure;
+        facts_of_caller.is_stable = facts_of_caller.is_stable && called.is_stable;
+    }
+}
+
+} // namespace sonde
