@@ -79,7 +79,9 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
         parse_options.compatible = systemtap_version;
-        return parse_file(file, t.sources, parse_options, t.arena, t.diags);
+        ast::File* parsed = parse_file(file, t.sources, parse_options, t.arena, t.diags);
+        t.diags.say_held(); // what is read here is needed in pass 2
+        return parsed;
     });
     for (const StdlibFile& file : stdlib_files())
         add_library_file(t, std::string(file.name), std::string(file.text),
