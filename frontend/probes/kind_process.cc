@@ -150,8 +150,10 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::vector<std::pair<std::string, Error>> left_out; // by the functions' names
     for (const FunctionInstance& one : found) {
         Result<void> added = add(one);
-        // Of several functions some may never return.
-        if (!added && (found.size() == 1 || added.error().os_error == unsafe_return))
+        // Of several functions some may never return, and what the compiler links beside the program's own functions is
+        // not worth a word.
+        const bool is_own = one.has_debug_info || !module.has_debug_info() || !wildcard;
+        if (!added && (found.size() == 1 || (added.error().os_error == unsafe_return && is_own)))
             left_out.emplace_back(one.name, std::move(added).error());
     }
     if (!left_out.empty()) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
@@ -122,6 +123,17 @@ std::string code_of(const Expansion& expansion) {
     return key;
 }
 
+// What a pattern finds beside the functions that debug information describes, start-up code above all, has no
+// variables: a handler that names some is not for it.
+bool is_beside(const ResolvedPoint& point) {
+    return point.module && !point.mark && !point.plt && !point.function.has_debug_info &&
+           point.module->has_debug_info() && has_wildcard(point.point.pn);
+}
+
+bool names_variable(const ast::TargetExpr* target) {
+    return target->base == ast::TargetExpr::Variable && !target->name.starts_with("$$");
+}
+
 } // namespace
 
 Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
@@ -158,6 +170,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
+        if (is_beside(resolved.point) && points.size() > 1 && std::ranges::any_of(reach.targets, names_variable))
+            continue;
         // Before the prologue parameters may be in registers, which have no address and cannot be written.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);

@@ -284,6 +284,7 @@ class DwarfReader : private TypeSource {
 
     // dwarf_symbols.cc
     bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
+    bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
     void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     // Those that match and begin at none of `entries`, where functions with debug information have matched.
     void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
