@@ -166,12 +166,17 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     return points;
 }
 
-// The statement at an address; nullopt after a report where no instruction begins.
+// The statement at an address; nullopt after a report where none begins, or without lines no instruction.
 std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     auto address = static_cast<Address>(pattern.component->number);
     InstructionPlace place = module.instruction_at(address);
     if (!place.why.empty()) {
         explain_address(resolving, module, pattern, address, place);
+    std::optional<Address> start = pattern.suffix == "absolute" ? std::nullopt : module.statement_start(address);
+    if ((place.why.empty() || place.inside) && start && *start != address) {
+        explain_statement(resolving, pattern, *start);
+        return std::nullopt;
+    }
         return std::nullopt;
     }
     if (std::optional<Statement> known = module.statement_at(address))

@@ -83,3 +83,6 @@ void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPat
                      const InstructionPlace& place);
 
 } // namespace sonde
+// Reports that the statement around the pattern's number begins elsewhere.
+void explain_statement(Resolving& resolving, const ProcessPattern& pattern, Address start);
+
