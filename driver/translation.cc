@@ -192,6 +192,12 @@ Translation::Translation(const Options& options)
     env.listing = options.list;
     env.try_counter = try_counter;
     env.listing_variables = options.list_variables;
+    env.listing_addresses = options.verbose[1] > 0;
+    if (options.verbose[1] > 1)
+        env.on_point = [](const ResolvedPoint& point) {
+            if (std::string place = describe_place(point); !place.empty())
+                fmt::print(stderr, "{}\n", place);
+        };
     env.changes_return_addresses = options.attach == "uretprobe";
     env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
         if (!kernel_probing_)

@@ -55,7 +55,7 @@ bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
 // A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
 // it after the other, and all that is kept are lines.
 std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
-                                            bool with_variables) {
+                                            const ProbeEnvironment& env) {
     std::set<std::string> lines;
     ProcessTarget careful = target;
     careful.changes_return_addresses = false;
@@ -65,8 +65,11 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
         // Of several functions some may never return.
         if (Result<std::vector<ResolvedPoint>> places =
                 function_points(careful, one, function_text(target, one), pattern.suffix))
-            for (const ResolvedPoint& point : *places)
-                lines.insert(list_point(point, with_variables));
+            for (const ResolvedPoint& point : *places) {
+                lines.insert(list_point(point, env));
+                if (env.on_point)
+                    env.on_point(point);
+            }
     });
     std::vector<ResolvedPoint> points;
     while (!lines.empty())
@@ -110,8 +113,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     const ProbeEnvironment& env = resolving.env;
     bool wildcard = pattern.component->arg == PointComponent::String && has_wildcard(pattern.parsed.function);
     if (env.listing && wildcard && !pattern.inside)
-        if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env.listing_variables);
-            !points.empty())
+        if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env); !points.empty())
             return points;
     std::vector<FunctionInstance> found;
     const bool by_number = pattern.component->arg == PointComponent::Number;
@@ -142,7 +144,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)
-            if (env.listing ? listed.insert(list_point(point, env.listing_variables)).second
+            if (env.listing ? listed.insert(list_point(point, env)).second
                             : seen.insert({point.address, one.name}).second)
                 points.push_back(std::move(point));
         return {};

@@ -23,6 +23,15 @@
 
 namespace sonde {
 
+struct ResolvedPoint;
+
+struct Syscall {
+    int number;
+    const char* name;
+    const char* parameters; // "int fd, char *buf"
+    const char* text;       // "d p": how `argstr` has them (syscalls.def)
+};
+
 // How the kernel's functions and tracepoints can be probed.
 struct KernelProbing {
     bool fentry = false;            // trampolines at a function's entry and return
@@ -41,7 +50,10 @@ struct ProbeEnvironment {
     bool changes_return_addresses = false; // --attach=uretprobe
     bool listing = false;                  // -l, -L: what cannot be probed on this machine is listed too
     bool listing_variables = false;        // -L
-    std::vector<plan::Counter> counters;   // of perf probes with .counter("name"), which run no handler
+    bool listing_addresses = false;        // -v with these
+    // Told of each point that is found (-vv); null: nobody asks.
+    std::function<void(const ResolvedPoint&)> on_point;
+    std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
     // Control files, by their path and whether they are read: where the first handler of each was written.
     std::map<std::pair<std::string, bool>, Range> files;
     std::vector<std::pair<std::string, Range>>
@@ -226,8 +238,9 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 
-// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
-std::string list_point(const ResolvedPoint& point, bool with_variables);
+// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address behind the point
+// where it is asked for.
+std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
 std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front
 
 } // namespace sonde

@@ -292,3 +292,5 @@ void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
 }
 
 } // namespace sonde
+        if (env_.on_point && resolved.listed.empty())
+            env_.on_point(resolved);
