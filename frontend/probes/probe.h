@@ -77,6 +77,7 @@ struct ProbeEnvironment {
     const KernelTypes* needed_kernel() const {
         return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
     }
+    std::vector<Syscall> no_code_calls;      // that this kernel does not have, once somebody asks
     std::set<std::string> told_no_variables; // files of which a warning says so
     bool relies_on_kernel = false;           // a place in the kernel's memory has come from its types
     // The kernel's debug information. Errors: there is none for this very build.
@@ -100,13 +101,6 @@ struct ProbeEnvironment {
 
 // True for what names a header and no program: `<sys/stat.h>`.
 inline bool is_header(std::string_view module) { return module.starts_with('<') && module.ends_with('>'); }
-
-struct Syscall {
-    int number;
-    const char* name;
-    const char* parameters; // "int fd, char *buf"
-    const char* text;       // "d p": how `argstr` has them (syscalls.def)
-};
 
 // Where a function calls another one, and by whom it is called itself.
 struct Caller {

@@ -211,12 +211,71 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
     // What is the name of an alias as a whole is that.
     if (resolve_alias(point, use, false, out) || resolve_alias(point, use, true, out))
         return;
-    if (!is_probe_kind(first)) {
-        if (!point.optional)
-            report_unknown_point(point);
+    if (is_probe_kind(first))
+        resolve_kind(point, use, out);
+    else if (!point.optional)
+        report_unknown_point(point);
+}
+
+// A pattern finds aliases and points of the probe kinds. What it finds on the way and this system or the program does
+// not have is left out, unless nothing else is left.
+void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
+    const size_t before = out.size();
+    ast::ProbePoint any = pattern;
+    any.optional = true;
+    const bool is_alias = resolve_alias(any, use, false, out) || resolve_alias(any, use, true, out);
+    std::vector<ast::ProbePoint> forms = match_forms(any);
+    auto resolve_form = [&](const ast::ProbePoint& form) {
+        AliasUse named = use;
+        name_found(named.expansion, pattern, form);
+        resolve_kind(form, named, out);
+    };
+    for (const ast::ProbePoint& form : forms)
+        resolve_form(form);
+    drop_second_calls(out, before);
+    if (out.size() > before || pattern.optional || *use.stopped)
         return;
     }
-    expansions_.push_back(std::move(use.expansion));
+}
+
+// A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.
+void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
+    const std::vector<Syscall>& unnamed = env_.no_code_calls;
+    auto is_unnamed = [&](const Syscall* call) {
+        return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
+    };
+    std::set<std::pair<int, bool>> named;
+    for (size_t i = first; i < out.size(); i++)
+        if (const ResolvedPoint& point = out[i].point; point.syscall && !is_unnamed(point.syscall))
+            named.emplace(point.syscall->number, point.is_exit);
+    auto is_second = [&](const Resolved& one) {
+        const ResolvedPoint& point = one.point;
+        return is_unnamed(point.syscall) && named.contains({point.syscall->number, point.is_exit});
+    };
+    out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
+}
+
+// pn() shows what a pattern has found, also behind an alias' name.
+void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
+    if (!expansion.alias) {
+        expansion.pn = ast::to_source(without_marks(found));
+        return;
+    }
+    auto same_name = [](const ast::PointComponent& a, const ast::PointComponent& b) { return a.name == b.name; };
+    const auto first = std::find_if(pattern.components.begin(), pattern.components.end(), is_pattern);
+    const auto before = first - pattern.components.begin(), tail = pattern.components.end() - first;
+    ast::ProbePoint named = *expansion.alias;
+    if (std::ssize(named.components) < tail ||
+        !std::equal(first, pattern.components.end(), named.components.end() - tail, same_name))
+        return; // the pattern is the alias' own
+    named.components.erase(named.components.end() - tail, named.components.end());
+    named.components.insert(named.components.end(), found.components.begin() + before, found.components.end());
+    expansion.alias = arena_.make<ast::ProbePoint>(named);
+    expansion.pn = ast::to_source(named);
+}
+
+void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
+    expansions_.push_back(use.expansion);
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
     bare.optional = point.optional;

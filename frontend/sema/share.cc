@@ -191,7 +191,11 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
-            key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
+            key +=
+                fmt::format(" {} {}", point.is_exit, met[fmt::format("{} {}", point.point.pp, point.point.number)]++);
+        // Each timer has its run, also beside another one of that interval.
+        if (point.timer.interval_ns != 0)
+            key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {
             hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
             if (!shared) {
