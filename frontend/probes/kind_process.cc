@@ -172,13 +172,13 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
 std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     auto address = static_cast<Address>(pattern.component->number);
     InstructionPlace place = module.instruction_at(address);
-    if (!place.why.empty()) {
-        explain_address(resolving, module, pattern, address, place);
     std::optional<Address> start = pattern.suffix == "absolute" ? std::nullopt : module.statement_start(address);
     if ((place.why.empty() || place.inside) && start && *start != address) {
         explain_statement(resolving, pattern, *start);
         return std::nullopt;
     }
+    if (!place.why.empty()) {
+        explain_address(resolving, module, pattern, address, place);
         return std::nullopt;
     }
     if (std::optional<Statement> known = module.statement_at(address))
@@ -371,16 +371,7 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     if (!expect_argument(resolving, *suffix, PointComponent::None))
         return false;
     pattern.suffix = suffix->name;
-    // How many calls can be under way is not limited here.
-    if (const PointComponent* active = resolving.at(at + 1);
-        active && pattern.suffix == "return" && active->name == "maxactive")
-        return expect_argument(resolving, *active, PointComponent::Number) && expect_end(resolving, at + 2);
-    if (resolving.at(at + 1)) {
-        report_component(resolving, at + 1,
-                         suffix->name == "return" ? std::vector<std::string>{"maxactive"} : std::vector<std::string>());
-        return false;
-    }
-    return true;
+    return pattern.suffix == "return" ? read_active(resolving, at + 1, pattern.active) : expect_end(resolving, at + 1);
 }
 
 // Reads the components behind the program; nullopt after a report.
@@ -426,8 +417,16 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
         return {};
     std::vector<ProcessTarget> targets = open_targets();
     auto resolve_in = [&](const ProcessTarget& target) {
-        return pattern->is_statement ? statements_in(resolving, target, *pattern)
-                                     : functions_in(resolving, target, *pattern);
+        std::vector<ResolvedPoint> points = pattern->is_statement ? statements_in(resolving, target, *pattern)
+                                                                  : functions_in(resolving, target, *pattern);
+        for (ResolvedPoint& point : points)
+            if (point.listed.empty())
+                point.point.pp += pattern->active;
+            else
+                point.listed.insert(
+                    std::min(point.listed.find(' ', point.listed.rfind(".return")), point.listed.size()),
+                    pattern->active);
+        return points;
     };
     if (targets.size() == 1)
         return resolve_in(targets[0]);

@@ -101,7 +101,9 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         report_component(resolving, 2, {"call", "return"});
         return {};
     }
-    if (!expect_argument(resolving, *component, PointComponent::None) || !expect_end(resolving, 3))
+    std::string active;
+    if (!expect_argument(resolving, *component, PointComponent::None) ||
+        !(is_return ? read_active(resolving, 3, active) : expect_end(resolving, 3)))
         return {};
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
@@ -121,10 +123,8 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         resolved.point.symbol = is_return ? "sys_exit" : "sys_enter";
         resolved.point.function = syscall.name;
         resolved.point.number = syscall.number;
-        resolved.point.pp = fmt::format("syscall.{}{}", syscall.name, is_return ? ".return" : "");
+        resolved.point.pp = fmt::format("syscall.{}{}{}", syscall.name, is_return ? ".return" : "", active);
         points.push_back(std::move(resolved));
-    }
-    bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
     };
     for (const Syscall& syscall : all_syscalls)
         if (glob_match(wanted, syscall.name))
@@ -134,6 +134,8 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
             resolving.env.no_code_calls = calls_without_code(resolving.env);
         for (const Syscall& syscall : resolving.env.no_code_calls)
             add(syscall);
+    }
+    bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
     if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
         std::vector<std::string> names;
         for (const Syscall& syscall : all_syscalls)

@@ -163,6 +163,9 @@ bool is_probe_kind(const std::string& first_component);
 std::vector<std::string> probe_kind_names();
 // The forms of probe points, one a line, sorted, with `string` and `number` for what is given in parentheses.
 std::vector<std::string> probe_point_forms();
+// The points that the words `*` and `**` of a pattern find among these forms, with the arguments that are written.
+// Which of them there are in a program, and what is behind the names of a `*` in a form, only resolve_point() tells.
+std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern);
 
 // ---- variables ----------------------------------------------------------------------------------------------------
 
@@ -236,5 +239,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 // where it is asked for.
 std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
 std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front
+// -vv: `probe NAME@FILE:LINE process=PATH reloc=SECTION pc=0xADDR`; empty for what is in no program.
+std::string describe_place(const ResolvedPoint& point);
 
 } // namespace sonde

@@ -4,6 +4,8 @@
 // one's and its epilogue after. What a use has behind the alias' name is appended to the points that the alias stands
 // for.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,6 +50,9 @@ std::string dotted(const ast::ProbePoint& point) {
 
 // How many components of `use` the alias' name takes; 0 if it does not match.
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
+    // The library's own are found by their names only.
+    if (is_pattern(use.components[0]) && name.components[0].name.starts_with("__"))
+        return 0;
     for (const ast::PointComponent& component : use.components)
         if (component.name.find("**") != std::string::npos) // crosses components, so it takes them all
             return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
@@ -110,7 +115,7 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
         return;
     }
     report_once(DiagId::UnknownProbePoint, first.range,
-                is_pattern(first) ? fmt::format("no probe point matches `{}`", first.name)
+                is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
                                   : fmt::format("unknown probe point `{}`", first.name))
         .suggest(nearest_name(first.name, names));
 }
@@ -208,6 +213,10 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
     }
     const std::string& first = point.components[0].name;
     pull_in_aliases(first);
+    if (has_pattern(point)) {
+        resolve_pattern(point, use, out);
+        return;
+    }
     // What is the name of an alias as a whole is that.
     if (resolve_alias(point, use, false, out) || resolve_alias(point, use, true, out))
         return;
@@ -235,6 +244,17 @@ void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     drop_second_calls(out, before);
     if (out.size() > before || pattern.optional || *use.stopped)
         return;
+    const bool is_open = is_pattern(pattern.components[0]); // it may mean anything
+    if (is_alias && !is_open) {
+        if (!resolve_alias(pattern, use, false, out))
+            resolve_alias(pattern, use, true, out);
+    } else if (!forms.empty()) {
+        forms[0].optional = false;
+        resolve_form(forms[0]);
+    } else if (is_probe_kind(pattern.components[0].name)) {
+        resolve_kind(pattern, use, out);
+    } else {
+        report_unknown_point(pattern);
     }
 }
 
@@ -281,6 +301,8 @@ void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, s
     bare.optional = point.optional;
     for (ResolvedPoint& resolved : resolve_point(bare, env_, diags_)) {
         resolved.point.pn = expansion->pn;
+        if (env_.on_point && resolved.listed.empty())
+            env_.on_point(resolved);
         out.push_back({expansion, std::move(resolved)});
     }
 }
@@ -298,16 +320,8 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
         // `!` is optional too.
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
-        auto expand = [&](bool optional) {
-            use.first = expansions_.size();
-            point.optional = optional;
-            resolve_point_into(point, use, out);
-        };
-        // What a pattern finds on the way and this system does not have is left out, unless nothing else is left.
-        const bool optional = point.optional;
-        expand(optional || has_pattern(point));
-        if (out.size() == before && !optional && has_pattern(point) && !stopped)
-            expand(false);
+        use.first = expansions_.size();
+        resolve_point_into(point, use, out);
         if (written->sufficient && out.size() > before)
             break;
     }
@@ -351,5 +365,3 @@ void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
 }
 
 } // namespace sonde
-        if (env_.on_point && resolved.listed.empty())
-            env_.on_point(resolved);
