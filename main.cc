@@ -77,7 +77,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (is_listing(options))
         return list(t, options);
     if (t.diags.has_errors())
-        return t.report(), say_failed(1);
+        return t.diags.say_held(), t.report(), say_failed(1);
     for (const ast::File* file : t.files)
         if (options.dump == "ast")
             fmt::print("{}", ast::dump(*file));
@@ -89,6 +89,9 @@ int translate(const Options& options, const plan::Origin* origin) {
 
     // Pass 2: beyond this point everything is resolved and typed; no script error can follow.
     PassTimer pass2(2, options);
+    t.diags.say_held();
+    if (t.diags.has_errors())
+        return t.report(), say_failed(2);
     hir::Program* program = analyze(t.files, *t.library, t.env, sema_options(options), t.arena, t.diags);
     if (!t.report() || !program)
         return say_failed(2);

@@ -174,6 +174,20 @@ DiagBuilder Diagnostics::report(DiagId id, Range range, std::string message) {
     return DiagBuilder(&diags_.back());
 }
 
+DiagBuilder Diagnostics::hold(DiagId id, Range range, std::string message) {
+    held_.push_back({diags_.size(), {id, row_of(id).severity, range, std::move(message), {}, {}}});
+    return DiagBuilder(&held_.back().diag);
+}
+
+void Diagnostics::say_held() {
+    // From the last one on, so that the places of those before it stay right.
+    for (; !held_.empty(); held_.pop_back()) {
+        if (held_.back().diag.severity == Severity::Error)
+            errors_++;
+        diags_.insert(diags_.begin() + static_cast<ptrdiff_t>(held_.back().before), std::move(held_.back().diag));
+    }
+}
+
 Diagnostics::Suppress::Suppress(Diagnostics& diags) : diags_(diags), start_(diags.suppressed_errors_) {
     diags_.suppress_depth_++;
 }

@@ -59,6 +59,12 @@ class Diagnostics {
     // Warnings about library code (Sources::is_tapset) are dropped: the user cannot act on them.
     DiagBuilder report(DiagId id, Range range, std::string message);
 
+    // The same for what only pass 2 refuses: it is kept apart until say_held(), and does not count before.
+    DiagBuilder hold(DiagId id, Range range, std::string message);
+    // Reports what is held, between the others in the order in which it came. No earlier DiagBuilder is good after
+    // that.
+    void say_held();
+
     // Adds the note to those of all() from `first` on that are about library code, where the user did not look.
     void note_in_library(size_t first, Range range, const std::string& text);
 
@@ -93,6 +99,11 @@ class Diagnostics {
     friend class Suppress;
     const Sources& sources_;
     std::deque<Diagnostic> diags_;
+    struct Held {
+        size_t before; // how many others there were
+        Diagnostic diag;
+    };
+    std::deque<Held> held_;
     size_t errors_ = 0;
     int suppress_depth_ = 0;
     size_t suppressed_errors_ = 0;

@@ -19,7 +19,7 @@ struct KernelSymbol {
     std::string_view name, module; // `module` is empty for the kernel's own
 
     bool is_function() const { return std::string_view("tTwW").find(letter) != std::string_view::npos; }
-    bool is_variable() const { return std::string_view("bBdDrRvV").find(letter) != std::string_view::npos; }
+    bool is_variable() const { return std::string_view("aAbBdDgGrRsSuvV").find(letter) != std::string_view::npos; }
     bool is_global() const { return letter >= 'A' && letter <= 'Z'; }
 };
 

@@ -425,6 +425,10 @@ llvm::Value* BpfTarget::find_syscall(Environment& env, const std::vector<plan::P
     constexpr int rt_sigreturn = 15;
     if (!enters && std::ranges::any_of(points, [](const plan::Point& point) { return point.number == rt_sigreturn; }))
         called = ir_.CreateSelect(ir_.CreateICmpEQ(called, number(-1)), number(rt_sigreturn), called);
+    // The number stands for all that are beyond the kernel's table (frontend/probes/kind_syscall.cc).
+    constexpr int beyond_table = 511;
+    if (std::ranges::any_of(points, [](const plan::Point& point) { return point.number == beyond_table; }))
+        called = ir_.CreateSelect(ir_.CreateICmpSGT(called, number(beyond_table)), number(beyond_table), called);
     llvm::Value* row = nullptr;
     if (points.size() == 1) {
         go_if(ir_.CreateICmpEQ(called, number(points[0].number)));

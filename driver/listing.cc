@@ -29,6 +29,7 @@ void print_lines(const std::vector<std::string>& lines, bool raw) {
 int list_points(Translation& t, const Options& options) {
     FileId file = t.sources.add("<input>", options.list_point);
     std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
+    t.diags.say_held();
     if (t.diags.has_errors())
         return t.report(), exit_failure;
     std::vector<std::string> lines =
@@ -73,6 +74,7 @@ bool is_listing(const Options& options) {
 }
 
 int list(Translation& t, const Options& options) {
+    t.diags.say_held();
     if (options.list)
         return list_points(t, options);
     return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);

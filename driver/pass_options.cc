@@ -20,6 +20,9 @@ SemaOptions sema_options(const Options& options) {
     SemaOptions sema;
     sema.guru = options.guru;
     sema.unoptimized = options.unoptimized;
+    ParseOptions language;
+    language.compatible = options.compatible;
+    sema.var_at_entry = language.older_than("4.1");
     sema.skip_bad_variables = options.skip_bad_variables;
     sema.kernel_host_probes = options.host_probes == "kernel";
     sema.max_map_entries = options.limits.max_map_entries;

@@ -79,7 +79,9 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
         parse_options.asked_version = std::exchange(parse_options.compatible, systemtap_version);
-        return parse_file(file, t.sources, parse_options, t.arena, t.diags);
+        ast::File* parsed = parse_file(file, t.sources, parse_options, t.arena, t.diags);
+        t.diags.say_held(); // what is read here is needed in pass 2
+        return parsed;
     });
     for (const StdlibFile& file : stdlib_files())
         add_library_file(t, std::string(file.name), std::string(file.text),
@@ -190,6 +192,12 @@ Translation::Translation(const Options& options)
     env.listing = options.list;
     env.try_counter = try_counter;
     env.listing_variables = options.list_variables;
+    env.listing_addresses = options.verbose[1] > 0;
+    if (options.verbose[1] > 1)
+        env.on_point = [](const ResolvedPoint& point) {
+            if (std::string place = describe_place(point); !place.empty())
+                fmt::print(stderr, "{}\n", place);
+        };
     env.changes_return_addresses = options.attach == "uretprobe";
     env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
         if (!kernel_probing_)

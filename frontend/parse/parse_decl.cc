@@ -30,9 +30,7 @@ void Parser::recover_at_declaration() {
     loops_ = 0;
 }
 
-void Parser::refuse_embedded(const Token& token) {
-    diags_.report(DiagId::EmbeddedCode, token.range, "embedded C code cannot run in BPF");
-}
+void Parser::refuse_embedded(const Token& token) { diags_.report(DiagId::EmbeddedCode, token.range, no_embedded_code); }
 
 void Parser::parse_declaration(File& file) {
     // After a declaration it ends one more, an empty one.

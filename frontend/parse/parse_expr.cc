@@ -91,15 +91,13 @@ Expr* Parser::parse_expr() {
     return too_deep() ? nullptr : parse_assignment();
 }
 
-bool Parser::check_assignable(const Expr& target, std::string_view op) {
+void Parser::check_assignable(const Expr& target, std::string_view op) {
     if (target.kind == ExprKind::Name || target.kind == ExprKind::Index || target.kind == ExprKind::Target ||
         target.kind == ExprKind::Member)
-        return true;
+        return;
     diags_
-        .report(DiagId::NotAssignable, target.range,
-                fmt::format("`{}` cannot be changed by `{}`", to_source(target), op))
+        .hold(DiagId::NotAssignable, target.range, fmt::format("`{}` cannot be changed by `{}`", to_source(target), op))
         .help("a variable, an array element or a target variable can");
-    return false;
 }
 
 Expr* Parser::parse_assignment() {
@@ -116,8 +114,7 @@ Expr* Parser::parse_assignment() {
     Expr* value = too_deep() ? nullptr : parse_assignment();
     if (!value)
         return nullptr;
-    if (!check_assignable(*left, op.text))
-        return left;
+    check_assignable(*left, op.text);
     auto* assign = arena_.make<AssignExpr>(Range::join(left->range, value->range), left, value);
     assign->op = row->op;
     assign->aggregate = op.is("<<<");
@@ -237,15 +234,12 @@ Expr* Parser::parse_unary() {
     if (op)
         return grow(arena_.make<UnaryExpr>(range, op->second, operand), {operand});
     if (step) {
-        if (!check_assignable(*operand, token.text))
-            return operand;
+        check_assignable(*operand, token.text);
         return grow(arena_.make<IncDecExpr>(range, token.is("++"), true, operand), {operand});
     }
-    if (operand->kind != ExprKind::Target && operand->kind != ExprKind::Member) {
-        diags_.report(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
+    if (operand->kind != ExprKind::Target && operand->kind != ExprKind::Member)
+        diags_.hold(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
             .help("`&` takes a target variable, as in `&$x->y`");
-        return operand;
-    }
     return grow(arena_.make<AddressOfExpr>(range, operand), {operand});
 }
 
@@ -254,8 +248,8 @@ Expr* Parser::parse_postfix() {
     // One of them: what comes after it begins the next statement, as in `x++ ++y`.
     if (expr && (peek().is("++") || peek().is("--"))) {
         const Token& op = take();
-        if (check_assignable(*expr, op.text))
-            expr = grow(arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});
+        check_assignable(*expr, op.text);
+        expr = grow(arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});
     }
     return expr;
 }
@@ -265,15 +259,19 @@ Expr* Parser::parse_primary() {
     switch (token.kind) {
     case TokenKind::Number:
         take();
-        return arena_.make<NumberExpr>(token.range, token.number);
+        return with_components(arena_.make<NumberExpr>(token.range, token.number));
     case TokenKind::String:
         take();
-        return arena_.make<StringExpr>(token.range, token.text);
+        return with_components(arena_.make<StringExpr>(token.range, token.text));
     case TokenKind::Identifier:
         return parse_name();
     case TokenKind::Embedded:
-        refuse_embedded(take());
-        return arena_.make<NumberExpr>(token.range, 0);
+        take();
+        if (!privileged_)
+            refuse_embedded(token);
+        else
+            diags_.hold(DiagId::EmbeddedCode, token.range, no_embedded_code);
+        return arena_.make<NameExpr>(token.range, fmt::format("%{{{}%}}", token.text));
     default:
         break;
     }
@@ -377,7 +375,7 @@ Expr* Parser::parse_print(const Token& name) {
                       fmt::format("`{}` needs at least {} argument{}{}, got {}", name.text, least,
                                   least == 1 ? "" : "s", print->has_delimiter ? " behind the delimiter" : "",
                                   print->args.size()));
-    return grow(print, print->args);
+    return with_components(grow(print, print->args));
 }
 
 } // namespace sonde

@@ -103,7 +103,7 @@ Stmt* Parser::parse_stmt() {
         return parse_foreach(token.range);
     if (accept_keyword("break") || accept_keyword("continue")) {
         if (loops_ == 0)
-            diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is in no loop", token.text));
+            diags_.hold(DiagId::Syntax, token.range, fmt::format("`{}` is in no loop", token.text));
         accept(";");
         if (token.text == "break")
             return arena_.make<BreakStmt>(token.range);
@@ -145,8 +145,8 @@ Stmt* Parser::parse_delete(Range begin) {
     Range range = since(begin);
     accept(";");
     if (target->kind != ExprKind::Name && target->kind != ExprKind::Index)
-        diags_.report(DiagId::Syntax, target->range,
-                      fmt::format("`delete` takes an array, an element or a global, not `{}`", to_source(*target)));
+        diags_.hold(DiagId::Syntax, target->range,
+                    fmt::format("`delete` takes an array, an element or a global, not `{}`", to_source(*target)));
     return arena_.make<DeleteStmt>(range, target);
 }
 

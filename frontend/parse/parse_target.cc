@@ -21,8 +21,8 @@ constexpr std::pair<std::string_view, Extractor> extractors[] = {
 
 // The version of SystemTap that an operator came with.
 constexpr std::pair<std::string_view, const char*> ages[] = {
-    {"@const", "3.1"},  {"@variance", "3.1"}, {"@kregister", "4.0"}, {"@uregister", "4.0"},
-    {"@kderef", "4.0"}, {"@uderef", "4.0"},   {"@enum", "5.5"},      {"@enumname", "5.6"},
+    {"@kregister", "4.0"}, {"@uregister", "4.0"}, {"@kderef", "4.0"},
+    {"@uderef", "4.0"},    {"@enum", "5.5"},      {"@enumname", "5.6"},
 };
 
 // The operators that take arguments as a function does. `literals` says by a letter for each argument what it is: `s` a

@@ -16,6 +16,8 @@
 
 namespace sonde {
 
+constexpr const char* no_embedded_code = "embedded C code cannot run in BPF";
+
 class Parser {
   public:
     Parser(std::vector<Token> tokens, FileId file, const ParseOptions& options, Arena& arena, Diagnostics& diags)
@@ -83,7 +85,7 @@ class Parser {
     ast::Expr* parse_print(const Token& name);
     bool parse_arguments(std::vector<ast::Expr*>& args, Range open); // behind `(`; takes the `)`
     bool parse_keys(std::vector<ast::Expr*>& keys, Range open);      // behind `[`; takes the `]`; `*` is a key too
-    bool check_assignable(const ast::Expr& target, std::string_view op);
+    void check_assignable(const ast::Expr& target, std::string_view op);
     void check_format(const Token& literal);
 
     // ---- target variables and @operators

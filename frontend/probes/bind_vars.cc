@@ -87,7 +87,8 @@ hir::Expr* TargetBinder::all_variables() {
     // So that a pattern over many libraries, of which some have none, works.
     if (point_.module && !point_.function.has_debug_info) {
         const std::string& path = point_.module->path();
-        if (binder_.env.told_no_variables.insert(path).second)
+        const bool beside_others = point_.module->has_debug_info(); // start-up code, which patterns find too
+        if (!beside_others && binder_.env.told_no_variables.insert(path).second)
             binder_.diags
                 .report(DiagId::NoVariables, expr_.range,
                         fmt::format("`{}` is empty where `{}` has no debug information", expr_.name, path))

@@ -65,28 +65,32 @@ uint32_t natural_length(uint64_t size, uint64_t address) {
     return 1;
 }
 
-// Takes the length that is asked for, as the next one that the processor has; false after a report.
+// Reports why a point cannot be had, as a warning in a listing, which shows it all the same.
+DiagBuilder refuse(Resolving& resolving, DiagId id, Range range, const std::string& message) {
+    return resolving.diags.report(resolving.env.listing ? DiagId::OnlyListed : id, range, message);
+}
+
+// Takes the length that is asked for, as the next one that the processor has; false after a report, but for a listing.
 bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
     plan::WatchSpec& spec = request.spec;
     spec.length = natural_length(object_size, spec.address);
     if (request.length) {
         int64_t wanted = request.length->number;
         if (wanted < 1 || wanted > 8) {
-            resolving.diags.report(DiagId::BadNumber, request.length->arg_range,
-                                   "`length` goes from 1 to 8: a debug register watches no more");
-            return false;
+            refuse(resolving, DiagId::BadNumber, request.length->arg_range,
+                   "`length` goes from 1 to 8: a debug register watches no more");
+            return resolving.env.listing;
         }
         spec.length = wanted <= 2 ? static_cast<uint32_t>(wanted) : wanted <= 4 ? 4 : 8;
     }
     if (spec.address % spec.length == 0)
         return true;
-    resolving.diags
-        .report(DiagId::BadNumber, request.length ? request.length->arg_range : request.place->arg_range,
-                fmt::format("{} bytes are watched at multiples of {} only, and {:#x} is none", spec.length, spec.length,
-                            spec.address))
+    refuse(resolving, DiagId::BadNumber, request.length ? request.length->arg_range : request.place->arg_range,
+           fmt::format("{} bytes are watched at multiples of {} only, and {:#x} is none", spec.length, spec.length,
+                       spec.address))
         .help(fmt::format("watch {} byte{} there", natural_length(8, spec.address),
                           natural_length(8, spec.address) == 1 ? "" : "s"));
-    return false;
+    return resolving.env.listing;
 }
 
 // False after a report if the processor has no register left for one more in memory of that `owner`; the kernel's own
@@ -110,6 +114,7 @@ bool take_register(Resolving& resolving, const Request& request, const std::stri
 struct KernelSymbols {
     std::optional<uint64_t> address;
     std::vector<std::string> names; // of all variables
+    bool has_all = false;           // not only the ends of sections (CONFIG_KALLSYMS_ALL)
     bool hidden = true;             // addresses are shown as 0
 };
 KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& wanted) {
@@ -121,8 +126,10 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
     }
     const Result<std::string>& list = env.kernel_symbols();
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);) {
-        if (!symbol->is_variable() || !symbol->module.empty())
+        // A small number is a distance from the processor's own memory.
+        if (!symbol->is_variable() || !symbol->module.empty() || static_cast<int64_t>(symbol->address) > 0)
             continue;
+        out.has_all = out.has_all || symbol->name == "jiffies_64"; // every kernel has it
         out.hidden = out.hidden && symbol->address == 0;
         if (symbol->name == wanted && !out.address)
             out.address = symbol->address;
@@ -161,7 +168,7 @@ std::optional<Object> find_object(DwarfModule& module, const std::string& wanted
     return out;
 }
 
-ResolvedPoint watched(const Request& request, std::string text) {
+ResolvedPoint watched(const Request& request, std::string text, bool listing) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Watch;
     resolved.in_kernel = true;
@@ -170,7 +177,7 @@ ResolvedPoint watched(const Request& request, std::string text) {
     text += place.arg == PointComponent::String ? fmt::format(".data({})", quoted(place.text))
                                                 : fmt::format(".data({:#x})", request.spec.address);
     if (request.length)
-        text += fmt::format(".length({})", request.spec.length);
+        text += fmt::format(".length({})", listing ? request.length->number : request.spec.length);
     resolved.point.pp = fmt::format("{}.{}", text, request.spec.reads ? "rw" : "write");
     if (place.arg == PointComponent::String)
         resolved.point.symbol = place.text;
@@ -190,13 +197,15 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     if (place.arg == PointComponent::String) {
         KernelSymbols symbols = find_variable(resolving.env, place.text);
         if (!symbols.address) {
-            DiagBuilder report = resolving.diags.report(DiagId::NoMatch, place.arg_range,
-                                                        fmt::format("the kernel has no variable `{}`", place.text));
-            if (symbols.names.empty())
-                report.help("it names none (CONFIG_KALLSYMS_ALL): give the address");
-            else
+            DiagBuilder report = refuse(resolving, DiagId::NoMatch, place.arg_range,
+                                        fmt::format("the kernel's symbols have no variable `{}`", place.text));
+            if (symbols.has_all)
                 report.suggest(nearest_name(place.text, symbols.names));
-            return {};
+            else
+                report.help("give the address; a kernel with CONFIG_KALLSYMS_ALL has the names in /proc/kallsyms");
+            if (!resolving.env.listing)
+                return {};
+            symbols.address = 0;
         }
         if (symbols.hidden && !resolving.env.listing) {
             resolving.diags
@@ -216,7 +225,7 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     }
     if (!set_length(resolving, *request, 1) || !take_register(resolving, *request, ""))
         return {};
-    return {watched(*request, "kernel")};
+    return {watched(*request, "kernel", resolving.env.listing)};
 }
 
 std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
@@ -251,7 +260,7 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
         }
         if (!set_length(resolving, one, size) || !take_register(resolving, one, target.text))
             return {};
-        ResolvedPoint resolved = watched(one, target.text);
+        ResolvedPoint resolved = watched(one, target.text, resolving.env.listing);
         resolved.point.path = module.path();
         resolved.point.pid = target.pid;
         if (!target.pid)

@@ -27,6 +27,7 @@ struct FunctionPoint {
     std::string module; // a glob; empty: the kernel itself
     const PointComponent* component = nullptr;
     std::string suffix;     // "", "call", "return", "exported"
+    std::string active;     // ".maxactive(N)" behind it, or ""
     bool by_symbol = false; // kprobe.*: what is a symbol can be probed, with or without a prototype
 };
 
@@ -88,15 +89,9 @@ std::optional<FunctionPoint> read_point(Resolving& resolving, size_t at, Functio
     if (!expect_argument(resolving, *suffix, PointComponent::None))
         return std::nullopt;
     out.suffix = suffix->name;
-    // How many calls can be under way is not limited here.
-    if (const PointComponent* active = resolving.at(at + 2);
-        active && out.suffix == "return" && active->name == "maxactive")
-        return expect_argument(resolving, *active, PointComponent::Number) && expect_end(resolving, at + 3)
-                   ? std::optional(out)
-                   : std::nullopt;
-    if (!expect_end(resolving, at + 2))
-        return std::nullopt;
-    return out;
+    if (out.suffix == "return")
+        return read_active(resolving, at + 2, out.active) ? std::optional(out) : std::nullopt;
+    return expect_end(resolving, at + 2) ? std::optional(out) : std::nullopt;
 }
 
 void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPoint& wanted) {
@@ -186,8 +181,8 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         std::string head = wanted.module.empty() || wanted.by_symbol
                                ? wanted.head
                                : fmt::format("module({})", quoted(function.module));
-        resolved.point.pp = fmt::format("{}.function({}){}{}", head, quoted(function.name),
-                                        wanted.suffix.empty() ? "" : ".", wanted.suffix);
+        resolved.point.pp = fmt::format("{}.function({}){}{}{}", head, quoted(function.name),
+                                        wanted.suffix.empty() ? "" : ".", wanted.suffix, wanted.active);
         points.push_back(std::move(resolved));
     }
     return points;

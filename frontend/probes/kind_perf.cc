@@ -218,7 +218,13 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
     if (!suffixes)
         return {};
     std::vector<std::string> programs = {""};
-    if (suffixes->process) {
+    const bool as_written = suffixes->process && resolving.env.listing;
+    if (as_written) {
+        const PointComponent& process = *suffixes->process;
+        Result<std::string> found = find_file(process.text);
+        if (process.arg == PointComponent::String && !found && !has_wildcard(process.text))
+            resolving.diags.report(DiagId::OnlyListed, process.arg_range, found.error().message);
+    } else if (suffixes->process) {
         ast::ProbePoint named;
         named.components = {*suffixes->process};
         Resolving process{named, resolving.env, resolving.diags};
@@ -248,7 +254,11 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
             resolved.point.perf = spec;
             resolved.point.program = program;
             resolved.point.pp = text;
-            if (!program.empty())
+            if (as_written)
+                resolved.point.pp += suffixes->process->arg == PointComponent::None
+                                         ? ".process"
+                                         : fmt::format(".process({})", quoted(suffixes->process->text));
+            else if (!program.empty())
                 resolved.point.pp += fmt::format(".process({})", quoted(program));
             if (suffixes->counter) {
                 add_counter(resolving, *suffixes->counter, spec);

@@ -55,7 +55,7 @@ bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
 // A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
 // it after the other, and all that is kept are lines.
 std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
-                                            bool with_variables) {
+                                            const ProbeEnvironment& env) {
     std::set<std::string> lines;
     ProcessTarget careful = target;
     careful.changes_return_addresses = false;
@@ -65,8 +65,11 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
         // Of several functions some may never return.
         if (Result<std::vector<ResolvedPoint>> places =
                 function_points(careful, one, function_text(target, one), pattern.suffix))
-            for (const ResolvedPoint& point : *places)
-                lines.insert(list_point(point, with_variables));
+            for (const ResolvedPoint& point : *places) {
+                lines.insert(list_point(point, env));
+                if (env.on_point)
+                    env.on_point(point);
+            }
     });
     std::vector<ResolvedPoint> points;
     while (!lines.empty())
@@ -110,8 +113,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     const ProbeEnvironment& env = resolving.env;
     bool wildcard = pattern.component->arg == PointComponent::String && has_wildcard(pattern.parsed.function);
     if (env.listing && wildcard && !pattern.inside)
-        if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env.listing_variables);
-            !points.empty())
+        if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env); !points.empty())
             return points;
     std::vector<FunctionInstance> found;
     const bool by_number = pattern.component->arg == PointComponent::Number;
@@ -142,7 +144,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)
-            if (env.listing ? listed.insert(list_point(point, env.listing_variables)).second
+            if (env.listing ? listed.insert(list_point(point, env)).second
                             : seen.insert({point.address, one.name}).second)
                 points.push_back(std::move(point));
         return {};
@@ -150,8 +152,10 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::vector<std::pair<std::string, Error>> left_out; // by the functions' names
     for (const FunctionInstance& one : found) {
         Result<void> added = add(one);
-        // Of several functions some may never return.
-        if (!added && (found.size() == 1 || added.error().os_error == unsafe_return))
+        // Of several functions some may never return, and what the compiler links beside the program's own functions is
+        // not worth a word.
+        const bool is_own = one.has_debug_info || !module.has_debug_info() || !wildcard;
+        if (!added && (found.size() == 1 || (added.error().os_error == unsafe_return && is_own)))
             left_out.emplace_back(one.name, std::move(added).error());
     }
     if (!left_out.empty()) {
@@ -164,10 +168,15 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     return points;
 }
 
-// The statement at an address; nullopt after a report where no instruction begins.
+// The statement at an address; nullopt after a report where none begins, or without lines no instruction.
 std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     auto address = static_cast<Address>(pattern.component->number);
     InstructionPlace place = module.instruction_at(address);
+    std::optional<Address> start = pattern.suffix == "absolute" ? std::nullopt : module.statement_start(address);
+    if ((place.why.empty() || place.inside) && start && *start != address) {
+        explain_statement(resolving, pattern, *start);
+        return std::nullopt;
+    }
     if (!place.why.empty()) {
         explain_address(resolving, module, pattern, address, place);
         return std::nullopt;
@@ -362,16 +371,7 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     if (!expect_argument(resolving, *suffix, PointComponent::None))
         return false;
     pattern.suffix = suffix->name;
-    // How many calls can be under way is not limited here.
-    if (const PointComponent* active = resolving.at(at + 1);
-        active && pattern.suffix == "return" && active->name == "maxactive")
-        return expect_argument(resolving, *active, PointComponent::Number) && expect_end(resolving, at + 2);
-    if (resolving.at(at + 1)) {
-        report_component(resolving, at + 1,
-                         suffix->name == "return" ? std::vector<std::string>{"maxactive"} : std::vector<std::string>());
-        return false;
-    }
-    return true;
+    return pattern.suffix == "return" ? read_active(resolving, at + 1, pattern.active) : expect_end(resolving, at + 1);
 }
 
 // Reads the components behind the program; nullopt after a report.
@@ -417,8 +417,16 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
         return {};
     std::vector<ProcessTarget> targets = open_targets();
     auto resolve_in = [&](const ProcessTarget& target) {
-        return pattern->is_statement ? statements_in(resolving, target, *pattern)
-                                     : functions_in(resolving, target, *pattern);
+        std::vector<ResolvedPoint> points = pattern->is_statement ? statements_in(resolving, target, *pattern)
+                                                                  : functions_in(resolving, target, *pattern);
+        for (ResolvedPoint& point : points)
+            if (point.listed.empty())
+                point.point.pp += pattern->active;
+            else
+                point.listed.insert(
+                    std::min(point.listed.find(' ', point.listed.rfind(".return")), point.listed.size()),
+                    pattern->active);
+        return points;
     };
     if (targets.size() == 1)
         return resolve_in(targets[0]);

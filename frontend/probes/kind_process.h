@@ -24,6 +24,7 @@ struct ProcessPattern {
     // The lines that follow a function's file. They choose among labels; `parsed` matches functions without them.
     std::vector<FunctionPattern> lines;
     std::string suffix; // "call", "return", "inline", "exported", "nearest", "absolute" or empty
+    std::string active; // ".maxactive(N)" behind it, or ""
     // What to look for inside of the function.
     const ast::PointComponent* inside = nullptr; // label, callee or callees
     std::string name = "*";                      // glob: of the label or the callee
@@ -81,5 +82,8 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
 // a process.
 void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,
                      const InstructionPlace& place);
+
+// Reports that the statement around the pattern's number begins elsewhere.
+void explain_statement(Resolving& resolving, const ProcessPattern& pattern, Address start);
 
 } // namespace sonde

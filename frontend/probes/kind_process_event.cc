@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
+#include "base/path.h"
 #include "frontend/probes/kind_process.h"
 
 namespace sonde {
@@ -39,6 +41,12 @@ std::optional<ProbeKind> read_event(Resolving& resolving) {
     return kind;
 }
 
+// What a listing calls the program: events of one that is not there, or not yet, can be asked for too.
+std::string listed_program(const std::string& name) {
+    Result<std::string> found = find_file(name);
+    return found ? without_links(*found) : name;
+}
+
 } // namespace
 
 std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving) {
@@ -47,7 +55,12 @@ std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving) {
         return {};
     ast::ProbePoint event;
     event.components.assign(resolving.components().begin() + 1, resolving.components().end());
-    Programs programs = find_programs(resolving, true);
+    const ast::PointComponent& process = resolving.components()[0];
+    Programs programs;
+    if (process.arg == ast::PointComponent::String && resolving.env.listing && !process.text.empty())
+        programs.paths = {listed_program(process.text)};
+    else
+        programs = find_programs(resolving, true);
     std::vector<ResolvedPoint> points;
     auto add = [&](const std::string& process, const std::string& program) {
         ResolvedPoint resolved;

@@ -173,6 +173,13 @@ void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPat
     builder.note({}, "a breakpoint anywhere but at the beginning of an instruction changes what the program does");
 }
 
+void explain_statement(Resolving& resolving, const ProcessPattern& pattern, Address start) {
+    report(resolving, pattern, DiagId::NoInstruction,
+           fmt::format("address {:#x} does not match the beginning of a statement (try {:#x})",
+                       static_cast<Address>(pattern.component->number), start))
+        .help("`.absolute` behind it takes every address where an instruction begins, without `$variables`");
+}
+
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {
     if (any) {
         const std::string& name =

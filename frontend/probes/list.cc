@@ -1,10 +1,11 @@
 // -l and -L: one line a probe point.
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "frontend/probes/bind_impl.h"
-#include "frontend/probes/kinds.h"
+#include "frontend/probes/kind_process.h"
 
 namespace sonde {
 namespace {
@@ -23,6 +24,18 @@ std::string kernel_variables_text(const ResolvedPoint& point) {
     for (const KernelVariable& variable : kernel_variables(point))
         out += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     return out;
+}
+
+bool is_in_program(const ResolvedPoint& point) { return point.module && !point.kernel; }
+
+// What an address is counted from, in the words of the kernel modules that others make of scripts.
+const char* relocated_section(const ResolvedPoint& point) {
+    return point.module->position_independent() ? ".dynamic" : ".absolute";
+}
+
+Address probed_address(const ResolvedPoint& point) {
+    return point.is_return && !point.at_return_instruction && point.function.entry != 0 ? point.function.entry
+                                                                                        : point.address;
 }
 
 } // namespace
@@ -59,10 +72,30 @@ std::string list_variables(const ResolvedPoint& point) {
     return line;
 }
 
-std::string list_point(const ResolvedPoint& point, bool with_variables) {
+std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env) {
     if (!point.listed.empty())
         return point.listed;
-    return point.point.pp + (with_variables ? list_variables(point) : "");
+    std::string line = point.point.pp;
+    if (env.listing_addresses && is_in_program(point))
+        line += fmt::format(" /* pc={}+{:#x} */", relocated_section(point), probed_address(point));
+    return line + (env.listing_variables ? list_variables(point) : "");
+}
+
+std::string describe_place(const ResolvedPoint& point) {
+    if (!is_in_program(point))
+        return "";
+    // A statement's own line stands in the point only.
+    constexpr std::string_view statement = ".statement(\"";
+    const std::string& pp = point.point.pp;
+    size_t begin = pp.rfind(statement);
+    const FunctionInstance& function = point.function;
+    std::string place = place_text(function.name, function.file, function.line);
+    if (begin != std::string::npos) {
+        begin += statement.size();
+        place = pp.substr(begin, pp.find('"', begin) - begin);
+    }
+    return fmt::format("probe {} process={} reloc={} pc={:#x}", place, point.module->path(), relocated_section(point),
+                       probed_address(point));
 }
 
 } // namespace sonde

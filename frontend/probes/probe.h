@@ -23,6 +23,15 @@
 
 namespace sonde {
 
+struct ResolvedPoint;
+
+struct Syscall {
+    int number;
+    const char* name;
+    const char* parameters; // "int fd, char *buf"
+    const char* text;       // "d p": how `argstr` has them (syscalls.def)
+};
+
 // How the kernel's functions and tracepoints can be probed.
 struct KernelProbing {
     bool fentry = false;            // trampolines at a function's entry and return
@@ -41,7 +50,10 @@ struct ProbeEnvironment {
     bool changes_return_addresses = false; // --attach=uretprobe
     bool listing = false;                  // -l, -L: what cannot be probed on this machine is listed too
     bool listing_variables = false;        // -L
-    std::vector<plan::Counter> counters;   // of perf probes with .counter("name"), which run no handler
+    bool listing_addresses = false;        // -v with these
+    // Told of each point that is found (-vv); null: nobody asks.
+    std::function<void(const ResolvedPoint&)> on_point;
+    std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
     // Control files, by their path and whether they are read: where the first handler of each was written.
     std::map<std::pair<std::string, bool>, Range> files;
     std::vector<std::pair<std::string, Range>>
@@ -65,6 +77,7 @@ struct ProbeEnvironment {
     const KernelTypes* needed_kernel() const {
         return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
     }
+    std::vector<Syscall> no_code_calls;      // that this kernel does not have, once somebody asks
     std::set<std::string> told_no_variables; // files of which a warning says so
     bool relies_on_kernel = false;           // a place in the kernel's memory has come from its types
     // The kernel's debug information. Errors: there is none for this very build.
@@ -88,13 +101,6 @@ struct ProbeEnvironment {
 
 // True for what names a header and no program: `<sys/stat.h>`.
 inline bool is_header(std::string_view module) { return module.starts_with('<') && module.ends_with('>'); }
-
-struct Syscall {
-    int number;
-    const char* name;
-    const char* parameters; // "int fd, char *buf"
-    const char* text;       // "d p": how `argstr` has them (syscalls.def)
-};
 
 // Where a function calls another one, and by whom it is called itself.
 struct Caller {
@@ -157,6 +163,9 @@ bool is_probe_kind(const std::string& first_component);
 std::vector<std::string> probe_kind_names();
 // The forms of probe points, one a line, sorted, with `string` and `number` for what is given in parentheses.
 std::vector<std::string> probe_point_forms();
+// The points that the words `*` and `**` of a pattern find among these forms, with the arguments that are written.
+// Which of them there are in a program, and what is behind the names of a `*` in a form, only resolve_point() tells.
+std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern);
 
 // ---- variables ----------------------------------------------------------------------------------------------------
 
@@ -226,8 +235,11 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 
-// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`.
-std::string list_point(const ResolvedPoint& point, bool with_variables);
+// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address behind the point
+// where it is asked for.
+std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
 std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front
+// -vv: `probe NAME@FILE:LINE process=PATH reloc=SECTION pc=0xADDR`; empty for what is in no program.
+std::string describe_place(const ResolvedPoint& point);
 
 } // namespace sonde

@@ -114,7 +114,10 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
         }
         return out;
     case PointComponent::Number:
-        if (Result<std::string> path = program_of(target.number)) {
+        // Which program it is only its places need to know, and it may be hidden from this user.
+        if (all_will_do && std::filesystem::exists(fmt::format("/proc/{}", target.number)) && target.number > 0)
+            out.pid = target.number;
+        else if (Result<std::string> path = program_of(target.number)) {
             out.paths = {*path};
             out.pid = target.number;
         } else {

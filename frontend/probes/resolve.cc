@@ -15,31 +15,13 @@ struct Kind {
     const char* first;
     const char* second; // empty: any
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
-    const char* forms;
 };
 
 const Kind kinds[] = {
-#define PROBE_KIND(first, second, function, forms) {#first, #second, function, forms},
+#define PROBE_KIND(first, second, function, forms) {#first, #second, function},
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 };
-
-// `before`, and then each form that `rest` stands for (probe_kinds.def).
-void add_forms(const std::string& before, std::string_view rest, std::vector<std::string>& forms) {
-    const size_t open = rest.find('{'), close = rest.find('}');
-    if (open == std::string_view::npos) {
-        forms.push_back(before + std::string(rest));
-        return;
-    }
-    const std::string head = before + std::string(rest.substr(0, open));
-    for (std::string_view choices = rest.substr(open + 1, close - open - 1);;) {
-        const size_t bar = choices.find('|');
-        add_forms(head + std::string(choices.substr(0, bar)), rest.substr(close + 1), forms);
-        if (bar == std::string_view::npos)
-            return;
-        choices.remove_prefix(bar + 1);
-    }
-}
 
 std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
@@ -87,19 +69,6 @@ std::vector<std::string> probe_kind_names() {
     return names;
 }
 
-std::vector<std::string> probe_point_forms() {
-    std::vector<std::string> forms;
-    for (const Kind& kind : kinds)
-        for (std::string_view rest = kind.forms; !rest.empty();) {
-            std::string_view form = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(form.size() + 1, rest.size()));
-            add_forms("", form, forms);
-        }
-    std::sort(forms.begin(), forms.end());
-    forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
-    return forms;
-}
-
 // ---- for the kinds --------------------------------------------------------------------------------------------------
 
 std::string point_text(const ast::ProbePoint& point, size_t end) {
@@ -121,7 +90,9 @@ std::string quoted(const std::string& text) {
 
 void report_component(Resolving& resolving, size_t index, const std::vector<std::string>& allowed,
                       const std::vector<std::string>& later) {
+    // The library's names for the points behind its aliases are nobody else's.
     std::string before = point_text(resolving.point, index);
+    before.erase(0, std::min(before.find_first_not_of('_'), before.size()));
     std::string choices;
     if (!allowed.empty())
         choices = fmt::format("`{}` can be followed by `.{}`", before, fmt::join(allowed, "`, `."));
@@ -165,6 +136,16 @@ bool expect_argument(Resolving& resolving, const ast::PointComponent& component,
                 fmt::format("`{}` {}", component.name, what))
         .help(fmt::format("write `{}{}`", component.name, form));
     return false;
+}
+
+bool read_active(Resolving& resolving, size_t index, std::string& text) {
+    const ast::PointComponent* active = resolving.at(index);
+    if (!active || active->name != "maxactive")
+        return expect_end(resolving, index, {"maxactive"});
+    if (!expect_argument(resolving, *active, ast::PointComponent::Number) || !expect_end(resolving, index + 1))
+        return false;
+    text = fmt::format(".maxactive({})", active->number);
+    return true;
 }
 
 bool expect_end(Resolving& resolving, size_t index, const std::vector<std::string>& allowed) {

@@ -125,6 +125,10 @@ class Analyzer {
     struct AliasUse; // a point on its way through aliases
     void resolve_point_into(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out);
     bool resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix, std::vector<Resolved>& out);
+    void resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out);
+    void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // no alias
+    void name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found);
+    void drop_second_calls(std::vector<Resolved>& out, size_t first);
     void pull_in_aliases(const std::string& first_component);
     void report_unknown_point(const ast::ProbePoint& point);
     void check_condition(const ast::Expr& expr, FileId file);

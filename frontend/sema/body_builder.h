@@ -82,6 +82,7 @@ class BodyBuilder {
     // The probe point's context (build_target.cc).
     Binder binder(Range expr_range);
     hir::Expr* build_target(const ast::TargetExpr& expr, bool address);
+    hir::Expr* build_var_at_entry(const ast::TargetExpr& expr);
     // An assignment to what lies in the program's memory.
     hir::Expr* build_store(const ast::Expr& target, const Assignment& assignment);
     hir::Expr* build_address(const ast::AddressOfExpr& expr);

@@ -116,8 +116,26 @@ hir::Expr* BodyBuilder::build_callers(Range range) {
     return point_ ? bind_callers(*point_, range, with) : nullptr;
 }
 
+// `@var` of older scripts in a .return handler.
+hir::Expr* BodyBuilder::build_var_at_entry(const ast::TargetExpr& expr) {
+    const std::string module = !expr.module.empty() ? expr.module : point_->module ? point_->module->path() : "kernel";
+    a_.report_once(DiagId::ValueAtEntry, expr.range,
+                   fmt::format("confusing usage, value is captured as @entry(@var(\"{}\", \"{}\")) in .return probe "
+                               "[man stapprobes] RETURN PROBES",
+                               expr.name, module))
+        .help("since SystemTap 4.1 it is the value at the return; write `@entry(...)` for the one at the entry");
+    Binder with = binder(expr.range);
+    inside_entry_ = true;
+    hir::Expr* value = build_target(expr, false);
+    inside_entry_ = false;
+    return with.at_entry(value);
+}
+
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
     Binder with = binder(expr.range);
+    if (a_.options_.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !inside_entry_ &&
+        !function_ && !address && target_type(expr) == ValueType::Long && !a_.diags_.sources().is_tapset(file_))
+        return build_var_at_entry(expr);
     std::optional<Diagnostics::Suppress> quiet;
     if (a_.options_.skip_bad_variables)
         quiet.emplace(a_.diags_);

@@ -4,6 +4,8 @@
 // one's and its epilogue after. What a use has behind the alias' name is appended to the points that the alias stands
 // for.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,6 +50,9 @@ std::string dotted(const ast::ProbePoint& point) {
 
 // How many components of `use` the alias' name takes; 0 if it does not match.
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
+    // The library's own are found by their names only.
+    if (is_pattern(use.components[0]) && name.components[0].name.starts_with("__"))
+        return 0;
     for (const ast::PointComponent& component : use.components)
         if (component.name.find("**") != std::string::npos) // crosses components, so it takes them all
             return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
@@ -110,7 +115,7 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
         return;
     }
     report_once(DiagId::UnknownProbePoint, first.range,
-                is_pattern(first) ? fmt::format("no probe point matches `{}`", first.name)
+                is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
                                   : fmt::format("unknown probe point `{}`", first.name))
         .suggest(nearest_name(first.name, names));
 }
@@ -208,20 +213,96 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
     }
     const std::string& first = point.components[0].name;
     pull_in_aliases(first);
+    if (has_pattern(point)) {
+        resolve_pattern(point, use, out);
+        return;
+    }
     // What is the name of an alias as a whole is that.
     if (resolve_alias(point, use, false, out) || resolve_alias(point, use, true, out))
         return;
-    if (!is_probe_kind(first)) {
-        if (!point.optional)
-            report_unknown_point(point);
+    if (is_probe_kind(first))
+        resolve_kind(point, use, out);
+    else if (!point.optional)
+        report_unknown_point(point);
+}
+
+// A pattern finds aliases and points of the probe kinds. What it finds on the way and this system or the program does
+// not have is left out, unless nothing else is left.
+void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
+    const size_t before = out.size();
+    ast::ProbePoint any = pattern;
+    any.optional = true;
+    const bool is_alias = resolve_alias(any, use, false, out) || resolve_alias(any, use, true, out);
+    std::vector<ast::ProbePoint> forms = match_forms(any);
+    auto resolve_form = [&](const ast::ProbePoint& form) {
+        AliasUse named = use;
+        name_found(named.expansion, pattern, form);
+        resolve_kind(form, named, out);
+    };
+    for (const ast::ProbePoint& form : forms)
+        resolve_form(form);
+    drop_second_calls(out, before);
+    if (out.size() > before || pattern.optional || *use.stopped)
+        return;
+    const bool is_open = is_pattern(pattern.components[0]); // it may mean anything
+    if (is_alias && !is_open) {
+        if (!resolve_alias(pattern, use, false, out))
+            resolve_alias(pattern, use, true, out);
+    } else if (!forms.empty()) {
+        forms[0].optional = false;
+        resolve_form(forms[0]);
+    } else if (is_probe_kind(pattern.components[0].name)) {
+        resolve_kind(pattern, use, out);
+    } else {
+        report_unknown_point(pattern);
+    }
+}
+
+// A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.
+void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
+    const std::vector<Syscall>& unnamed = env_.no_code_calls;
+    auto is_unnamed = [&](const Syscall* call) {
+        return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
+    };
+    std::set<std::pair<int, bool>> named;
+    for (size_t i = first; i < out.size(); i++)
+        if (const ResolvedPoint& point = out[i].point; point.syscall && !is_unnamed(point.syscall))
+            named.emplace(point.syscall->number, point.is_exit);
+    auto is_second = [&](const Resolved& one) {
+        const ResolvedPoint& point = one.point;
+        return is_unnamed(point.syscall) && named.contains({point.syscall->number, point.is_exit});
+    };
+    out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
+}
+
+// pn() shows what a pattern has found, also behind an alias' name.
+void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
+    if (!expansion.alias) {
+        expansion.pn = ast::to_source(without_marks(found));
         return;
     }
-    expansions_.push_back(std::move(use.expansion));
+    auto same_name = [](const ast::PointComponent& a, const ast::PointComponent& b) { return a.name == b.name; };
+    const auto first = std::find_if(pattern.components.begin(), pattern.components.end(), is_pattern);
+    const auto before = first - pattern.components.begin(), tail = pattern.components.end() - first;
+    ast::ProbePoint named = *expansion.alias;
+    if (std::ssize(named.components) < tail ||
+        !std::equal(first, pattern.components.end(), named.components.end() - tail, same_name))
+        return; // the pattern is the alias' own
+    named.components.erase(named.components.end() - tail, named.components.end());
+    named.components.insert(named.components.end(), found.components.begin() + before, found.components.end());
+    expansion.alias = arena_.make<ast::ProbePoint>(named);
+    expansion.pn = ast::to_source(named);
+}
+
+void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
+    expansions_.push_back(use.expansion);
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
     bare.optional = point.optional;
     for (ResolvedPoint& resolved : resolve_point(bare, env_, diags_)) {
         resolved.point.pn = expansion->pn;
+        if (env_.on_point && resolved.listed.empty())
+            env_.on_point(resolved);
         out.push_back({expansion, std::move(resolved)});
     }
 }
@@ -239,16 +320,8 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
         // `!` is optional too.
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
-        auto expand = [&](bool optional) {
-            use.first = expansions_.size();
-            point.optional = optional;
-            resolve_point_into(point, use, out);
-        };
-        // What a pattern finds on the way and this system does not have is left out, unless nothing else is left.
-        const bool optional = point.optional;
-        expand(optional || has_pattern(point));
-        if (out.size() == before && !optional && has_pattern(point) && !stopped)
-            expand(false);
+        use.first = expansions_.size();
+        resolve_point_into(point, use, out);
         if (written->sufficient && out.size() > before)
             break;
     }

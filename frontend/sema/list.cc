@@ -54,7 +54,7 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
     for (const Analyzer::Resolved& resolved : analyzer.resolve(points, 0)) {
         const Expansion& expansion = *resolved.expansion;
         if (!expansion.alias) {
-            lines.insert(list_point(resolved.point, with_variables));
+            lines.insert(list_point(resolved.point, env));
             continue;
         }
         std::string line = expansion.pn;

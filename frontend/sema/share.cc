@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
@@ -122,6 +123,17 @@ std::string code_of(const Expansion& expansion) {
     return key;
 }
 
+// What a pattern finds beside the functions that debug information describes, start-up code above all, has no
+// variables: a handler that names some is not for it.
+bool is_beside(const ResolvedPoint& point) {
+    return point.module && !point.mark && !point.plt && !point.function.has_debug_info &&
+           point.module->has_debug_info() && has_wildcard(point.point.pn);
+}
+
+bool names_variable(const ast::TargetExpr* target) {
+    return target->base == ast::TargetExpr::Variable && !target->name.starts_with("$$");
+}
+
 } // namespace
 
 Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
@@ -158,6 +170,8 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
+        if (is_beside(resolved.point) && points.size() > 1 && std::ranges::any_of(reach.targets, names_variable))
+            continue;
         // Before the prologue parameters may be in registers, which have no address and cannot be written.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
@@ -177,7 +191,11 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
-            key += fmt::format(" {} {}", point.is_exit, met[point.point.pp]++);
+            key +=
+                fmt::format(" {} {}", point.is_exit, met[fmt::format("{} {}", point.point.pp, point.point.number)]++);
+        // Each timer has its run, also beside another one of that interval.
+        if (point.timer.interval_ns != 0)
+            key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);
         if (!reach.point && point.callers.empty()) {
             hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
             if (!shared) {

@@ -283,8 +283,8 @@ InstructionPlace DwarfReader::instruction_at(Address address) {
     out.before = map.start_before(address);
     if (map.is_start(address))
         return out;
-    out.why =
-        map.is_code(address) ? "it is inside of an instruction" : "nothing shows that an instruction begins there";
+    out.inside = map.is_code(address);
+    out.why = out.inside ? "it is inside of an instruction" : "nothing shows that an instruction begins there";
     return out;
 }
 

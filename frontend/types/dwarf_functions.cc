@@ -377,7 +377,8 @@ void DwarfReader::add_functions(Unit& unit, const FunctionPattern& pattern, std:
         if (!function->has_code || function->declaration || !matches(function, pattern))
             continue;
         const FunctionInstance* candidate = instance(function);
-        if (candidate && file_matches(pattern.file, candidate->file) && line_matches(pattern, candidate->line))
+        if (candidate && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
+            line_matches(pattern, candidate->line))
             found.push_back(*candidate);
     }
 }

@@ -155,6 +155,7 @@ class DwarfReader : private TypeSource {
     // dwarf_lines.cc
     std::vector<Statement> statements(const FunctionPattern& pattern);
     std::optional<Statement> statement_at(Address address);
+    std::optional<Address> statement_start(Address address);
     std::vector<std::string> source_files();
     std::vector<int> statement_lines(std::string_view file);
 
@@ -283,6 +284,7 @@ class DwarfReader : private TypeSource {
     bool runs_once(Address entry, Address body, Address high) const;
 
     // dwarf_symbols.cc
+    bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
     bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
     void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     // Those that match and begin at none of `entries`, where functions with debug information have matched.

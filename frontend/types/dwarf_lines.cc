@@ -279,6 +279,12 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
     return statement;
 }
 
+std::optional<Address> DwarfReader::statement_start(Address address) {
+    Unit* unit = is_executable(address) ? unit_at(address) : nullptr;
+    const LineRow* row = unit ? row_at(*unit, address) : nullptr;
+    return row ? std::optional(row->address) : std::nullopt;
+}
+
 std::vector<std::string> DwarfReader::source_files() {
     std::set<std::string> paths;
     for (Unit& unit : units()) {

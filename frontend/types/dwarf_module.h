@@ -76,6 +76,7 @@ struct Statement {
 // Whether an instruction begins at an address.
 struct InstructionPlace {
     std::string why;                 // it does not, or nobody can tell: what is known of the address; empty: it does
+    bool inside = false;             // of an instruction
     std::optional<Address> before;   // the nearest instruction's beginning at or before the address
     std::optional<Address> function; // where the code around it begins
 };
@@ -162,6 +163,9 @@ class DwarfModule {
 
     // The statement and function around an address; nullopt if no code is there.
     std::optional<Statement> statement_at(Address address);
+
+    // Where the line table's last record at or before an address begins; nullopt if no record covers it.
+    std::optional<Address> statement_start(Address address);
 
     // Whether a breakpoint may be put there: one inside of an instruction or in data changes what the program does.
     InstructionPlace instruction_at(Address address);

@@ -264,6 +264,7 @@ void DwarfModule::visit_functions(const FunctionPattern& pattern,
 }
 std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) { return impl_->statements(pattern); }
 std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statement_at(address); }
+std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statement_start(address); }
 std::vector<std::string> DwarfModule::function_names() { return impl_->function_names(); }
 std::vector<std::string> DwarfModule::source_files() { return impl_->source_files(); }
 std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statement_lines(file); }

@@ -11,26 +11,11 @@
 namespace sonde {
 namespace {
 
-// What the C compiler links to every program. A pattern means the program's own functions where these are described.
-constexpr std::string_view start_up_code[] = {
-    "_start",
-    "_init",
-    "_fini",
-    "_dl_relocate_static_pie",
-    "deregister_tm_clones",
-    "register_tm_clones",
-    "__do_global_dtors_aux",
-    "frame_dummy",
-    "__libc_csu_init",
-    "__libc_csu_fini",
-};
-
-bool is_start_up_code(std::string_view name) {
-    return std::find(std::begin(start_up_code), std::end(start_up_code), name) != std::end(start_up_code);
-}
-
 // A part that the compiler has moved away from a function; nobody calls it.
 bool is_cold_part(std::string_view name) { return name.ends_with(".cold"); }
+
+// The rest of a function whose beginning is inlined; what calls it has begun the function already.
+bool is_later_part(std::string_view name) { return name.find(".part.") != std::string_view::npos; }
 
 bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
 
@@ -45,7 +30,23 @@ bool is_better(const Symbol& one, const Symbol& other) {
 
 } // namespace
 
+// Debug information gives a part its function's own name.
+bool DwarfReader::is_part(const FunctionInstance& function) {
+    const std::vector<Symbol>& all = symbols();
+    auto at = std::lower_bound(all.begin(), all.end(), function.entry,
+                               [](const Symbol& symbol, Address entry) { return symbol.address < entry; });
+    bool part = false;
+    for (; !function.inlined && at != all.end() && at->address == function.entry; ++at) {
+        part = is_cold_part(at->name) || is_later_part(at->name);
+        if (!part)
+            return false;
+    }
+    return part;
+}
+
 bool DwarfReader::symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern) {
+    if (is_later_part(symbol.name)) // by its own name only
+        return glob_match(pattern.function, symbol.name);
     if (is_go_function(symbol.address))
         return go_name_matches(pattern.function, symbol.name);
     // `*f*` means the name as it is listed, not letters of its mangled form, which has the types of parameters in it.
@@ -69,11 +70,12 @@ void DwarfReader::add_symbol(const Symbol& symbol, const FunctionPattern& patter
     }
     // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
     if (known->entry != symbol.address || !pattern.parameters.empty() ||
-        (has_wildcard(pattern.function) && !glob_match(pattern.function, symbol.name)))
+        (has_wildcard(pattern.function) && (!glob_match(pattern.function, symbol.name) || is_later_part(symbol.name))))
         return;
-    // Another name of a function that is described under its first one.
+    // Another name of a function that is described under its first one. A pattern finds the function itself.
     found.push_back(*known);
-    found.back().name = symbol.name;
+    if (!has_wildcard(pattern.function))
+        found.back().name = symbol.name;
 }
 
 void DwarfReader::add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
@@ -81,7 +83,7 @@ void DwarfReader::add_symbols(const FunctionPattern& pattern, const std::set<Add
     // Files and lines are debug information's.
     if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
         return;
-    bool wildcard = has_wildcard(pattern.function), described = !entries.empty();
+    bool wildcard = has_wildcard(pattern.function);
     const std::vector<Symbol>& all = symbols();
     for (size_t at = 0; at < all.size();) {
         const Symbol* best = nullptr;
@@ -91,7 +93,7 @@ void DwarfReader::add_symbols(const FunctionPattern& pattern, const std::set<Add
                 best = &all[at];
         if (!best || entries.contains(address))
             continue;
-        if (wildcard && (is_cold_part(best->name) || (described && is_start_up_code(best->name))))
+        if (wildcard && is_cold_part(best->name))
             continue;
         add_symbol(*best, pattern, found);
     }

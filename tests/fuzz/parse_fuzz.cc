@@ -31,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         return 0;
     }
     std::string dump = ast::dump(*parse_file(file, sources, options, arena, diags));
+    diags.say_held();
     diags.render(false);
     if (diags.has_errors())
         return 0;

@@ -28,6 +28,18 @@ TEST(Kallsyms, Lines) {
     EXPECT_FALSE(next_symbol(list));
 }
 
+TEST(Kallsyms, Kinds) {
+    auto symbol = [](char letter) {
+        KernelSymbol out;
+        out.letter = letter;
+        return out;
+    };
+    for (char letter : std::string("aAbBdDgGrRsSuvV"))
+        EXPECT_TRUE(symbol(letter).is_variable()) << letter;
+    for (char letter : std::string("tTwW"))
+        EXPECT_TRUE(symbol(letter).is_function() && !symbol(letter).is_variable()) << letter;
+}
+
 TEST(Kallsyms, WhatIsNoLine) {
     EXPECT_EQ(names("").size(), 0u);
     EXPECT_EQ(names("\n\nT f\nffff\nffff T\nffff T \nzzzz T f\n").size(), 0u);

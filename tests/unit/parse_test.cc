@@ -32,6 +32,7 @@ struct Parsed {
     explicit Parsed(const std::string& text, const ParseOptions& options = usual_options(), bool tapset = false) {
         FileId id = sources.add("t.stp", text, tapset);
         file = parse_file(id, sources, options, arena, diags);
+        diags.say_held(); // also what pass 2 refuses
     }
 
     // "line:column-end id: message", one line per message; `end` is the column behind the marked text.

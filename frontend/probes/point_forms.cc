@@ -1,0 +1,138 @@
+// The forms of probe points, from the rows of probe_kinds.def: the list of all, and which of them a pattern such as
+// `timer.*(1)` or `process("p").**` finds.
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/glob.h"
+#include "frontend/probes/probe.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+const char* const rows[] = {
+#define PROBE_KIND(first, second, function, forms) forms,
+#include "frontend/probes/probe_kinds.def"
+#undef PROBE_KIND
+};
+
+// `before`, and then each form that `rest` stands for (probe_kinds.def).
+void add_forms(const std::string& before, std::string_view rest, std::vector<std::string>& forms) {
+    const size_t open = rest.find('{'), close = rest.find('}');
+    if (open == std::string_view::npos) {
+        forms.push_back(before + std::string(rest));
+        return;
+    }
+    const std::string head = before + std::string(rest.substr(0, open));
+    for (std::string_view choices = rest.substr(open + 1, close - open - 1);;) {
+        const size_t bar = choices.find('|');
+        add_forms(head + std::string(choices.substr(0, bar)), rest.substr(close + 1), forms);
+        if (bar == std::string_view::npos)
+            return;
+        choices.remove_prefix(bar + 1);
+    }
+}
+
+std::vector<std::string> all_forms() {
+    std::vector<std::string> forms;
+    for (std::string_view rest : rows)
+        while (!rest.empty()) {
+            std::string_view form = rest.substr(0, rest.find('\n'));
+            rest.remove_prefix(std::min(form.size() + 1, rest.size()));
+            add_forms("", form, forms);
+        }
+    return forms;
+}
+
+// A component of a form.
+struct Step {
+    std::string_view name;
+    PointComponent::Arg arg = PointComponent::None;
+};
+
+std::vector<Step> steps_of(std::string_view form) {
+    std::vector<Step> out;
+    while (!form.empty()) {
+        std::string_view part = form.substr(0, form.find('.'));
+        form.remove_prefix(std::min(part.size() + 1, form.size()));
+        const size_t open = part.find('(');
+        out.push_back({part.substr(0, open), open == std::string_view::npos          ? PointComponent::None
+                                             : part.substr(open).starts_with("(num") ? PointComponent::Number
+                                                                                     : PointComponent::String});
+    }
+    return out;
+}
+
+// Walks a pattern's components along a form's, and keeps what they find.
+struct Matching {
+    const std::vector<PointComponent>& pattern;
+    const std::vector<Step>& steps;
+    std::vector<std::vector<PointComponent>>& found;
+    std::vector<PointComponent> way = {};
+
+    void match(size_t at, size_t step) {
+        if (at == pattern.size()) {
+            if (step == steps.size())
+                found.push_back(way);
+            return;
+        }
+        const PointComponent& wanted = pattern[at];
+        const bool crosses = wanted.name.find("**") != std::string::npos;
+        std::string joined;
+        // A `**` stands for any number of components, of which only the last can have the argument.
+        for (size_t end = step + 1; end <= steps.size() && (crosses || end == step + 1); end++) {
+            const Step& last = steps[end - 1];
+            joined += (joined.empty() ? "" : ".") + std::string(last.name);
+            if (last.arg == wanted.arg && (glob_match(wanted.name, joined) || (last.name == "*" && !crosses))) {
+                const size_t before = way.size();
+                for (size_t i = step; i < end; i++) {
+                    PointComponent& one = way.emplace_back(wanted);
+                    if (crosses || last.name != "*")
+                        one.name = steps[i].name;
+                    if (i + 1 < end)
+                        one.arg = PointComponent::None;
+                }
+                match(at + 1, end);
+                way.resize(before);
+            }
+            if (last.arg != PointComponent::None)
+                break;
+        }
+    }
+};
+
+} // namespace
+
+std::vector<std::string> probe_point_forms() {
+    std::vector<std::string> forms = all_forms();
+    std::erase_if(forms, [](const std::string& form) { return form.starts_with("__"); });
+    std::sort(forms.begin(), forms.end());
+    forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
+    return forms;
+}
+
+std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern) {
+    std::vector<ast::ProbePoint> out;
+    std::set<std::string> seen;
+    const std::string& first = pattern.components[0].name;
+    const bool is_open = has_wildcard(first);
+    for (const std::string& form : all_forms()) {
+        const std::vector<Step> steps = steps_of(form);
+        // What begins with underscores is behind the library's aliases.
+        if (is_open ? form.starts_with("__") : steps[0].name != first)
+            continue;
+        std::vector<std::vector<PointComponent>> found;
+        Matching{pattern.components, steps, found}.match(0, 0);
+        for (std::vector<PointComponent>& components : found) {
+            ast::ProbePoint point = pattern;
+            point.components = std::move(components);
+            if (seen.insert(ast::to_source(point)).second)
+                out.push_back(std::move(point));
+        }
+    }
+    return out;
+}
+
+} // namespace sonde
