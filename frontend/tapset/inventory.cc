@@ -1,6 +1,7 @@
 #include "frontend/tapset/inventory.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ std::vector<std::string> sorted(std::vector<std::string> lines) {
 
 std::vector<std::string> describe_functions(Library& library, bool all) {
     FunctionTags tags(library);
-    std::vector<std::string> lines;
+    std::map<std::string, std::string> found; // the first of those that look the same hides the others
     for (const ast::File* file : library.files())
         for (const ast::Function* function : file->functions) {
             if (function->is_private || (!all && !is_public(function->name)))
@@ -43,9 +44,12 @@ std::vector<std::string> describe_functions(Library& library, bool all) {
             std::vector<std::string> params;
             for (const ast::Parameter& param : function->params)
                 params.push_back(fmt::format("{}:{}", param.name, name_of(param.type)));
-            lines.push_back(fmt::format("{}:{} ({}){}", function->name, name_of(function->result),
-                                        fmt::join(params, ", "), tags.of(*function, all)));
+            found.emplace(fmt::format("{}:{} ({})", function->name, name_of(function->result), fmt::join(params, ", ")),
+                          tags.of(*function, all));
         }
+    std::vector<std::string> lines;
+    for (const auto& [signature, tags_of_it] : found)
+        lines.push_back(signature + tags_of_it);
     return sorted(std::move(lines));
 }
 
