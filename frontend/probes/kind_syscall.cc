@@ -43,7 +43,7 @@ constexpr std::string_view absent[] = {
 };
 
 // The calls that this kernel has no code for, each as one more call `ni_syscall`.
-constexpr std::string_view no_code = "ni_syscall";
+constexpr const char* no_code = "ni_syscall";
 // The last of them stands for all greater numbers too (codegen/target_bpf_event.cc): no kernel's table is that long.
 constexpr int beyond_table = 511;
 
@@ -79,7 +79,7 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
         const auto* own = std::ranges::find(unnamed, number, &std::pair<int, std::string_view>::first);
         if (known != std::end(all_syscalls) ? is_missing(number, known->name)
                                             : own == std::end(unnamed) || !functions.contains(own->second))
-            out.push_back({number, no_code.data(), "", ""});
+            out.push_back({number, no_code, "", ""});
     }
     return out;
 }

@@ -130,8 +130,27 @@ bool is_beside(const ResolvedPoint& point) {
            point.module->has_debug_info() && has_wildcard(point.point.pn);
 }
 
-bool names_variable(const ast::TargetExpr* target) {
-    return target->base == ast::TargetExpr::Variable && !target->name.starts_with("$$");
+// The `$variables` that it may ask for with `@defined` before it reads them.
+void add_asked_for(const ast::Stmt& body, std::set<std::string>& names) {
+    for_each_expr(body, [&](const ast::Expr& expr) {
+        const ast::Expr* asked = nullptr;
+        if (expr.kind == ast::ExprKind::Defined)
+            asked = ast::as<ast::DefinedExpr>(expr).operand;
+        else if (expr.kind == ast::ExprKind::AtOperator && ast::as<ast::AtOperatorExpr>(expr).name == "@choose_defined")
+            asked = ast::as<ast::AtOperatorExpr>(expr).args[0];
+        if (asked)
+            for_each_expr(*asked, [&](const ast::Expr& inner) {
+                if (inner.kind == ast::ExprKind::Target)
+                    names.insert(ast::as<ast::TargetExpr>(inner).name);
+            });
+    });
+}
+
+bool needs_variables(const std::vector<const ast::TargetExpr*>& targets, const std::set<std::string>& asked_for) {
+    return std::ranges::any_of(targets, [&](const ast::TargetExpr* target) {
+        return target->base == ast::TargetExpr::Variable && !target->name.starts_with("$$") &&
+               !asked_for.contains(target->name);
+    });
 }
 
 } // namespace
@@ -170,8 +189,12 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
         const Reach& reach = entry->second;
-        if (is_beside(resolved.point) && points.size() > 1 && std::ranges::any_of(reach.targets, names_variable))
-            continue;
+        if (points.size() > 1 && is_beside(resolved.point)) {
+            std::set<std::string> asked_for;
+            add_asked_for(*probe.body, asked_for);
+            if (needs_variables(reach.targets, asked_for))
+                continue;
+        }
         // Before the prologue parameters may be in registers, which have no address and cannot be written.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
