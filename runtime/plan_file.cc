@@ -174,12 +174,14 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32);
 
-// Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand.
+// Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand; and
+// with the size of the session's words, whose places the handlers' code has.
 uint64_t shape_of_plans() {
     static const uint64_t shape = [] {
         Describer describer;
         Plan plan;
         fields(describer, plan);
+        describer.hash.add(sizeof(SessionWords));
         return describer.hash.value();
     }();
     return shape;

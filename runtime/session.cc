@@ -161,6 +161,9 @@ Result<void> fill_data(Session& session) {
     localtime_r(&real.tv_sec, &local);
     session.words->seconds_west = -local.tm_gmtoff;
     std::snprintf(session.words->zone, sizeof session.words->zone, "%s", local.tm_zone);
+    std::snprintf(session.words->module_size, sizeof session.words->module_size,
+                  "kernel: %zu, session: %zu, data: %llu", plan.bpf_object.size(), plan.host_object.size(),
+                  static_cast<unsigned long long>(plan.data_size));
     session.words->uid = getuid();
     session.words->pid = static_cast<uint64_t>(getpid());
     session.words->max_errors = plan.max_errors;

@@ -21,6 +21,7 @@ struct sonde_session_words {
     uint64_t hz;                /* HZ() */
     int64_t seconds_west;       /* tz_gmtoff() */
     char zone[16];              /* tz_name() */
+    char module_size[80];       /* module_size() */
     uint64_t uid;               /* of who runs the session */
     uint64_t asked_file;        /* what the program sonde_ask_file answers */
     uint64_t counters;          /* of Plan::counters */
