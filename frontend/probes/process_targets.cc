@@ -36,11 +36,12 @@ std::vector<std::string> expand_target(const std::string& pattern) {
     std::vector<std::string> found;
     for (const std::string& path : expand_path_glob(pattern)) {
         const std::string file = without_links(path);
+        std::error_code error;
+        if (!std::filesystem::is_regular_file(file, error)) // to open a pipe would wait for its writer
+            continue;
         char head[SELFMAG] = {};
         std::ifstream(file).read(head, sizeof head);
-        std::error_code error;
-        if (std::memcmp(head, ELFMAG, SELFMAG) == 0 && std::filesystem::is_regular_file(file, error) &&
-            std::find(found.begin(), found.end(), file) == found.end())
+        if (std::memcmp(head, ELFMAG, SELFMAG) == 0 && std::find(found.begin(), found.end(), file) == found.end())
             found.push_back(file);
     }
     return found;
