@@ -175,11 +175,11 @@ TEST(Probes, Listings) {
     Session session;
     std::vector<ResolvedPoint> points = session.resolve(in("trace-O0", "function(\"traceme\").return"));
     ASSERT_EQ(points.size(), 1u);
-    std::string line = list_point(points[0], true);
+    std::string line = list_point(points[0], session.env) + list_variables(points[0]);
     EXPECT_TRUE(contains(line, "\").return $return:int $a:int $b:int")) << line;
     std::vector<ResolvedPoint> begin = session.resolve("begin");
     ASSERT_EQ(begin.size(), 1u);
-    EXPECT_EQ(list_point(begin[0], true), "begin");
+    EXPECT_EQ(list_point(begin[0], session.env) + list_variables(begin[0]), "begin");
 }
 
 // ---- variables ------------------------------------------------------------------------------------------------------
