@@ -19,7 +19,8 @@ struct character {
 };
 /* Without branches, as below(). `rest`: how many bytes there are. */
 static inline struct character character_at(const u8* src, u64 rest) {
-    u64 a = src[0], b = src[1] ^ 0x80, c = src[2] ^ 0x80, d = src[3] ^ 0x80; /* of bytes that follow, only 6 bits are set */
+    u64 a = src[0], b = src[1] ^ 0x80, c = src[2] ^ 0x80,
+        d = src[3] ^ 0x80; /* of bytes that follow, only 6 bits are set */
     u64 b_follows = below(b, 64), c_follows = b_follows & below(c, 64), d_follows = c_follows & below(d, 64);
     u64 two_number = (a & 0x1f) << 6 | (b & 63), three_number = (a & 15) << 12 | (b & 63) << 6 | (c & 63);
     u64 four_number = (a & 7) << 18 | (b & 63) << 12 | (c & 63) << 6 | (d & 63);
@@ -33,13 +34,17 @@ static inline struct character character_at(const u8* src, u64 rest) {
                                 (four_number & (0 - four))};
     return out;
 }
+/* The digit at a shift. The verifier of 6.1 does not see that what is left of the number is inside the table. */
+static inline u8 digit_at(u64 digits, u64 shift) {
+    static const u8 hexadecimal[16] = "0123456789ABCDEF";
+    return hexadecimal[masked(digits >> shift, 15)];
+}
 static inline u8 either(u64 first, u8 a, u8 b) { return b ^ ((a ^ b) & (u8)(0 - first)); }
-/* One character, as itself, as a letter behind a backslash, as three octal digits, and what takes several bytes of UTF-8
- * as \uXXXX or \UXXXXXXXX. There is one branch, for the last iteration: of each other one the verifier would go on from
- * both sides. */
+/* One character, as itself, as a letter behind a backslash, as three octal digits, and what takes several bytes of
+ * UTF-8 as \uXXXX or \UXXXXXXXX. There is one branch, for the last iteration: of each other one the verifier would go
+ * on from both sides. */
 static long text_step(u64 i, struct text* t) {
     (void)i;
-    static const u8 hexadecimal[16] = "0123456789ABCDEF";
     u64 at = t->at;
     const u8* from = t->src + (at & MASK);
     u8 c = from[0], letter = escape(c);
@@ -58,14 +63,14 @@ static long text_step(u64 i, struct text* t) {
     u8 *out = t->dst + (len & MASK), digit = '0' + (c >> 6);
     out[0] = either(plain, c, '\\');
     out[1] = either(one.many, either(one.large, 'U', 'u'), either(escaped, letter, digit));
-    out[2] = either(one.many, hexadecimal[one.digits >> 28 & 15], '0' + ((c >> 3) & 7));
-    out[3] = either(one.many, hexadecimal[one.digits >> 24 & 15], '0' + (c & 7));
-    out[4] = hexadecimal[one.digits >> 20 & 15];
-    out[5] = hexadecimal[one.digits >> 16 & 15];
-    out[6] = hexadecimal[one.digits >> 12 & 15];
-    out[7] = hexadecimal[one.digits >> 8 & 15];
-    out[8] = hexadecimal[one.digits >> 4 & 15];
-    out[9] = hexadecimal[one.digits & 15];
+    out[2] = either(one.many, digit_at(one.digits, 28), '0' + ((c >> 3) & 7));
+    out[3] = either(one.many, digit_at(one.digits, 24), '0' + (c & 7));
+    out[4] = digit_at(one.digits, 20);
+    out[5] = digit_at(one.digits, 16);
+    out[6] = digit_at(one.digits, 12);
+    out[7] = digit_at(one.digits, 8);
+    out[8] = digit_at(one.digits, 4);
+    out[9] = digit_at(one.digits, 0);
     t->len = next;
     t->at = at + one.size;
     return 0;

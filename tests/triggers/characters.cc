@@ -24,8 +24,11 @@ KEEP void show(record* r, char letter, char16_t unit, three* three, const char16
 }
 
 int main() {
-    record r = {'A',          '\n',          0xc3, -7, 0x20ac, 'z', 0x1f608, "caf\xc3\xa9 \xf0\x9f\x98\x88",
-                u"\u20acuro", U"\U0001f608!"};
+    // On the stack, so that they are in memory.
+    char word[] = "caf\xc3\xa9 \xf0\x9f\x98\x88";
+    char16_t wide[] = u"\u20acuro";
+    char32_t points[] = U"\U0001f608!";
+    record r = {'A', '\n', 0xc3, -7, 0x20ac, 'z', 0x1f608, word, wide, points};
     three letters = {{'a', '\'', '"'}};
     show(&r, 'A', r.unit, &letters, nullptr);
     return 0;
