@@ -177,7 +177,7 @@ constexpr Refusal statistics[] = {
     {"global s, a  probe begin { s <<< 1 a[s] = 1 }", "bad-statistic t:1:38"},
     {"global s  function f(x) { println(x) }  probe begin { s <<< 1 f(s) }", "bad-statistic t:1:65"},
     {"global s, t  probe begin { s <<< 1 t = s println(t) }", "bad-statistic t:1:40"},
-    {"global s  probe begin { s <<< 1 <<< 2 }", "not-assignable t:1:31"},
+    {"global s  probe begin { s <<< 1 <<< 2 }", "bad-statistic t:1:31"},
     {"probe begin { s <<< 1 }", "bad-statistic t:1:15"},
     {"global s  probe begin { s <<< 1 println(@hist_log(s)[1], @hist_linear(s, 0, 10, 1)[1]) }",
      "bad-statistic t:1:58 (t:1:41)"},
