@@ -431,6 +431,9 @@ void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Comm
     session.interrupter->set_deadline(end_after(started, limit));
     bool host_only = !session.kernel;
     timers.start();
+    // What was asked between the control files' appearance and the answer that told of it has been read already.
+    if (files.control)
+        files.control->serve(files.run, [&] { return session.exiting; });
     while (!session.exiting) {
         int64_t wait = timers.until_next(host_only ? 1000000000ll : poll_ms * 1000000ll);
         wait = std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started)));

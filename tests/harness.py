@@ -61,6 +61,15 @@ def describe(test, problem):
     return f"FAIL {test.__name__} (line {line})\n  " + "\n  ".join(seen[:LINES_SHOWN])
 
 
+class Program(subprocess.Popen):
+    """A program that a test has started in a `with`: it is killed where the test fails inside, instead of being waited for."""
+
+    def __exit__(self, kind, value, trace):
+        if kind:
+            self.kill()
+        return super().__exit__(kind, value, trace)
+
+
 def run_module(module, build="build-dev"):
     """Runs the tests of a module's globals that the command line names, all by default. SONDE and TRIGGERS among these globals
     become the programs to test and the folder of traced programs. Gives the exit status."""
@@ -70,6 +79,7 @@ def run_module(module, build="build-dev"):
     options = parser.parse_args()
     folder = (ROOT / options.build).resolve()
     module.update(SONDE=str(folder / "sonde"), TRIGGERS=folder / "tests" / "triggers")
+    subprocess.Popen = Program
     passed = failed = 0
     for name, test in list(module.items()):
         if not name.startswith("test_") or options.names and name not in options.names:
