@@ -19,6 +19,13 @@ namespace {
 constexpr int64_t grace_ns = 20'000'000;  // for the session to take a signal by itself
 constexpr int64_t apart_ns = 300'000'000; // two signals that are nearer to each other are one
 
+// A thread waits for it for ever, so that a write that fails is tried again. EAGAIN: it is awake already.
+void wake(int event) {
+    constexpr int tries = 1000;
+    for (int i = 0; i < tries && eventfd_write(event, 1) != 0 && errno != EAGAIN; i++) {
+    }
+}
+
 int64_t now_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -61,7 +68,7 @@ Interrupter::~Interrupter() {
         std::lock_guard lock(mutex_);
         over_ = true;
     }
-    eventfd_write(wake_.get(), 1);
+    wake(wake_.get());
     pthread_join(thread_, nullptr);
 }
 
@@ -83,7 +90,7 @@ void Interrupter::set_deadline(int64_t ns) {
         std::lock_guard lock(mutex_);
         deadline_ns_ = ns;
     }
-    eventfd_write(wake_.get(), 1);
+    wake(wake_.get());
 }
 
 void Interrupter::note_signal() {
