@@ -27,7 +27,7 @@ struct FunctionPoint {
     std::string module; // a glob; empty: the kernel itself
     const PointComponent* component = nullptr;
     std::string suffix;     // "", "call", "return", "exported"
-    std::string active;     // ".maxactive(N)" behind it, or ""
+    std::string active;     // ".maxactive(N)" as written, or ""
     bool by_symbol = false; // kprobe.*: what is a symbol can be probed, with or without a prototype
 };
 

@@ -24,7 +24,7 @@ struct ProcessPattern {
     // The lines that follow a function's file. They choose among labels; `parsed` matches functions without them.
     std::vector<FunctionPattern> lines;
     std::string suffix; // "call", "return", "inline", "exported", "nearest", "absolute" or empty
-    std::string active; // ".maxactive(N)" behind it, or ""
+    std::string active; // ".maxactive(N)" as written, or ""
     // What to look for inside of the function.
     const ast::PointComponent* inside = nullptr; // label, callee or callees
     std::string name = "*";                      // glob: of the label or the callee

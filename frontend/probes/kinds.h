@@ -38,7 +38,7 @@ void report_component(Resolving& resolving, size_t index, const std::vector<std:
 bool expect_argument(Resolving& resolving, const ast::PointComponent& component, ast::PointComponent::Arg wanted);
 // False and a report if there is a component at `index`.
 bool expect_end(Resolving& resolving, size_t index, const std::vector<std::string>& allowed = {});
-// Reads what may stand behind `.return`, a `.maxactive(N)`, into its text; false after a report. How many calls can be
+// Reads the `.maxactive(N)` that may follow `.return`, and gives its text; false after a report. How many calls can be
 // under way is not limited here, so nobody needs the number.
 bool read_active(Resolving& resolving, size_t index, std::string& text);
 

@@ -120,7 +120,7 @@ std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern) {
     const bool is_open = has_wildcard(first);
     for (const std::string& form : all_forms()) {
         const std::vector<Step> steps = steps_of(form);
-        // What begins with underscores is behind the library's aliases.
+        // Names that begin with underscores are the library's own: only its aliases use them.
         if (is_open ? form.starts_with("__") : steps[0].name != first)
             continue;
         std::vector<std::vector<PointComponent>> found;

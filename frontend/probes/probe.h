@@ -164,7 +164,7 @@ std::vector<std::string> probe_kind_names();
 // The forms of probe points, one a line, sorted, with `string` and `number` for what is given in parentheses.
 std::vector<std::string> probe_point_forms();
 // The points that the words `*` and `**` of a pattern find among these forms, with the arguments that are written.
-// Which of them there are in a program, and what is behind the names of a `*` in a form, only resolve_point() tells.
+// Which of them there are in a program, and which names a `*` in a form stands for, only resolve_point() tells.
 std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern);
 
 // ---- variables ----------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 
-// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address behind the point
+// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address after the point
 // where it is asked for.
 std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
 std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front

@@ -275,7 +275,7 @@ void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
     out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
 }
 
-// pn() shows what a pattern has found, also behind an alias' name.
+// pn() shows the point that a pattern has found, also where an alias led to it.
 void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
     if (!expansion.alias) {
         expansion.pn = ast::to_source(without_marks(found));
