@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "base/source.h"
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 #include "runtime/plan.h"
 
 namespace sonde {

@@ -1,4 +1,4 @@
-// Primitives: one emitter a family, chosen by the row in frontend/sema/primitives.def.
+// Primitives: one emitter a family, chosen by the row in frontend/hir/primitives.def.
 #include <bit>
 #include <cstddef>
 #include <map>
@@ -13,7 +13,7 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     using Emitter = llvm::Value* (Lowering::*)(const hir::Intrinsic&);
     static const std::map<std::string, Emitter, std::less<>> emitters = {
 #define PRIMITIVE(name, emitter, ...) {name, &Lowering::emitter},
-#include "frontend/sema/primitives.def"
+#include "frontend/hir/primitives.def"
 #undef PRIMITIVE
     };
     auto found = emitters.find(expr.name);

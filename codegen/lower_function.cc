@@ -13,6 +13,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/record_count.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 

@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/lower.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 

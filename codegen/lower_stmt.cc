@@ -5,6 +5,7 @@
 #include <llvm/ADT/SetVector.h>
 
 #include "codegen/lower.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 

@@ -1,4 +1,5 @@
 #include "codegen/record_count.h"
+#include "frontend/hir/walk.h"
 
 #include <algorithm>
 #include <string_view>

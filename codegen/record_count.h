@@ -1,7 +1,7 @@
 // Whether one run of a handler may send more than one record.
 #pragma once
 
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde {
 

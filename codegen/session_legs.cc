@@ -1,4 +1,5 @@
 #include "codegen/session_legs.h"
+#include "frontend/hir/walk.h"
 
 #include <algorithm>
 #include <set>

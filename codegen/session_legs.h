@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 #include "runtime/plan.h"
 
 namespace sonde {

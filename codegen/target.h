@@ -20,7 +20,7 @@
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "codegen/session_legs.h"
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 #include "runtime/plan.h"
 
 namespace sonde {

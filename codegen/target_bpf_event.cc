@@ -6,6 +6,7 @@
 
 #include "codegen/rtlib/pt_regs.h"
 #include "codegen/target_bpf.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 namespace {

@@ -4,7 +4,7 @@
 #include "codegen/codegen.h"
 #include "driver/options.h"
 #include "driver/translation.h"
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 #include "frontend/sema/sema.h"
 #include "runtime/session.h"
 

@@ -1,4 +1,4 @@
-/* The lock of handlers that share globals (frontend/sema/exclusion.cc): a word in the data area, 1 while it is held.
+/* The lock of handlers that share globals (frontend/passes/exclusion.cc): a word in the data area, 1 while it is held.
  * Tracing programs get no bpf_spin_lock; the host takes this one too. */
 #include "rt.h"
 

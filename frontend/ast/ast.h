@@ -1,5 +1,5 @@
 // The syntax tree: what was written, with ranges, and nothing else. Owned by an Arena and immutable after parsing;
-// no types are stored on nodes (types live in HIR, frontend/sema/hir.h).
+// no types are stored on nodes (types live in HIR, frontend/hir/hir.h).
 #pragma once
 
 #include <cstdint>

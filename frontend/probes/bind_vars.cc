@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/hir/walk.h"
 #include "frontend/probes/bind_impl.h"
 
 namespace sonde {

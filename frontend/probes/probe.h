@@ -15,7 +15,7 @@
 #include "base/diag.h"
 #include "base/kernel_files.h"
 #include "frontend/ast/ast.h"
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 #include "frontend/types/dwarf_module.h"
 #include "frontend/types/header_types.h"
 #include "frontend/types/kernel_types.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/hir/hir.h"
 #include "frontend/probes/probe.h"
-#include "frontend/sema/hir.h"
 #include "runtime/plan.h"
 
 namespace sonde {

@@ -1,7 +1,6 @@
 // The order of the analysis.
+#include "frontend/passes/passes.h"
 #include "frontend/sema/analyzer.h"
-#include "frontend/sema/own_task.h"
-#include "frontend/sema/own_text.h"
 
 namespace sonde {
 

@@ -205,31 +205,4 @@ class Analyzer {
     std::deque<std::pair<const ast::Probe*, FileId>> library_probes_; // of the files that have come in, to be built
 };
 
-// Finds out how wide the strings and numbers in arrays' keys can get: Global::key_bounds (widths.cc).
-void bound_keys(hir::Program& program);
-// forward.cc: finds locals that stand for a text.
-void forward_texts(hir::Program& program);
-// Takes those out of a list of locals, whose indices begin at `first`.
-void drop_forwarded(std::vector<hir::Local*>& locals, size_t first);
-// intern.cc: makes numbers of the texts in arrays' keys where all of them are known beforehand: Program::texts.
-void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);
-// Gives handlers that must not run at the same time their locks (exclusion.cc).
-void plan_exclusion(hir::Program& program);
-
-// ---- walks (walk.cc)
-
-// True if it is itself something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
-bool mentions_point(const ast::Expr& expr);
-// Itself and every expression below, parents first (as the forms for HIR in hir.h).
-void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
-void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
-void for_each_stmt(const ast::Stmt& stmt, const std::function<void(const ast::Stmt&)>& visit);
-// Everything that runs for a handler: condition, entry values and body.
-void for_each_expr(const hir::Handler& handler, const std::function<void(const hir::Expr&)>& visit);
-
-// The global behind a GlobalRef or Element, else null.
-hir::Global* global_of(const hir::Expr& expr);
-// What an assignment to `target` sets: the Local*, or the Global* of a scalar or element.
-const void* variable_of(const hir::Expr& target);
-
 } // namespace sonde

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
 #include "frontend/lex/token.h"
 #include "frontend/sema/body_builder.h"
 

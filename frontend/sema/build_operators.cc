@@ -5,6 +5,8 @@
 
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {

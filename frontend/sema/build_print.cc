@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
 #include "frontend/parse/format.h"
 #include "frontend/sema/body_builder.h"
 

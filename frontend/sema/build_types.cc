@@ -1,20 +1,9 @@
 // C types of script values: a long that was read from a typed place keeps what it points at through locals, globals,
 // arguments and results, so that `p = $x->next; p->id` needs no @cast.
+#include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
-
-const void* variable_of(const hir::Expr& target) {
-    switch (target.kind) {
-    case hir::ExprKind::LocalRef:
-        return hir::as<hir::LocalRef>(target).local;
-    case hir::ExprKind::GlobalRef:
-    case hir::ExprKind::Element:
-        return global_of(target);
-    default:
-        return nullptr;
-    }
-}
 
 const Type* BodyBuilder::c_type_of(const hir::Expr& expr) const {
     if (auto noted = a_.c_types_.find(&expr); noted != a_.c_types_.end())

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/hir/walk.h"
 #include "frontend/sema/analyzer.h"
 
 namespace sonde {

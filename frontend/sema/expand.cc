@@ -11,6 +11,7 @@
 
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/ast/walk.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
 

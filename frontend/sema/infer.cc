@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
 #include "frontend/sema/analyzer.h"
 
 namespace sonde {

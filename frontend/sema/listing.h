@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde::hir {
 

@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "frontend/ast/ast.h"
+#include "frontend/hir/hir.h"
 #include "frontend/probes/probe.h"
-#include "frontend/sema/hir.h"
 #include "frontend/tapset/library.h"
 
 namespace sonde {

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {

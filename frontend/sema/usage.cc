@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/hir/walk.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/analyzer.h"
 

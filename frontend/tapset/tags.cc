@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/ast/walk.h"
 
 namespace sonde {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/ast/ast.h"
-#include "frontend/sema/primitives.h"
+#include "frontend/hir/primitives.h"
 #include "frontend/tapset/library.h"
 
 namespace sonde {

@@ -1,5 +1,5 @@
 // Intervals: every result of numbers from two intervals lies in what apply() gives for the intervals.
-#include "frontend/sema/interval.h"
+#include "frontend/passes/interval.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde {
 

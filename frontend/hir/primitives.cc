@@ -1,4 +1,4 @@
-#include "frontend/sema/primitives.h"
+#include "frontend/hir/primitives.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@ namespace sonde::hir {
 const Primitive* find_primitive(std::string_view name) {
     static constexpr Primitive all[] = {
 #define PRIMITIVE(name_, emitter, ...) {.name = name_ __VA_OPT__(, ) __VA_ARGS__},
-#include "frontend/sema/primitives.def"
+#include "frontend/hir/primitives.def"
 #undef PRIMITIVE
     };
     const auto* found =

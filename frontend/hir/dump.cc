@@ -1,7 +1,7 @@
 // HIR as text: for --dump=hir, and as the key by which points share a body (names of points are not part of a body).
 #include <fmt/format.h>
 
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde::hir {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/regex.h"
 #include "base/source.h"
-#include "frontend/sema/primitives.h"
+#include "frontend/hir/primitives.h"
 #include "runtime/plan.h"
 
 namespace sonde::hir {
@@ -30,7 +30,7 @@ struct Local {
     uint32_t index = 0; // dense, within its function or handler
     // Some assignment to it stands inside a larger expression, so its value there is that of the moment.
     bool assigned_within = false;
-    // A text that is there already and that it always has where it is read (frontend/sema/forward.cc); null: it has
+    // A text that is there already and that it always has where it is read (frontend/passes/forward.cc); null: it has
     // memory of its own.
     const struct Expr* stands_for = nullptr;
 };
@@ -478,12 +478,3 @@ std::string dump_body(const Function& function);
 std::string dump_expr(const Expr& expr);
 
 } // namespace sonde::hir
-
-namespace sonde {
-
-// Calls `visit` for every expression in it, itself first, and for statements in them.
-void for_each_expr(const hir::Stmt& stmt, const std::function<void(const hir::Expr&)>& visit);
-void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Expr&)>& visit);
-void for_each_stmt(const hir::Stmt& stmt, const std::function<void(const hir::Stmt&)>& visit);
-
-} // namespace sonde

@@ -12,7 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/passes.h"
 
 namespace sonde {
 namespace {

@@ -3,7 +3,8 @@
 //
 // A text is the script's own if it is made of literals and numbers alone. A variable is, as long as nothing else is
 // assigned to it.
-#include "frontend/sema/own_text.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/passes.h"
 
 #include <algorithm>
 #include <unordered_map>

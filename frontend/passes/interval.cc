@@ -1,4 +1,4 @@
-#include "frontend/sema/interval.h"
+#include "frontend/passes/interval.h"
 
 #include <bit>
 

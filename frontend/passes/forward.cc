@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/passes.h"
 
 namespace sonde {
 namespace {

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "frontend/sema/analyzer.h"
-#include "frontend/sema/interval.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/interval.h"
+#include "frontend/passes/passes.h"
 
 namespace sonde {
 namespace {

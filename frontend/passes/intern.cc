@@ -9,7 +9,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/passes.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,7 @@
 // Texts that are known before they are made.
 #include <sstream>
 
-#include "frontend/sema/hir.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde::hir {
 

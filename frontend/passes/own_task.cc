@@ -1,6 +1,7 @@
 // Timers run in sonde's own process. What they say of the current task is about sonde, which nobody wants to know:
 // timer.profile interrupts what runs.
-#include "frontend/sema/own_task.h"
+#include "frontend/hir/walk.h"
+#include "frontend/passes/passes.h"
 
 #include <set>
 #include <vector>
