@@ -20,14 +20,6 @@ int64_t number_in(const KeyPart& part, const char* key) {
     return part.is_signed ? narrow : static_cast<int64_t>(static_cast<uint32_t>(narrow));
 }
 
-uint32_t StatsNeeds::buckets() const {
-    if (histogram == Log)
-        return 128;
-    if (histogram == Linear)
-        return static_cast<uint32_t>((high - low) / width + 3);
-    return 0;
-}
-
 bool Probe::has_subjects() const {
     return is_task_event(kind) || std::any_of(points.begin(), points.end(), [](const Point& point) {
                return point.pid != 0 || !point.program.empty();

@@ -36,7 +36,9 @@ struct StatsNeeds {
 
     // Log: 128, bucket 64 counts zeros. Linear: (high - low) / width + 3 with the underflow first and the overflow
     // last.
-    uint32_t buckets() const;
+    uint32_t buckets() const {
+        return histogram == Log ? 128 : histogram == Linear ? static_cast<uint32_t>((high - low) / width + 3) : 0;
+    }
     bool operator==(const StatsNeeds&) const = default;
 };
 // Followed by buckets() times u64. All zero is the empty statistic, and every update is an atomic add or an atomic
@@ -92,7 +94,7 @@ struct RecordHeader {
     uint32_t type;   // RecordType
     uint32_t format; // Print: index into Plan::formats; RaiseError: index into Plan::sites; Warn, ErrorText: see below
     uint32_t row;    // index into Plan::rows: the probe point
-    uint32_t size;   // of the payload behind the header, in bytes
+    uint32_t size;   // of the payload after the header, in bytes
 };
 enum RecordType : uint32_t {
     Print = 1,     // events ring
@@ -136,7 +138,7 @@ struct Site {
 
 enum class Value : uint8_t { Long, String, Stats };
 
-// A component of an array's key. Those of 4 bytes lie behind the others.
+// A component of an array's key. Those of 4 bytes lie after the others.
 struct KeyPart {
     Value type = Value::Long; // never Stats
     uint32_t offset = 0;      // in the key
@@ -211,7 +213,7 @@ struct Point {
     std::string module;        // the module that has it; empty: the kernel itself
     int64_t number = -1;       // of a system call, at the tracepoint of all; -1: none
     std::string build_id;      // hex; empty if the file has none
-    uint64_t offset = 0;       // of the instruction: in the file (uprobes), behind the symbol (kprobes)
+    uint64_t offset = 0;       // of the instruction: in the file (uprobes), after the symbol (kprobes)
     uint64_t entry_offset = 0; // returns: the same for the entry snapshot (where parameters are right)
     uint64_t ref_ctr_offset = 0;
     // Its subject, the processes that it is about: all, those that run a program, or one. Programs are known by their
