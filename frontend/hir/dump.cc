@@ -1,4 +1,4 @@
-// HIR as text: for --dump=hir, and as the key by which points share a body (names of points are not part of a body).
+// HIR as text, for --dump=hir.
 #include <fmt/format.h>
 
 #include "frontend/hir/hir.h"

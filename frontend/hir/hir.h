@@ -471,7 +471,7 @@ const std::string& point_text(PointText text, const plan::Point& point);
 // The names in a table of them, written with `|` in between.
 std::vector<std::string> names_in(const ConstString& table);
 
-// Text form for --dump=hir; two handlers mean the same exactly if their bodies' dumps are equal.
+// Text form for --dump=hir, and for tests.
 std::string dump(const Program& program);
 std::string dump_body(const Handler& handler);
 std::string dump_body(const Function& function);

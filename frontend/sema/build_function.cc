@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/walk.h"
+#include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
@@ -122,7 +123,7 @@ hir::Function* Analyzer::define(hir::Function& function) {
             assigned_.insert(local);
             bound_.insert(local);
         }
-    hir::Function*& known = readers_[hir::dump_body(function)];
+    hir::Function*& known = readers_[hir::identity(function)];
     if (!known) {
         // A name that no script can write.
         function.name = fmt::format("value.{}", readers_.size());
@@ -173,16 +174,16 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
     finish_open_calls(instance);
     if (!instance.open_calls.empty()) // it calls itself, so its name is in it
         return instance;
-    auto text = [](const Instance& of) {
-        std::string out = hir::dump_body(*of.function);
+    auto key = [](const Instance& of) {
+        std::string out = hir::identity(*of.function);
         for (const hir::Expr* value : of.entry_values)
-            out += "\n" + hir::dump_expr(*value);
+            out += hir::identity(*value);
         return out;
     };
-    std::string mine = text(instance);
+    std::string mine = key(instance);
     for (Instance& have : instances_)
         if (&have != &instance && have.entry == &entry && have.complete && have.open_calls.empty() &&
-            text(have) == mine) {
+            key(have) == mine) {
             std::vector<hir::Function*>& functions = program_->functions;
             functions.erase(std::find(functions.begin(), functions.end(), instance.function));
             instance.function = have.function;

@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
+#include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
@@ -66,9 +67,9 @@ hir::Expr* BodyBuilder::entry_value(size_t index, const hir::Expr& saved) {
 hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
     std::vector<hir::Expr*>& saved = entry_values();
     if (is_repeatable(*expr)) {
-        std::string text = hir::dump_expr(*expr);
+        std::string key = hir::identity(*expr);
         for (size_t i = 0; i < saved.size(); i++)
-            if (is_repeatable(*saved[i]) && hir::dump_expr(*saved[i]) == text)
+            if (is_repeatable(*saved[i]) && hir::identity(*saved[i]) == key)
                 return entry_value(i, *expr);
     }
     saved.push_back(expr);

@@ -10,6 +10,7 @@
 
 #include "base/glob.h"
 #include "frontend/ast/walk.h"
+#include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
 
@@ -241,7 +242,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             never_handlers_.push_back(handler);
             continue;
         }
-        hir::Handler*& shared = by_body[key + "\n" + hir::dump_body(*handler)];
+        hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];
         if (!shared) {
             shared = handler;
             keep_handler(*handler);

@@ -1,0 +1,211 @@
+#include "frontend/hir/identity.h"
+
+#include <type_traits>
+#include <unordered_map>
+
+namespace sonde::hir {
+namespace {
+
+class Key {
+  public:
+    // `own_locals`: by their order of appearance; otherwise by their address.
+    explicit Key(bool own_locals) : own_locals_(own_locals) {}
+
+    std::string take() { return std::move(out_); }
+
+    void add(const Expr* expr) {
+        if (!expr)
+            return add(absent);
+        add(expr->kind);
+        add(expr->type);
+        parts(*expr);
+    }
+
+    void add(const Stmt* stmt) {
+        if (!stmt)
+            return add(absent);
+        add(stmt->kind);
+        parts(*stmt);
+    }
+
+    void add(const std::vector<Expr*>& exprs) {
+        add(exprs.size());
+        for (const Expr* expr : exprs)
+            add(expr);
+    }
+
+    void add(const Local* local) {
+        if (!own_locals_ || !local)
+            return add(reinterpret_cast<uintptr_t>(local));
+        add(locals_.emplace(local, locals_.size()).first->second);
+    }
+
+  private:
+    static constexpr uint8_t absent = UINT8_MAX; // no kind has this number
+
+    template <typename Number>
+    void add(Number number)
+        requires(std::is_integral_v<Number> || std::is_enum_v<Number>)
+    {
+        out_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+    }
+    void add(const std::string& text) {
+        add(text.size());
+        out_ += text;
+    }
+    template <typename Value> void add(const std::optional<Value>& value) {
+        add(value.has_value());
+        if (value)
+            add(*value);
+    }
+    // There is one of each.
+    void add(const Global* global) { add(reinterpret_cast<uintptr_t>(global)); }
+    void add(const Function* function) { add(reinterpret_cast<uintptr_t>(function)); }
+    template <typename... Values> void all(const Values&... values) { (add(values), ...); }
+
+    void add(const plan::Format& format) {
+        add(format.directives.size());
+        for (const plan::Directive& one : format.directives) {
+            all(one.kind, one.conversion, one.flag, one.width_is_arg, one.precision_is_arg, one.width, one.precision,
+                one.text);
+            const plan::StatsNeeds& stats = one.stats;
+            all(stats.variance, stats.histogram, stats.low, stats.high, stats.width, stats.variance_shift,
+                stats.elision, stats.bar_width);
+        }
+    }
+
+    void parts(const Expr& expr);
+    void parts(const Stmt& stmt);
+
+    std::string out_;
+    bool own_locals_;
+    std::unordered_map<const Local*, size_t> locals_;
+};
+
+void Key::parts(const Expr& expr) {
+    switch (expr.kind) {
+    case ExprKind::ConstLong:
+        return add(as<ConstLong>(expr).value);
+    case ExprKind::ConstString:
+        return add(as<ConstString>(expr).value);
+    case ExprKind::LocalRef:
+        return add(as<LocalRef>(expr).local);
+    case ExprKind::GlobalRef:
+        return add(as<GlobalRef>(expr).global);
+    case ExprKind::Element:
+        return all(as<Element>(expr).array, as<Element>(expr).keys);
+    case ExprKind::Unary:
+        return all(as<Unary>(expr).op, as<Unary>(expr).operand);
+    case ExprKind::Binary:
+        return all(as<Binary>(expr).op, as<Binary>(expr).left, as<Binary>(expr).right);
+    case ExprKind::Logical:
+        return all(as<Logical>(expr).is_and, as<Logical>(expr).left, as<Logical>(expr).right);
+    case ExprKind::Concat:
+        return all(as<Concat>(expr).left, as<Concat>(expr).right);
+    case ExprKind::Ternary:
+        return all(as<Ternary>(expr).condition, as<Ternary>(expr).then_value, as<Ternary>(expr).else_value);
+    case ExprKind::Guarded:
+        return all(as<Guarded>(expr).text, as<Guarded>(expr).otherwise);
+    case ExprKind::Assign: {
+        const auto& e = as<Assign>(expr);
+        return all(e.target, e.value, e.op, e.concat, e.gives_old, e.value_unused);
+    }
+    case ExprKind::StatAdd:
+        return all(as<StatAdd>(expr).target, as<StatAdd>(expr).value);
+    case ExprKind::StatRead:
+        return all(as<StatRead>(expr).what, as<StatRead>(expr).source);
+    case ExprKind::HistBucket:
+        return all(as<HistBucket>(expr).source, as<HistBucket>(expr).index);
+    case ExprKind::Contains:
+        return all(as<Contains>(expr).array, as<Contains>(expr).keys);
+    case ExprKind::Regex:
+        return all(as<Regex>(expr).subject, as<Regex>(expr).text, as<Regex>(expr).negated);
+    case ExprKind::Call:
+        return all(as<Call>(expr).callee, as<Call>(expr).args);
+    case ExprKind::Intrinsic:
+        return all(as<Intrinsic>(expr).name, as<Intrinsic>(expr).args, as<Intrinsic>(expr).gives_nothing);
+    case ExprKind::Print:
+        return all(as<Print>(expr).format, as<Print>(expr).args, as<Print>(expr).to_string);
+    case ExprKind::Register:
+        return add(as<Register>(expr).number);
+    case ExprKind::Argument:
+        return add(as<Argument>(expr).number);
+    case ExprKind::Load: {
+        const auto& e = as<Load>(expr);
+        return all(e.address, e.size, e.is_signed, e.user, e.bit_offset, e.bit_size);
+    }
+    case ExprKind::Store: {
+        const auto& e = as<Store>(expr);
+        return all(e.address, e.value, e.size, e.what);
+    }
+    case ExprKind::EntryRead:
+        return add(as<EntryRead>(expr).index);
+    case ExprKind::Retype:
+        return all(as<Retype>(expr).operand, as<Retype>(expr).size, as<Retype>(expr).is_signed);
+    case ExprKind::TextNumber:
+        return add(as<TextNumber>(expr).text);
+    case ExprKind::NumberedText:
+        return add(as<NumberedText>(expr).number);
+    }
+}
+
+void Key::parts(const Stmt& stmt) {
+    switch (stmt.kind) {
+    case StmtKind::Block:
+        add(as<Block>(stmt).body.size());
+        for (const Stmt* one : as<Block>(stmt).body)
+            add(one);
+        return;
+    case StmtKind::Expression:
+        return add(as<ExprStmt>(stmt).expr);
+    case StmtKind::If:
+        return all(as<If>(stmt).condition, as<If>(stmt).then_body, as<If>(stmt).else_body);
+    case StmtKind::Loop:
+        return all(as<Loop>(stmt).init, as<Loop>(stmt).condition, as<Loop>(stmt).step, as<Loop>(stmt).body);
+    case StmtKind::Foreach: {
+        const auto& loop = as<Foreach>(stmt);
+        add(loop.keys.size());
+        for (const Local* key : loop.keys)
+            add(key);
+        return all(loop.array, loop.value, loop.slice, loop.sort_direction, loop.sort_column, loop.sort_stat,
+                   loop.limit, loop.histogram, loop.body);
+    }
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Next:
+        return;
+    case StmtKind::Return:
+        return add(as<Return>(stmt).value);
+    case StmtKind::Delete:
+        return all(as<Delete>(stmt).global, as<Delete>(stmt).keys);
+    case StmtKind::Try:
+        return all(as<Try>(stmt).body, as<Try>(stmt).message, as<Try>(stmt).handler);
+    }
+}
+
+} // namespace
+
+std::string identity(const Handler& handler) {
+    Key key(true);
+    key.add(handler.condition);
+    key.add(handler.return_address);
+    key.add(handler.entry_values);
+    key.add(handler.body);
+    return key.take();
+}
+
+std::string identity(const Function& function) {
+    Key key(true);
+    for (const Local* param : function.params)
+        key.add(param);
+    key.add(function.body);
+    return key.take();
+}
+
+std::string identity(const Expr& expr) {
+    Key key(false);
+    key.add(&expr);
+    return key.take();
+}
+
+} // namespace sonde::hir
