@@ -6,13 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-namespace sonde {
+#include "base/clock.h"
 
-int64_t control_clock_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
+namespace sonde {
 
 bool ControlChannel::receive() {
     char bytes[65536];

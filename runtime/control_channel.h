@@ -20,10 +20,8 @@ struct ControlFrame {
     uint32_t node = 0;       // index of ControlFiles::nodes
     uint64_t id = 0;         // of a Read, and of its Answer
     int64_t deadline_ns = 0; // CLOCK_MONOTONIC: nobody waits for the Answer of a Read beyond that
-    uint64_t size = 0;       // of the text behind it
+    uint64_t size = 0;       // of the text after it
 };
-
-int64_t control_clock_ns();
 
 class ControlChannel {
   public:

@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "runtime/control_channel.h"
 
 namespace sonde {
@@ -158,7 +159,7 @@ void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, 
         fuse_reply_buf(request, text.data() + begin, std::min(size, text.size() - begin));
         return;
     }
-    const int64_t deadline = control_clock_ns() + answer_within_ns;
+    const int64_t deadline = now_ns() + answer_within_ns;
     const uint64_t id = files.next_question++;
     ControlFrame question{ControlFrame::Read, static_cast<uint32_t>(number - 1), id, deadline, 0};
     if (files.session_ended || !files.channel.send(question, ""))
@@ -381,7 +382,7 @@ void ControlFiles::take_answers() {
 
 void ControlFiles::serve_session() {
     while (!session_ended) {
-        int64_t now = control_clock_ns(), next = INT64_MAX;
+        int64_t now = now_ns(), next = INT64_MAX;
         give_up_on(now, ETIMEDOUT);
         for (const auto& [id, question] : questions)
             next = std::min(next, question.deadline_ns - now);

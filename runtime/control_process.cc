@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/messages.h"
 #include "runtime/privileges.h"
 
@@ -68,8 +69,8 @@ Result<void> ControlProcess::mount() {
     channel_.send({}, "");
     ControlFrame frame;
     std::string text;
-    const int64_t deadline = control_clock_ns() + most_ms * 1000000ll;
-    while (control_clock_ns() < deadline) {
+    const int64_t deadline = now_ns() + most_ms * 1000000ll;
+    while (now_ns() < deadline) {
         pollfd ready{channel_.fd(), POLLIN, 0};
         poll(&ready, 1, 100);
         bool alive = channel_.receive();
@@ -97,7 +98,7 @@ void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()
         if (frame.kind == ControlFrame::Write) {
             for (const plan::Probe* probe : node.writes)
                 run(*probe, text, text_limit_);
-        } else if (frame.kind == ControlFrame::Read && node.reads && control_clock_ns() < frame.deadline_ns) {
+        } else if (frame.kind == ControlFrame::Read && node.reads && now_ns() < frame.deadline_ns) {
             uint64_t limit = node.reads->points[0].file.max_size;
             ControlFrame answer{ControlFrame::Answer, frame.node, frame.id, 0, 0};
             channel_.send(answer, run(*node.reads, "", limit ? limit : text_limit_));

@@ -8,13 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+
 namespace sonde {
 namespace {
-
-uint64_t now_ns() {
-    auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 // Runs that came to their end, and so have a time.
 uint64_t runs_of(const plan::ProbeTiming& timing) {
@@ -41,7 +38,7 @@ void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more) {
 HitReport::HitReport() : began_cycles_(__rdtsc()), began_ns_(now_ns()) {}
 
 double HitReport::cycles_per_ns() const {
-    const uint64_t passed = std::max<uint64_t>(1, now_ns() - began_ns_);
+    const uint64_t passed = static_cast<uint64_t>(std::max<int64_t>(1, now_ns() - began_ns_));
     return static_cast<double>(__rdtsc() - began_cycles_) / static_cast<double>(passed);
 }
 

@@ -34,7 +34,8 @@ class HitReport {
     };
     double cycles_per_ns() const;
     std::map<const plan::Probe*, Runs> host_;
-    uint64_t began_cycles_, began_ns_;
+    uint64_t began_cycles_;
+    int64_t began_ns_;
 };
 
 } // namespace sonde

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/clock.h"
 #include "runtime/privileges.h"
 
 namespace sonde {
@@ -24,12 +25,6 @@ void wake(int event) {
     constexpr int tries = 1000;
     for (int i = 0; i < tries && eventfd_write(event, 1) != 0 && errno != EAGAIN; i++) {
     }
-}
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "runtime/messages.h"
 
@@ -47,12 +48,6 @@ constexpr double quiet_share = 5;   // percent of a processor: below, windows ar
 constexpr double costly_share = 10; // what is told
 constexpr double many_hits = 2000;  // a second: from there on it is worth knowing what a breakpoint costs
 constexpr double usual_breakpoint_ns = 1500;
-
-int64_t clock_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * second + now.tv_nsec;
-}
 
 // Where an address of this program's lies in its file.
 std::optional<uint64_t> offset_in_file(uint64_t address) {
@@ -86,9 +81,9 @@ std::optional<double> measure_breakpoint(void (*function)()) {
     // The least: whatever else happens only adds to it.
     int64_t least = second;
     for (int i = 0; i < 50; i++) {
-        int64_t before = clock_ns();
+        int64_t before = now_ns();
         function();
-        least = std::min(least, clock_ns() - before);
+        least = std::min(least, now_ns() - before);
     }
     return static_cast<double>(least);
 }

@@ -1,11 +1,8 @@
-// A session from beginning to end: one readable function, run_session(), and its steps.
+// A session from beginning to end: Run, step by step, and what its steps do.
 #include "runtime/session.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,11 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "base/clock.h"
 #include "runtime/attach/attach.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
@@ -29,8 +25,11 @@
 #include "runtime/messages.h"
 #include "runtime/overload.h"
 #include "runtime/probed_files.h"
+#include "runtime/rings.h"
 #include "runtime/session_state.h"
+#include "runtime/signals.h"
 #include "runtime/target_check.h"
+#include "runtime/timers.h"
 #include "runtime/unhit.h"
 #include "runtime/wrap.h"
 
@@ -39,114 +38,6 @@ namespace {
 
 constexpr int64_t files_looked_at_ns = 1000000000;
 constexpr int poll_ms = 10; // events wait at most that long: handlers wake nobody for a few of them
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
-// Both rings. Control records are looked at first, so that a flood of prints cannot delay an exit(); nor does it delay
-// what else the session does.
-class Rings {
-  public:
-    Rings() = default;
-    ~Rings() {
-        ring_buffer__free(events_);
-        ring_buffer__free(control_);
-    }
-    Rings(const Rings&) = delete;
-    Rings& operator=(const Rings&) = delete;
-
-    Result<void> open(Session& session) {
-        session_ = &session;
-        events_ = ring_buffer__new(session.kernel->map_fd("sonde_events"), handle, this, nullptr);
-        control_ = ring_buffer__new(session.kernel->map_fd("sonde_control"), handle, this, nullptr);
-        if (!events_ || !control_)
-            return errno_error("cannot map the ring buffers", errno);
-        return {};
-    }
-    void drain() {
-        if (!session_)
-            return;
-        session_->error_counted_in_kernel = true;
-        const bool flows = __atomic_load_n(&session_->words->state, __ATOMIC_RELAXED) == plan::Running;
-        stop_at_ = flows ? now_ns() + most_ns : INT64_MAX;
-        ring_buffer__consume(events_);
-        stop_at_ = INT64_MAX;
-        ring_buffer__consume(control_);
-        session_->error_counted_in_kernel = false;
-    }
-    int event_fd() const { return events_ ? ring_buffer__epoll_fd(events_) : -1; }
-    int control_fd() const { return control_ ? ring_buffer__epoll_fd(control_) : -1; }
-
-  private:
-    static constexpr int64_t most_ns = 40'000'000; // what hits go on filling has no end
-    static constexpr uint32_t clock_every = 64;    // records
-    static int handle(void* opaque, void* record, size_t size) {
-        auto& rings = *static_cast<Rings*>(opaque);
-        rings.session_->handle_record(static_cast<const uint8_t*>(record), size);
-        return ++rings.handled_ % clock_every == 0 && rings.stop_at_ != INT64_MAX && now_ns() > rings.stop_at_ ? -1 : 0;
-    }
-    int64_t stop_at_ = INT64_MAX;
-    uint32_t handled_ = 0;
-    Session* session_ = nullptr;
-    ring_buffer* events_ = nullptr;
-    ring_buffer* control_ = nullptr;
-};
-
-class Timers {
-  public:
-    explicit Timers(const plan::Plan& plan) {
-        for (const plan::Probe& probe : plan.probes)
-            if (plan::traits(probe.kind).cause == plan::Cause::Timer)
-                timers_.push_back({&probe, 0});
-    }
-    void start() {
-        for (Timer& timer : timers_)
-            timer.next = now_ns() + interval(*timer.probe);
-    }
-    // Nanoseconds until the next one; `most` if there is none before.
-    int64_t until_next(int64_t most) const {
-        int64_t least = most, now = now_ns();
-        for (const Timer& timer : timers_)
-            least = std::min(least, std::max<int64_t>(0, timer.next - now));
-        return least;
-    }
-    // The timers that were due at `now`, the latest first, each once: a handler that takes longer than its interval
-    // leaves time for the rest of the session. They are set for their next time; missed times are not made up for.
-    std::vector<const plan::Probe*> take_due() {
-        int64_t now = now_ns();
-        std::vector<std::pair<int64_t, const plan::Probe*>> due;
-        for (Timer& timer : timers_) {
-            if (timer.next > now)
-                continue;
-            due.emplace_back(timer.next, timer.probe);
-            timer.next = std::max(timer.next + interval(*timer.probe), now);
-        }
-        std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        std::vector<const plan::Probe*> out;
-        for (const auto& [time, probe] : due)
-            out.push_back(probe);
-        return out;
-    }
-
-  private:
-    struct Timer {
-        const plan::Probe* probe;
-        int64_t next;
-    };
-    int64_t interval(const plan::Probe& probe) {
-        auto base = static_cast<int64_t>(probe.timer.interval_ns);
-        if (probe.timer.random_ns) {
-            auto spread = static_cast<int64_t>(probe.timer.random_ns);
-            base += std::uniform_int_distribution<int64_t>(-spread, spread)(random_);
-        }
-        return std::max<int64_t>(base, 1000);
-    }
-    std::vector<Timer> timers_;
-    std::mt19937_64 random_{std::random_device{}()};
-};
 
 Result<void> fill_data(Session& session) {
     const plan::Plan& plan = session.plan;
@@ -197,7 +88,7 @@ Result<void> prepare(Session& session, const plan::Ways& ways) {
         session.kernel = *std::move(kernel);
         session.data = session.kernel->data();
     } else {
-        // Slack behind the last string, as in the kernel's data area.
+        // Slack after the last string, as in the kernel's data area.
         session.own_data.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
         session.data = reinterpret_cast<char*>(session.own_data.data());
     }
@@ -259,7 +150,7 @@ bool is_same_point(const plan::Probe& a, const plan::Probe& b) {
 }
 
 // The handlers of the next point from `at` on: one that fails ends the session after the last of them. Gives the place
-// behind it.
+// after it.
 size_t run_point(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes, size_t at) {
     const size_t first = at;
     session.hold_errors();
@@ -290,66 +181,6 @@ void run_end_probes(Session& session, Rings& rings) {
             run_handler(session, rings, *probe);
     }
 }
-
-class Signals {
-  public:
-    explicit Signals(Interrupter& interrupter) : interrupter_(interrupter) {
-        sigemptyset(&mask_);
-        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2})
-            sigaddset(&mask_, signal);
-        sigprocmask(SIG_BLOCK, &mask_, &old_);
-        signal(SIGPIPE, SIG_IGN);
-        fd_ = Fd(signalfd(-1, &mask_, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
-    ~Signals() { sigprocmask(SIG_SETMASK, &old_, nullptr); }
-    // Whoever wants the session to end has what was wanted: the process ends, with the status of its session.
-    void ignore_from_here() {
-        for (int signal : {SIGINT, SIGTERM, SIGHUP})
-            ::signal(signal, SIG_IGN);
-    }
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-    int fd() const { return fd_.get(); }
-    // True if the session was asked to end.
-    bool take_end() {
-        read_pending();
-        return asked_at_ != 0;
-    }
-    // True if the output is to go on in the next file, as programs that rotate logs ask for.
-    bool take_switch() {
-        read_pending();
-        return std::exchange(switches_, false);
-    }
-    // True if it was asked again: nothing is waited for any more. timeout(1) and shells send one signal twice.
-    bool take_hurry() {
-        constexpr int64_t apart_ns = 300'000'000;
-        const int64_t before = asked_at_;
-        if (read_pending() && before && now_ns() - before > apart_ns)
-            hurried_ = true;
-        return hurried_;
-    }
-
-  private:
-    bool read_pending() {
-        signalfd_siginfo info{};
-        bool end = false;
-        while (read(fd_.get(), &info, sizeof info) == sizeof info)
-            if (info.ssi_signo == SIGUSR2)
-                switches_ = true;
-            else
-                end = end || info.ssi_signo != SIGCHLD;
-        if (end && !asked_at_)
-            asked_at_ = now_ns();
-        if (end)
-            interrupter_.note_signal();
-        return end;
-    }
-    Interrupter& interrupter_;
-    sigset_t mask_{}, old_{};
-    Fd fd_;
-    int64_t asked_at_ = 0; // 0: not yet
-    bool hurried_ = false, switches_ = false;
-};
 
 // What waits for the reader of the output, and how long (docs/decisions/runtime.md).
 constexpr int64_t turn_wait_ns = 20'000'000;        // while probes run: in a turn of the loop
@@ -398,6 +229,8 @@ void finish_output(Session& session, Signals& signals) {
 
 // Where texts come from and go to while the session runs.
 struct Files {
+    Files(std::unique_ptr<ControlProcess> files, const RunFileHandler& handler, const plan::Plan& plan)
+        : control(std::move(files)), run(handler), input(plan, handler) {}
     std::unique_ptr<ControlProcess> control; // null: none
     RunFileHandler run;
     StandardInput input;
@@ -417,68 +250,6 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
         std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
         session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
         warn(fmt::format("the probe at {} is disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
-    }
-}
-
-void pump(Session& session, Rings& rings, Timers& timers, Signals& signals, Command& command, Files& files,
-          ProbedFiles& probed, Attachments& attachments) {
-    std::optional<OverloadGuard> overload;
-    if (const double limit = session.options.overload.value_or(default_overload_limit(session.plan));
-        session.kernel && !(session.options.overload && std::isinf(limit)))
-        overload.emplace(session.plan, *session.kernel, limit);
-    int64_t started = now_ns(), looked = started;
-    const int64_t limit = time_limit_ns(session);
-    session.interrupter->set_deadline(end_after(started, limit));
-    bool host_only = !session.kernel;
-    timers.start();
-    // What was asked between the control files' appearance and the answer that told of it has been read already.
-    if (files.control)
-        files.control->serve(files.run, [&] { return session.exiting; });
-    while (!session.exiting) {
-        int64_t wait = timers.until_next(host_only ? 1000000000ll : poll_ms * 1000000ll);
-        wait = std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started)));
-        pollfd fds[] = {{signals.fd(), POLLIN, 0},     {rings.control_fd(), POLLIN, 0},
-                        {rings.event_fd(), POLLIN, 0}, {files.control ? files.control->fd() : -1, POLLIN, 0},
-                        {files.input.fd(), POLLIN, 0}, {session.output.writer().failure_fd(), POLLIN, 0}};
-        timespec timeout{wait / 1000000000, wait % 1000000000};
-        ppoll(fds, std::size(fds), &timeout, nullptr);
-        session.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
-        rings.drain();
-        if (overload)
-            guard(session, *overload, attachments);
-        session.target_files.drain();
-        if (fds[3].revents && !session.exiting)
-            files.control->serve(files.run, [&] { return session.exiting; });
-        if (fds[4].revents && !session.exiting)
-            files.input.serve([&] { return session.exiting; });
-        if (signals.take_switch())
-            session.output.switch_file();
-        if (signals.take_end())
-            session.exiting = session.interrupted = true;
-        if (command.pid() && command.poll()) {
-            rings.drain();
-            session.exiting = true;
-        }
-        if (!session.exiting)
-            for (const plan::Probe* probe : timers.take_due()) {
-                run_handler(session, rings, *probe);
-                if (session.exiting)
-                    break;
-            }
-        int64_t now = now_ns();
-        if (now - started >= limit)
-            session.exiting = session.interrupted = true;
-        if (now - looked >= files_looked_at_ns) {
-            looked = now;
-            say_changes(probed);
-        }
-        session.output.flush();
-        if (!session.output.failure().empty())
-            session.exiting = true;
-        if (__atomic_load_n(&session.words->skipped, __ATOMIC_RELAXED) > session.plan.max_skipped) {
-            say("ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more details.");
-            session.failed = session.exiting = true;
-        }
     }
 }
 
@@ -591,6 +362,305 @@ bool ends_by_itself(const plan::Plan& plan) {
            std::all_of(plan.probes.begin(), plan.probes.end(), is_over);
 }
 
+// One run of a plan. The members stand in the order in which they come to be; what was attached goes first.
+class Run {
+  public:
+    Run(const plan::Plan& plan, const SessionOptions& options)
+        : plan_(plan), options_(options), session_(plan, options) {}
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    Result<int> run() {
+        for (auto step : {&Run::begin_output, &Run::load, &Run::start_command, &Run::arm, &Run::trace})
+            if (Result<void> done = (this->*step)(); !done)
+                return std::move(done).error();
+        stop();
+        return end();
+    }
+
+  private:
+    Result<void> begin_output();
+    Result<void> load();
+    Result<void> start_command();
+    Result<void> arm();
+    Result<void> begin_watching();
+    Result<void> trace();
+    Result<void> trace_events();
+    void pump();
+    void wait_for_events(int64_t most_ns);
+    void stop();
+    Result<int> end();
+
+    std::string run_file_handler(const plan::Probe& probe, const std::string& value, uint64_t limit) {
+        session_.file_value = value;
+        session_.file_limit = limit;
+        if (!session_.exiting)
+            run_handler(session_, rings_, probe);
+        return std::exchange(session_.file_value, {});
+    }
+    Writer::GiveUp hurry() {
+        return [this] { return signals_->take_hurry(); };
+    }
+
+    const plan::Plan& plan_;
+    const SessionOptions& options_;
+    uint64_t files_before_ = 0; // how many files a command may open
+    Session session_;
+    std::optional<ProbedFiles> probed_;
+    std::optional<Signals> signals_;
+    plan::Ways ways_;
+    Rings rings_;
+    Command command_;
+    struct AtEnd {
+        Command& command;
+        ~AtEnd() { command.terminate(); }
+    } at_end_{command_};
+    std::unique_ptr<ControlProcess> control_; // until it belongs to the files
+    std::optional<Files> files_;
+    Attachments attachments_;
+    std::optional<Watchpoints> watchpoints_;
+    bool ended_in_begin_ = false;
+    bool command_failed_ = false;
+    Result<void> joined_; // whether the command was seen as the target
+};
+
+// The process of the control files is the first, so that it holds nothing of the session.
+Result<void> Run::begin_output() {
+    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_);
+    if (!control)
+        return std::move(control).error();
+    control_ = *std::move(control);
+    if (Result<void> opened = session_.output.open(options_.output); !opened)
+        return opened;
+    Result<std::unique_ptr<Messages>> messages =
+        Messages::start(session_.output.writer(), session_.output.is_same_file_as(STDERR_FILENO), options_.raw);
+    if (!messages)
+        return std::move(messages).error();
+    session_.messages = *std::move(messages);
+    if (options_.target_pid && !is_process(options_.target_pid))
+        warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
+                         plan_.filter_target ? ", so that no probe sees it" : ""));
+    session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
+    // It is known now that it can be written.
+    return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
+}
+
+Result<void> Run::load() {
+    files_before_ = allow_many_files();
+    // What cannot be attached is not loaded.
+    if (Result<void> possible = check_probing(plan_); !possible)
+        return possible;
+    Result<ProbedFiles> probed = ProbedFiles::open(plan_, options_.saved_as);
+    if (!probed)
+        return std::move(probed).error();
+    probed_ = *std::move(probed);
+    Result<std::unique_ptr<Interrupter>> interrupter = Interrupter::start();
+    if (!interrupter)
+        return std::move(interrupter).error();
+    session_.interrupter = *std::move(interrupter);
+    signals_.emplace(*session_.interrupter);
+    ways_ = find_ways(plan_, options_.attach == "perf_event");
+    if (Result<void> prepared = prepare(session_, ways_); !prepared)
+        return prepared;
+    return session_.kernel ? rings_.open(session_) : Result<void>();
+}
+
+// It exists then, and waits.
+Result<void> Run::start_command() {
+    if (!options_.command.empty()) {
+        Result<Command> started = Command::start(options_.command, files_before_);
+        if (!started)
+            return std::move(started).error();
+        command_ = *std::move(started);
+    }
+    session_.words->target = command_.pid() ? command_.pid() : options_.target_pid;
+    std::vector<std::string> programs = options_.files;
+    programs.push_back(command_.program());
+    if (session_.kernel)
+        session_.symbols.begin(plan_, *session_.kernel, programs, options_.target_pid);
+    return {};
+}
+
+// Every probe; and whoever sees the control files finds all of them armed.
+Result<void> Run::arm() {
+    RunFileHandler run = [this](const plan::Probe& probe, const std::string& value, uint64_t limit) {
+        return run_file_handler(probe, value, limit);
+    };
+    files_.emplace(std::move(control_), run, plan_);
+    if (session_.kernel) {
+        if (Result<void> seen = check_target_filter(session_); !seen)
+            return seen;
+        session_.probed = probed_inodes(plan_);
+        if (plan_.has(plan::is_uprobe) && command_.pid())
+            session_.target_files.follow(command_.pid());
+        else if (plan_.has(plan::is_uprobe) && options_.target_pid)
+            session_.target_files.look_at(options_.target_pid);
+        if (Result<void> attached = attach_all(session_, attachments_, *probed_, ways_); !attached)
+            return attached;
+        if (Result<void> watched = begin_watching(); !watched)
+            return watched;
+    }
+    return files_->control ? files_->control->mount() : Result<void>();
+}
+
+Result<void> Run::begin_watching() {
+    if (!plan_.has([](plan::ProbeKind kind) { return plan::traits(kind).mechanism == plan::Mechanism::Watchpoint; }))
+        return {};
+    watchpoints_.emplace(plan_, *session_.kernel);
+    return watchpoints_->begin(running_processes(session_, command_.pid()), ways_.uprobe_multi);
+}
+
+// Every probe is armed; their handlers run when begin's are done, and so does whatever these cause.
+Result<void> Run::trace() {
+    if (session_.kernel)
+        session_.held_back->begin();
+    be_patient_in_begin(session_, *signals_);
+    session_.interrupter->set_deadline(end_after(now_ns(), time_limit_ns(session_)));
+    run_begin_probes(session_, rings_);
+    ended_in_begin_ = session_.exiting;
+    if (!ended_in_begin_)
+        return trace_events();
+    session_.held_back->release();
+    return {};
+}
+
+Result<void> Run::trace_events() {
+    __atomic_store_n(&session_.words->state, plan::Running, __ATOMIC_SEQ_CST);
+    if (session_.kernel)
+        begin_running_tasks(plan_, *session_.kernel, command_.pid());
+    for (const std::unique_ptr<Attachment>& attachment : attachments_)
+        if (Result<void> begun = attachment->begin(); !begun)
+            return begun;
+    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
+    session_.held_back->release();
+    command_.release();
+    session_.messages->settle(hurry());
+    options_.armed();
+    pump();
+    say_changes(*probed_);
+    command_failed_ = command_.pid() && command_failed(command_, options_.command);
+    if (command_.pid() && command_.poll())
+        joined_ = check_target_joined(session_);
+    session_.target_files.drain();
+    if (options_.target_pid && plan_.has(plan::is_uprobe))
+        session_.target_files.look_at(options_.target_pid);
+    return {};
+}
+
+// What happens until the end: records of handlers, timers, control files, signals, the command's end.
+void Run::pump() {
+    std::optional<OverloadGuard> overload;
+    if (const double limit = options_.overload.value_or(default_overload_limit(plan_));
+        session_.kernel && !(options_.overload && std::isinf(limit)))
+        overload.emplace(plan_, *session_.kernel, limit);
+    Timers timers(plan_);
+    const int64_t started = now_ns(), limit = time_limit_ns(session_);
+    int64_t looked = started;
+    session_.interrupter->set_deadline(end_after(started, limit));
+    timers.start();
+    const auto is_ending = [this] { return session_.exiting; };
+    // What was asked between the control files' appearance and the answer that told of it has been read already.
+    if (files_->control)
+        files_->control->serve(files_->run, is_ending);
+    while (!session_.exiting) {
+        const int64_t wait = timers.until_next(session_.kernel ? poll_ms * 1000000ll : 1000000000ll);
+        wait_for_events(std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started))));
+        if (overload)
+            guard(session_, *overload, attachments_);
+        session_.target_files.drain();
+        if (signals_->take_switch())
+            session_.output.switch_file();
+        if (signals_->take_end())
+            session_.exiting = session_.interrupted = true;
+        if (command_.pid() && command_.poll()) {
+            rings_.drain();
+            session_.exiting = true;
+        }
+        if (!session_.exiting)
+            for (const plan::Probe* probe : timers.take_due()) {
+                run_handler(session_, rings_, *probe);
+                if (session_.exiting)
+                    break;
+            }
+        const int64_t now = now_ns();
+        if (now - started >= limit)
+            session_.exiting = session_.interrupted = true;
+        if (now - looked >= files_looked_at_ns) {
+            looked = now;
+            say_changes(*probed_);
+        }
+        session_.output.flush();
+        if (!session_.output.failure().empty())
+            session_.exiting = true;
+        if (__atomic_load_n(&session_.words->skipped, __ATOMIC_RELAXED) > plan_.max_skipped) {
+            say("ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more details.");
+            session_.failed = session_.exiting = true;
+        }
+    }
+}
+
+// Waits, then takes what has come through descriptors.
+void Run::wait_for_events(int64_t most_ns) {
+    pollfd fds[] = {{signals_->fd(), POLLIN, 0},
+                    {rings_.control_fd(), POLLIN, 0},
+                    {rings_.event_fd(), POLLIN, 0},
+                    {session_.output.writer().failure_fd(), POLLIN, 0},
+                    {files_->control ? files_->control->fd() : -1, POLLIN, 0},
+                    {files_->input.fd(), POLLIN, 0}};
+    const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
+    ppoll(fds, std::size(fds), &timeout, nullptr);
+    session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
+    rings_.drain();
+    const auto is_ending = [this] { return session_.exiting; };
+    if (fds[4].revents && !session_.exiting)
+        files_->control->serve(files_->run, is_ending);
+    if (fds[5].revents && !session_.exiting)
+        files_->input.serve(is_ending);
+}
+
+// No kernel handler runs any more when it returns.
+void Run::stop() {
+    __atomic_store_n(&session_.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+    for (const std::unique_ptr<Attachment>& attachment : attachments_)
+        session_.missed[attachment->probe] += attachment->missed();
+    attachments_.clear();
+    if (watchpoints_)
+        watchpoints_->clear();
+    files_->control.reset();
+    command_.terminate();
+    rings_.drain();
+}
+
+// The end's probes, the output, what was lost; gives the exit status.
+Result<int> Run::end() {
+    session_.output.set_patience(patience_at_end(session_), hurry());
+    run_end_probes(session_, rings_);
+    if (!session_.aborted)
+        session_.print_globals();
+    session_.print_hits();
+    finish_output(session_, *signals_);
+    session_.count_losses();
+    session_.report();
+    if (!ended_in_begin_ && joined_)
+        session_.say_unhit();
+    const bool unwritten = !session_.output.failure().empty();
+    if (unwritten)
+        say("ERROR: " + session_.output.failure());
+    if (session_.failed)
+        say("Pass 5: run failed.");
+    if (!joined_)
+        say("ERROR: " + joined_.error().message);
+    session_.messages->finish(hurry());
+    signals_->ignore_from_here();
+    int status = !joined_ || session_.failed || unwritten || command_failed_ ? 1 : 0;
+    if (status == 0 && session_.accounting.lossy(options_.tolerated))
+        status = exit_lossy;
+    if (!options_.report.empty())
+        if (Result<void> written = session_.accounting.write(options_.report, plan_.script, status); !written)
+            return std::move(written).error();
+    return status;
+}
+
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
@@ -602,166 +672,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
                             plan.writes, why));
     if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
         return Error("sonde cannot tell which processes are meant: " + why);
-    Session session(plan, options);
-    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan);
-    if (!control)
-        return std::move(control).error();
-    if (Result<void> opened = session.output.open(options.output); !opened)
-        return std::move(opened).error();
-    Result<std::unique_ptr<Messages>> messages =
-        Messages::start(session.output.writer(), session.output.is_same_file_as(STDERR_FILENO), options.raw);
-    if (!messages)
-        return std::move(messages).error();
-    session.messages = *std::move(messages);
-    if (options.target_pid && !is_process(options.target_pid))
-        warn(fmt::format("-x {}: there is no such process{}", options.target_pid,
-                         plan.filter_target ? ", so that no probe sees it" : ""));
-    session.held_back = std::make_unique<HeldBack>(session.output, *session.messages);
-    // It is known now that it can be written.
-    if (!options.report.empty())
-        if (Result<void> writable = write_file(options.report, ""); !writable)
-            return std::move(writable).error();
-    const uint64_t files_before = allow_many_files();
-    // What cannot be attached is not loaded.
-    if (Result<void> possible = check_probing(plan); !possible)
-        return std::move(possible).error();
-    Result<ProbedFiles> probed = ProbedFiles::open(plan, options.saved_as);
-    if (!probed)
-        return std::move(probed).error();
-    Result<std::unique_ptr<Interrupter>> interrupter = Interrupter::start();
-    if (!interrupter)
-        return std::move(interrupter).error();
-    session.interrupter = *std::move(interrupter);
-    Signals signals(*session.interrupter);
-    const plan::Ways ways = find_ways(plan, options.attach == "perf_event");
-    if (Result<void> prepared = prepare(session, ways); !prepared)
-        return std::move(prepared).error();
-    Rings rings;
-    if (session.kernel)
-        if (Result<void> opened = rings.open(session); !opened)
-            return std::move(opened).error();
-
-    // The command exists, and waits.
-    Command command;
-    if (!options.command.empty()) {
-        Result<Command> started = Command::start(options.command, files_before);
-        if (!started)
-            return std::move(started).error();
-        command = *std::move(started);
-    }
-    struct Terminate {
-        Command& command;
-        ~Terminate() { command.terminate(); }
-    } terminate{command};
-    session.words->target = command.pid() ? command.pid() : options.target_pid;
-
-    std::vector<std::string> programs = options.files;
-    programs.push_back(command.program());
-    if (session.kernel)
-        session.symbols.begin(plan, *session.kernel, programs, options.target_pid);
-    auto run_file_handler = [&](const plan::Probe& probe, const std::string& value, uint64_t limit) {
-        session.file_value = value;
-        session.file_limit = limit;
-        if (!session.exiting)
-            run_handler(session, rings, probe);
-        return std::exchange(session.file_value, {});
-    };
-    Files files{*std::move(control), run_file_handler, StandardInput(plan, run_file_handler)};
-    Attachments attachments;
-    std::optional<Watchpoints> watchpoints;
-    if (session.kernel) {
-        if (Result<void> seen = check_target_filter(session); !seen)
-            return std::move(seen).error();
-        session.probed = probed_inodes(plan);
-        if (plan.has(plan::is_uprobe) && command.pid())
-            session.target_files.follow(command.pid());
-        else if (plan.has(plan::is_uprobe) && options.target_pid)
-            session.target_files.look_at(options.target_pid);
-        if (Result<void> attached = attach_all(session, attachments, *probed, ways); !attached)
-            return std::move(attached).error();
-        if (plan.has(
-                [](plan::ProbeKind kind) { return plan::traits(kind).mechanism == plan::Mechanism::Watchpoint; })) {
-            watchpoints.emplace(plan, *session.kernel);
-            if (Result<void> watched = watchpoints->begin(running_processes(session, command.pid()), ways.uprobe_multi);
-                !watched)
-                return std::move(watched).error();
-        }
-    }
-    // Whoever sees them finds every probe armed.
-    if (files.control)
-        if (Result<void> mounted = files.control->mount(); !mounted)
-            return std::move(mounted).error();
-    // Beyond this point every probe is armed; their handlers run when begin's are done, and so does whatever these
-    // cause.
-    if (session.kernel)
-        session.held_back->begin();
-    be_patient_in_begin(session, signals);
-    session.interrupter->set_deadline(end_after(now_ns(), time_limit_ns(session)));
-    run_begin_probes(session, rings);
-    bool command_bad = false;
-    Result<void> joined;
-    const bool ended_in_begin = session.exiting;
-    if (session.exiting) {
-        session.held_back->release();
-    } else {
-        __atomic_store_n(&session.words->state, plan::Running, __ATOMIC_SEQ_CST);
-        if (session.kernel)
-            begin_running_tasks(plan, *session.kernel, command.pid());
-        for (const std::unique_ptr<Attachment>& attachment : attachments)
-            if (Result<void> begun = attachment->begin(); !begun)
-                return std::move(begun).error();
-        session.exiting = session.exiting || (ends_by_itself(plan) && !command.pid());
-        session.held_back->release();
-        command.release();
-        session.messages->settle([&] { return signals.take_hurry(); });
-        options.armed();
-        Timers timers(plan);
-        pump(session, rings, timers, signals, command, files, *probed, attachments);
-        say_changes(*probed);
-        command_bad = command.pid() && command_failed(command, options.command);
-        if (command.pid() && command.poll())
-            joined = check_target_joined(session);
-        session.target_files.drain();
-        if (options.target_pid && plan.has(plan::is_uprobe))
-            session.target_files.look_at(options.target_pid);
-    }
-    __atomic_store_n(&session.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
-    for (const std::unique_ptr<Attachment>& attachment : attachments)
-        session.missed[attachment->probe] += attachment->missed();
-    attachments.clear();
-    if (watchpoints)
-        watchpoints->clear();
-    files.control.reset();
-    command.terminate();
-    rings.drain();
-
-    // Beyond this point no kernel handler runs any more.
-    session.output.set_patience(patience_at_end(session), [&] { return signals.take_hurry(); });
-    run_end_probes(session, rings);
-    if (!session.aborted)
-        session.print_globals();
-    session.print_hits();
-    finish_output(session, signals);
-    session.count_losses();
-    session.report();
-    if (!ended_in_begin && joined)
-        session.say_unhit();
-    bool unwritten = !session.output.failure().empty();
-    if (unwritten)
-        say("ERROR: " + session.output.failure());
-    if (session.failed)
-        say("Pass 5: run failed.");
-    if (!joined)
-        say("ERROR: " + joined.error().message);
-    session.messages->finish([&] { return signals.take_hurry(); });
-    signals.ignore_from_here();
-    int status = !joined || session.failed || unwritten || command_bad ? 1 : 0;
-    if (status == 0 && session.accounting.lossy(options.tolerated))
-        status = exit_lossy;
-    if (!options.report.empty())
-        if (Result<void> written = session.accounting.write(options.report, plan.script, status); !written)
-            return std::move(written).error();
-    return status;
+    return Run(plan, options).run();
 }
 
 } // namespace sonde

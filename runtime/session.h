@@ -30,7 +30,7 @@ struct SessionOptions {
     int verbose = 0;
     bool timing = false; // -t
     std::string report;  // --report: what became of the hits goes into this file, as JSON; empty: none
-    // --overload: the percentage of one processor from which on a probe is disarmed; infinity: nothing is looked at.
+    // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status
     // How many inlined copies a point's function has that the point is not about; asked for points without a hit.

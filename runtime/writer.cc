@@ -19,6 +19,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/trusted_file.h"
 #include "runtime/privileges.h"
 
@@ -32,12 +33,6 @@ constexpr auto slice = std::chrono::milliseconds(10);
 // Ends a write() that waits: it does nothing but interrupt. By default it is ignored, so whoever sends one changes
 // nothing.
 constexpr int nudge = SIGURG;
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
 
 uint64_t count_lines(const char* begin, const char* end) { return static_cast<uint64_t>(std::count(begin, end, '\n')); }
 

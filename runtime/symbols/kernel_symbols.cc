@@ -9,25 +9,21 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/kallsyms.h"
 #include "runtime/symbols/file_table.h"
 
 namespace sonde {
 namespace {
 
-constexpr uint64_t most_unknown = 4096; // the last symbol of all goes on for at most that
+constexpr uint64_t most_unknown = 4096;     // the last symbol of all goes on for at most that
+constexpr int64_t again_ns = 1'000'000'000; // until a module may have come that has an unknown address
 constexpr std::string_view kernel_itself = "kernel";
-
-int64_t seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
 
 } // namespace
 
 void KernelSymbols::read() {
-    read_at_ = seconds();
+    read_at_ = now_ns();
     Result<std::string> bytes = read_kallsyms();
     if (!bytes)
         return;
@@ -87,7 +83,7 @@ std::string KernelSymbols::text(uint64_t address, uint64_t style) {
     const uint64_t behind = style & SONDE_BEHIND_CALL ? 1 : 0;
     style &= SONDE_SYMBOL_STYLE;
     const Symbol* found = at(address - behind);
-    if (!found && !hidden_ && seconds() != read_at_) {
+    if (!found && !hidden_ && now_ns() - read_at_ > again_ns) {
         read();
         found = at(address - behind);
     }

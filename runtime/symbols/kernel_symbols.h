@@ -35,7 +35,7 @@ class KernelSymbols {
     std::vector<Symbol> symbols_; // by address
     std::vector<std::unique_ptr<std::string>> texts_;
     bool hidden_ = false;
-    int64_t read_at_ = 0; // seconds
+    int64_t read_at_ = 0; // now_ns()
 };
 
 } // namespace sonde

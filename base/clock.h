@@ -1,0 +1,17 @@
+// The clock that sessions measure with.
+#pragma once
+
+#include <ctime>
+
+#include <cstdint>
+
+namespace sonde {
+
+// Nanoseconds of CLOCK_MONOTONIC, which BPF's ktime_get_ns() gives too.
+inline int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+} // namespace sonde

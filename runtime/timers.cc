@@ -1,0 +1,53 @@
+#include "runtime/timers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace sonde {
+
+Timers::Timers(const plan::Plan& plan) {
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::traits(probe.kind).cause == plan::Cause::Timer)
+            timers_.push_back({&probe, 0});
+}
+
+void Timers::start() {
+    for (Timer& timer : timers_)
+        timer.next = now_ns() + interval(*timer.probe);
+}
+
+int64_t Timers::until_next(int64_t most) const {
+    int64_t least = most, now = now_ns();
+    for (const Timer& timer : timers_)
+        least = std::min(least, std::max<int64_t>(0, timer.next - now));
+    return least;
+}
+
+std::vector<const plan::Probe*> Timers::take_due() {
+    int64_t now = now_ns();
+    std::vector<std::pair<int64_t, const plan::Probe*>> due;
+    for (Timer& timer : timers_) {
+        if (timer.next > now)
+            continue;
+        due.emplace_back(timer.next, timer.probe);
+        timer.next = std::max(timer.next + interval(*timer.probe), now);
+    }
+    std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const plan::Probe*> out;
+    for (const auto& [time, probe] : due)
+        out.push_back(probe);
+    return out;
+}
+
+int64_t Timers::interval(const plan::Probe& probe) {
+    auto base = static_cast<int64_t>(probe.timer.interval_ns);
+    if (probe.timer.random_ns) {
+        auto spread = static_cast<int64_t>(probe.timer.random_ns);
+        base += std::uniform_int_distribution<int64_t>(-spread, spread)(random_);
+    }
+    return std::max<int64_t>(base, 1000);
+}
+
+} // namespace sonde
