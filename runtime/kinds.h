@@ -75,6 +75,8 @@ struct KindTraits {
     Subject subject = Subject::None;
     bool at_return = false;                // the end of what its twin sees the beginning of: a return, an exit
     const char* section = "";              // of its BPF program, from which libbpf knows the program's type
+    uint8_t program_type = 0;              // the type (bpf_prog_type), where libbpf does not know it by the section
+    uint8_t attach_type = 0;               // with it (bpf_attach_type)
     const char* at_entry = "";             // of a return's program that saves values at the entry; empty: the same
     Mechanism mechanism = Mechanism::None; // the usual one; mechanism_of() knows a probe's (plan.h)
     Context context = Context::None;

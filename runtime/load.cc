@@ -52,13 +52,11 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == "sonde_targets"; }
 
-// libbpf before 1.3 knows no such programs.
-void set_netfilter(bpf_object* object, const std::string& name) {
-    const auto netfilter_type = static_cast<enum bpf_prog_type>(32);     // BPF_PROG_TYPE_NETFILTER, 6.4
-    const auto netfilter_attach = static_cast<enum bpf_attach_type>(45); // BPF_NETFILTER
+// Programs of types that libbpf before 1.3 does not know by their sections.
+void set_type(bpf_object* object, const std::string& name, const plan::KindTraits& traits) {
     bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
-    bpf_program__set_type(program, netfilter_type);
-    bpf_program__set_expected_attach_type(program, netfilter_attach);
+    bpf_program__set_type(program, static_cast<enum bpf_prog_type>(traits.program_type));
+    bpf_program__set_expected_attach_type(program, static_cast<enum bpf_attach_type>(traits.attach_type));
 }
 
 // Counters that handlers read have a place for each processor.
@@ -72,9 +70,10 @@ void size_counters(const plan::Plan& plan, bpf_object* object) {
 // Says which functions of the kernel the programs of trampolines are for: it checks them together.
 Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
     for (const plan::Probe& probe : plan.probes) {
-        if (plan::traits(probe.kind).mechanism == plan::Mechanism::Netfilter)
-            set_netfilter(object, probe.symbol);
-        if (!plan::traits(probe.kind).is_aimed)
+        const plan::KindTraits& traits = plan::traits(probe.kind);
+        if (traits.program_type)
+            set_type(object, probe.symbol, traits);
+        if (!traits.is_aimed)
             continue;
         for (const std::string& name : {probe.entry_program, probe.symbol}) {
             bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
