@@ -16,7 +16,7 @@ namespace sonde {
 
 class BtfFile {
   public:
-    // `base`: what a module's types build on (the kernel's); numbers and names go on behind it. Both must outlive this.
+    // `base`: what a module's types build on (the kernel's); numbers and names go on after it. Both must outlive this.
     explicit BtfFile(std::string_view bytes, const BtfFile* base = nullptr);
 
     // False if the file is cut off, is no BTF, or has kinds that are not known here: then there are no types.

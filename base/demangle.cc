@@ -65,7 +65,7 @@ std::string readable_symbol(std::string_view symbol) {
         return std::string(symbol);
     // Thunks and their like are described by words.
     bool may_have_result = !symbol.starts_with("_ZT") && !symbol.starts_with("_ZG") && !demangle_rust(symbol);
-    // The last parentheses that are closed hold the parameters; behind them stand `const` and the like.
+    // The last parentheses that are closed hold the parameters; after them stand `const` and the like.
     size_t close = text->rfind(')');
     if (symbol.starts_with("_R") || close == std::string::npos || text->find("::", close) != std::string::npos)
         return *text;

@@ -228,12 +228,12 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
     if (header.e_phnum > 0 && header.e_phnum != PN_XNUM &&
         !in_file(header.e_phoff, uint64_t{header.e_phnum} * (narrow_ ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr)),
                  file_size))
-        return truncated_error("the program headers lie behind its end");
+        return truncated_error("the program headers lie past its end");
     // The section table is mostly what a file ends with, so this finds nearly every cut.
     if (header.e_shnum > 0 &&
         !in_file(header.e_shoff, uint64_t{header.e_shnum} * (narrow_ ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr)),
                  file_size))
-        return truncated_error("the section headers lie behind its end");
+        return truncated_error("the section headers lie past its end");
     dynamic_ = header.e_type == ET_DYN;
     entry_ = header.e_entry;
     machine_ = narrow_ ? EM_386 : header.e_machine;
@@ -266,7 +266,7 @@ Result<void> ElfFile::read_sections(uint64_t file_size) {
         if (section.type == SHT_NOBITS && (section.flags & SHF_EXECINSTR))
             debug_only_ = true;
         if (section.type != SHT_NOBITS && section.type != SHT_NULL && !in_file(section.offset, section.size, file_size))
-            return truncated_error(fmt::format("section `{}` ends behind its end", section.name));
+            return truncated_error(fmt::format("section `{}` ends past its end", section.name));
         sections_.push_back(section);
     }
     return {};
@@ -284,7 +284,7 @@ Result<void> ElfFile::read_segments(uint64_t file_size) {
             continue;
         // A debug file keeps the program's own headers, which speak of bytes that it has not.
         if (!debug_only_ && !in_file(header.p_offset, header.p_filesz, file_size))
-            return truncated_error(fmt::format("the segment at {:#x} ends behind its end", header.p_vaddr));
+            return truncated_error(fmt::format("the segment at {:#x} ends past its end", header.p_vaddr));
         segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz,
                              (header.p_flags & PF_R) != 0, (header.p_flags & PF_W) != 0, (header.p_flags & PF_X) != 0});
     }

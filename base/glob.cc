@@ -19,7 +19,7 @@ namespace {
 
 struct SetMatch {
     bool matches;
-    size_t end; // behind the `]`
+    size_t end; // after the `]`
 };
 
 // `[...]` at pattern[at]; nothing if it is never closed.
@@ -48,7 +48,7 @@ std::optional<SetMatch> match_set(std::string_view pattern, size_t at, char c) {
     return std::nullopt;
 }
 
-// One element of the pattern (not `*`) against one letter: the index behind the element, or nothing.
+// One element of the pattern (not `*`) against one letter: the index after the element, or nothing.
 std::optional<size_t> match_one(std::string_view pattern, size_t at, char c) {
     switch (pattern[at]) {
     case '?':
@@ -127,7 +127,7 @@ std::string search_path() {
 
 bool glob_match(std::string_view pattern, std::string_view text) {
     size_t p = 0, t = 0;
-    std::optional<size_t> star; // behind the last `*`
+    std::optional<size_t> star; // after the last `*`
     size_t star_text = 0;       // what that `*` has taken ends here
     while (t < text.size()) {
         if (p < pattern.size() && pattern[p] == '*') {

@@ -60,12 +60,12 @@ class Linker {
         if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0)
             return Error("it has no section headers that can be read");
         if (!has(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr)))
-            return Error("the file is truncated: the section headers lie behind its end");
+            return Error("the file is truncated: the section headers lie past its end");
         for (size_t i = 0; i < header_.e_shnum; i++) {
             auto section = get<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr));
             if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL &&
                 !has(section.sh_offset, section.sh_size))
-                return Error(fmt::format("the file is truncated: section {} ends behind its end", i));
+                return Error(fmt::format("the file is truncated: section {} ends past its end", i));
             sections_.push_back(section);
         }
         return {};

@@ -1,6 +1,6 @@
 // An object file as if it had been linked: the kernel's modules are object files, and so is their debug information.
 //
-// Sections get addresses, one behind the other, and debug information is made to refer to them (ELF, chapter 4,
+// Sections get addresses, one after the other, and debug information is made to refer to them (ELF, chapter 4,
 // "Relocation"; the types are x86-64's, psABI 4.4.1). The kernel gives each section a place of its own when it loads a
 // module, so an address here says which section and how far in it, no more. Everything else that reads programs can
 // then read modules.

@@ -72,8 +72,8 @@ struct Op {
         Jump,    // to op `target`
         IfEmpty, // jump if the range is empty
         Unless,  // jump unless `forward` accepts the range
-        Split,   // register out: the last place with `forward` before it and `backward` behind it; none: jump
-        Last,    // the same repeated, each time behind the one before: `out` is where the last one begins
+        Split,   // register out: the last place with `forward` before it and `backward` after it; none: jump
+        Last,    // the same repeated, each time after the one before: `out` is where the last one begins
     };
     Code code = Done;
     uint16_t from = 0, to = 1, out = 0, target = 0;

@@ -120,7 +120,7 @@ class Parser {
         return make(std::move(node));
     }
 
-    // Behind the `{`.
+    // After the `{`.
     bool interval(Node& node, size_t start) {
         auto number = [&](int& out) {
             size_t digits = 0;
@@ -175,7 +175,7 @@ class Parser {
             break;
         case '\\':
             if (at_end())
-                return fail(begin, at_, "nothing stands behind the backslash", R"(write `\\\\` for a backslash)");
+                return fail(begin, at_, "nothing stands after the backslash", R"(write `\\\\` for a backslash)");
             node.bytes.set(take());
             break;
         default:
@@ -202,7 +202,7 @@ class Parser {
         return make(std::move(node));
     }
 
-    // Behind the `[`. A backslash takes the next character's meaning away there too.
+    // After the `[`. A backslash takes the next character's meaning away there too.
     NodePtr bracket(size_t begin) {
         Node node;
         node.kind = Node::Set;

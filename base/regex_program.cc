@@ -211,7 +211,7 @@ class Generator {
     void repeat(const NodePtr& part, int min, int max, size_t from, size_t to, bool going_on) {
         if (max == 0 || full())
             return;
-        std::vector<size_t> ends; // ops that jump behind all this
+        std::vector<size_t> ends; // ops that jump after all this
         if (going_on && min == 0) {
             ends.push_back(here());
             op(Op::IfEmpty, from, to);

@@ -439,7 +439,7 @@ void add_machine_options(CLI::App& app, Options& o) {
 
 // ---- the words ------------------------------------------------------------------------------------------------------
 
-// getopt's optional values are given behind `=` only, so an option without gets its value here.
+// getopt's optional values are given after `=` only, so an option without gets its value here.
 std::string with_value(const std::string& word) {
     for (const char* name :
          {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})

@@ -17,5 +17,5 @@ struct sonde_batch {
     struct {
         unsigned int type, format, row, size; /* plan::RecordHeader */
     } header;
-    unsigned char bytes[2 * SONDE_BATCH_BYTES]; /* right behind the header; the second half for the verifier's sake */
+    unsigned char bytes[2 * SONDE_BATCH_BYTES]; /* right after the header; the second half for the verifier's sake */
 };

@@ -119,7 +119,7 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
 }
 
 // A stack's lines for an address: one for each inlined function, innermost first, then that of the function whose code
-// it is. Behind a call it is the call that stands in the source; what a function has inlined, it calls where that was.
+// it is. After a call it is the call that stands in the source; what a function has inlined, it calls where that was.
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     const bool lines = style == plan::StackWithLines;

@@ -197,7 +197,7 @@ int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t
     return of(session).kernel_memory.read(dst, size, address) ? 0 : 1;
 }
 int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address) {
-    // Behind a slot's string there is room for as much again.
+    // After a slot's string there is room for as much again.
     size = std::min<uint64_t>(size, of(session).plan.max_string - 1);
     dst[0] = dst[size] = 0;
     return sonde_host_read_kernel(session, dst, size, address);

@@ -55,7 +55,7 @@ bool KernelMemory::open() {
         {load_map, 7, BPF_PSEUDO_MAP_VALUE, 0, map_.get()}, // r7 = the map's memory
         {0, 0, 0, 0, 0},                                    // (its second half: the offset)
         {and_number, 2, 0, 0, 2 * most - 1},                // what the verifier can follow
-        {move, 1, 7, 0, 0},                                 // r1 = behind the result
+        {move, 1, 7, 0, 0},                                 // r1 = after the result
         {add_number, 1, 0, 0, head},                        //
         {jump_equal, 6, 0, 4, ReadString},                  //
         {jump_equal, 6, 0, 5, CurrentTask},                 //

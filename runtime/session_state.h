@@ -76,7 +76,7 @@ class Session {
     // Whether what others say is printed for a terminal.
     bool escapes() const { return output.is_terminal() && !options.raw; }
 
-    // A frame for one handler run, zeroed; recursive functions take more behind it. Null: no room.
+    // A frame for one handler run, zeroed; recursive functions take more after it. Null: no room.
     char* push_frame(uint64_t size);
     void pop_frame(char* frame);
 

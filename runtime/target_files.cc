@@ -75,7 +75,7 @@ void TargetFiles::drain() {
 }
 
 void TargetFiles::take(const Buffer& buffer) {
-    struct Mapped { // PERF_RECORD_MMAP2, behind the header
+    struct Mapped { // PERF_RECORD_MMAP2, after the header
         uint32_t pid, tid;
         uint64_t address, length, offset;
         uint32_t major, minor;

@@ -71,7 +71,7 @@ std::string explain_verifier_log(const std::string& log) {
             place = mark == std::string::npos ? "" : line.substr(mark + 3);
             text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
         } else if (!line.empty() && is_reason(line)) {
-            // That comes behind the reason.
+            // That comes after the reason.
             if (!error.empty() && line.starts_with("Caller passes invalid args"))
                 error += "; " + line;
             else

@@ -373,7 +373,7 @@ struct PointComponent {
     int64_t number = 0;
     std::string text;
     Range arg_range;
-    bool optional = false, sufficient = false; // `?` or `!` behind it inside of alternatives
+    bool optional = false, sufficient = false; // `?` or `!` after it inside of alternatives
 };
 
 struct ProbePoint {

@@ -21,7 +21,7 @@ size_t skip_brackets(const std::vector<Token>& tokens, size_t at) {
     return at;
 }
 
-// The names of `global a, b[10], c = 1`, behind the keyword.
+// The names of `global a, b[10], c = 1`, after the keyword.
 std::vector<Range> declared_globals(const std::vector<Token>& tokens, size_t at) {
     std::vector<Range> names;
     while (tokens[at].kind == TokenKind::Identifier) {
@@ -36,7 +36,7 @@ std::vector<Range> declared_globals(const std::vector<Token>& tokens, size_t at)
     return names;
 }
 
-// The first components of the names that `probe a = b = points` defines, behind the keyword; none if it is no alias.
+// The first components of the names that `probe a = b = points` defines, after the keyword; none if it is no alias.
 std::vector<Range> declared_aliases(const std::vector<Token>& tokens, size_t at) {
     std::vector<Range> names;
     const Token* first = &tokens[at];

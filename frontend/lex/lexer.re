@@ -1,6 +1,6 @@
 // The lexer. re2c compiles the rules; the text ends with a NUL that serves as sentinel, NULs inside it are bad characters.
 //
-// The script argument `$N` is pasted as characters: its text, together with the name characters right behind the `$N`,
+// The script argument `$N` is pasted as characters: its text, together with the name characters right after the `$N`,
 // is lexed by a lexer of its own, whose tokens all have the place of the `$N`.
 #include <algorithm>
 #include <cctype>
@@ -36,7 +36,7 @@ namespace {
 */
 // clang-format on
 
-// Reads behind a backslash; `at` is in front of the character after it, and not at the end.
+// Reads after a backslash; `at` is in front of the character after it, and not at the end.
 char read_escape(const unsigned char*& at, const unsigned char* end, bool hex_escapes = true) {
     unsigned char c = *at++;
     switch (c) {
@@ -290,10 +290,10 @@ class Lexer {
                 break;
             value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_, hex_escapes_) : static_cast<char>(c);
         }
-        // A NUL ends a string: nothing behind it could be seen.
+        // A NUL ends a string: nothing after it could be seen.
         size_t seen = value.find('\0');
         if (seen != std::string::npos && value.find_first_not_of('\0', seen) != std::string::npos)
-            diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string: what is behind it is lost");
+            diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string: what is after it is lost");
         add_string(start, value.substr(0, seen));
         return true;
     }

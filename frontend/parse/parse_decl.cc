@@ -224,7 +224,7 @@ void Parser::parse_probe(File& file) {
         file.probes.push_back(probe);
 }
 
-// Behind the first name: = more = points {prologue} [, {epilogue}], or += points {epilogue}
+// After the first name: = more = points {prologue} [, {epilogue}], or += points {epilogue}
 void Parser::parse_alias(File& file, Range begin, std::vector<ProbePoint*> names) {
     auto* alias = arena_.make<Alias>();
     alias->names = std::move(names);
@@ -242,7 +242,7 @@ void Parser::parse_alias(File& file, Range begin, std::vector<ProbePoint*> names
             diags_.report(DiagId::BadDeclaration, name->range, "an alias's name takes no `?` and no `!`");
         if (name->condition)
             diags_.report(DiagId::BadDeclaration, name->condition->range, "an alias's name takes no condition")
-                .help("write it behind the point that the alias stands for");
+                .help("write it after the point that the alias stands for");
     }
     BlockStmt* first = parse_block();
     if (!first)

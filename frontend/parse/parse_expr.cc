@@ -121,7 +121,7 @@ Expr* Parser::parse_assignment() {
     return grow(assign, {left, value});
 }
 
-// Between `?` and `:` anything can stand, as between parentheses. Behind the `:` an assignment was part of the value in
+// Between `?` and `:` anything can stand, as between parentheses. After the `:` an assignment was part of the value in
 // SystemTap before 4.0.
 Expr* Parser::parse_ternary() {
     Expr* condition = parse_binary(OrLevel);
@@ -373,7 +373,7 @@ Expr* Parser::parse_print(const Token& name) {
     if (print->args.size() < least)
         diags_.report(DiagId::Arity, print->range,
                       fmt::format("`{}` needs at least {} argument{}{}, got {}", name.text, least,
-                                  least == 1 ? "" : "s", print->has_delimiter ? " behind the delimiter" : "",
+                                  least == 1 ? "" : "s", print->has_delimiter ? " after the delimiter" : "",
                                   print->args.size()));
     return with_components(grow(print, print->args));
 }

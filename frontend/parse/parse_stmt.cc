@@ -16,7 +16,7 @@ bool begins_statement(const Token& token) {
            std::find(std::begin(words), std::end(words), token.text) != std::end(words);
 }
 
-// A line that begins with a name behind something complete is most likely the next statement.
+// A line that begins with a name after something complete is most likely the next statement.
 bool begins_line(const Token& token, const Token& before) {
     return token.on_line && token.kind == TokenKind::Identifier &&
            (before.kind != TokenKind::Operator || before.is(")") || before.is("]") || before.is("}") ||
@@ -25,7 +25,7 @@ bool begins_line(const Token& token, const Token& before) {
 
 } // namespace
 
-// Skips to behind the next `;` or `}` or to what ends or begins a statement, so that what follows an error is read
+// Skips to after the next `;` or `}` or to what ends or begins a statement, so that what follows an error is read
 // again. `began` is where the statement began: at least one token is skipped.
 void Parser::recover_in_block(size_t began) {
     int nesting = 0;
@@ -240,7 +240,7 @@ Stmt* Parser::parse_foreach(Range begin) {
 }
 
 void Parser::parse_sort_sign(ForeachStmt& loop, int column) {
-    // `value+=` and `value-=`: the sign and the `=` behind it are one token.
+    // `value+=` and `value-=`: the sign and the `=` after it are one token.
     bool with_assign = loop.keys.empty() && (peek().is("+=") || peek().is("-="));
     if (!peek().is("+") && !peek().is("-") && !with_assign)
         return;

@@ -116,7 +116,7 @@ Expr* Parser::with_components(Expr* base) {
     }
     Expr* expr = base;
     if (!components) {
-        if (!check_age(peek().range, fmt::format("`{}` behind a value", peek().text), "2.6"))
+        if (!check_age(peek().range, fmt::format("`{}` after a value", peek().text), "2.6"))
             return nullptr;
         auto* member = arena_.make<MemberExpr>(base->range, base);
         components = &member->components;

@@ -83,8 +83,8 @@ class Parser {
     ast::Expr* parse_primary();
     ast::Expr* parse_name();
     ast::Expr* parse_print(const Token& name);
-    bool parse_arguments(std::vector<ast::Expr*>& args, Range open); // behind `(`; takes the `)`
-    bool parse_keys(std::vector<ast::Expr*>& keys, Range open);      // behind `[`; takes the `]`; `*` is a key too
+    bool parse_arguments(std::vector<ast::Expr*>& args, Range open); // after `(`; takes the `)`
+    bool parse_keys(std::vector<ast::Expr*>& keys, Range open);      // after `[`; takes the `]`; `*` is a key too
     void check_assignable(const ast::Expr& target, std::string_view op);
     void check_format(const Token& literal);
 

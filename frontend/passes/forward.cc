@@ -72,7 +72,7 @@ class Forwarding {
         });
     }
 
-    // The expressions that the body begins with, one after the other; false behind the first other statement.
+    // The expressions that the body begins with, one after the other; false after the first other statement.
     bool begin(hir::Block& block) {
         std::unordered_set<const hir::Stmt*> gone;
         bool more = true;

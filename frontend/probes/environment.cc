@@ -85,7 +85,7 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
         if (build_id->empty() || access(path.c_str(), R_OK) != 0)
             continue;
         Result<DwarfModule*> opened = module(path);
-        // Of another kernel, what is looked at first is its image, which may be packed.
+        // Another kernel's image comes first; it may be packed.
         if (!opened && other_kernel)
             continue;
         if (!opened)

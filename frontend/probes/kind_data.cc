@@ -28,7 +28,7 @@ struct Request {
     plan::WatchSpec spec;
 };
 
-// Reads what stands behind `at`, where "data" is; nullopt after a report.
+// Reads what stands after `at`, where "data" is; nullopt after a report.
 std::optional<Request> read_request(Resolving& resolving, size_t at) {
     Request out;
     out.place = resolving.at(at);

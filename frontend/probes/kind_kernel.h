@@ -11,7 +11,7 @@ KernelTypes* open_kernel(Resolving& resolving);
 // True if the point begins with `kernel`; false and a report if that has an argument.
 bool expect_kernel(Resolving& resolving);
 
-// kind_kernel_debug.cc: true for points behind `kernel` or `module("m")` that are not to be found without debug
+// kind_kernel_debug.cc: true for points after `kernel` or `module("m")` that are not to be found without debug
 // information.
 bool needs_debug_info(Resolving& resolving);
 std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving);

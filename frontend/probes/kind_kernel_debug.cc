@@ -1,4 +1,4 @@
-// kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...), and the same behind module("m"):
+// kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...), and the same after module("m"):
 // what only debug information tells.
 //
 // Distributions have the kernel's in a package of its own (Debian: linux-image-RELEASE-dbg), a file `vmlinux` with

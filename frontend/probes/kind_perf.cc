@@ -85,7 +85,7 @@ bool add_names(Resolving& resolving, size_t index, std::span<const Name> names, 
     return expect_argument(resolving, *component, PointComponent::None);
 }
 
-// Reads what is counted; `next` is then the index of the component behind it. Empty after a report.
+// Reads what is counted; `next` is then the index of the component after it. Empty after a report.
 std::vector<Event> read_events(Resolving& resolving, size_t& next) {
     const PointComponent* first = resolving.at(1);
     std::vector<Event> events;
@@ -125,7 +125,7 @@ std::vector<Event> read_events(Resolving& resolving, size_t& next) {
     return good ? events : std::vector<Event>();
 }
 
-// What stands behind the event, in any order, each at most once.
+// What stands after the event, in any order, each at most once.
 struct Suffixes {
     const PointComponent* rate = nullptr; // sample or hz
     const PointComponent* process = nullptr;
@@ -262,7 +262,7 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
                 resolved.point.pp += fmt::format(".process({})", quoted(program));
             if (suffixes->counter) {
                 add_counter(resolving, *suffixes->counter, spec);
-                // Its body is looked at, and never runs.
+                // Its body is checked and never runs.
                 resolved.kind = plan::ProbeKind::Never;
                 resolved.in_kernel = false;
                 resolved.point.pp += fmt::format(".counter({})", quoted(suffixes->counter->text));

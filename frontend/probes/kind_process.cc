@@ -374,7 +374,7 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     return pattern.suffix == "return" ? read_active(resolving, at + 1, pattern.active) : expect_end(resolving, at + 1);
 }
 
-// Reads the components behind the program; nullopt after a report.
+// Reads the components after the program; nullopt after a report.
 std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     ProcessPattern pattern;
     pattern.component = resolving.at(next);

@@ -12,7 +12,7 @@ namespace {
 
 using plan::ProbeKind;
 
-// Reads the components behind `process`; nullopt after a report.
+// Reads the components after `process`; nullopt after a report.
 std::optional<ProbeKind> read_event(Resolving& resolving) {
     const ast::PointComponent &first = *resolving.at(1), *second = resolving.at(2);
     if (!expect_argument(resolving, first, ast::PointComponent::None))

@@ -177,7 +177,7 @@ void explain_statement(Resolving& resolving, const ProcessPattern& pattern, Addr
     report(resolving, pattern, DiagId::NoInstruction,
            fmt::format("address {:#x} does not match the beginning of a statement (try {:#x})",
                        static_cast<Address>(pattern.component->number), start))
-        .help("`.absolute` behind it takes every address where an instruction begins, without `$variables`");
+        .help("`.absolute` after it takes every address where an instruction begins, without `$variables`");
 }
 
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {

@@ -12,7 +12,7 @@ struct Resolving {
     Diagnostics& diags;
 
     const std::vector<ast::PointComponent>& components() const { return point.components; }
-    // The component at `index`; null behind the last one.
+    // The component at `index`; null after the last one.
     const ast::PointComponent* at(size_t index) const {
         return index < point.components.size() ? &point.components[index] : nullptr;
     }

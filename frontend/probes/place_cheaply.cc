@@ -46,7 +46,7 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
     std::optional<uint64_t> offset = cheap ? point.module->file_offset(*cheap) : std::nullopt;
     if (!offset)
         return;
-    // Optimised code says itself where its variables are; behind an endbr64 too.
+    // Optimised code says itself where its variables are; after an endbr64 too.
     bool prologue = point.function.body != point.function.entry;
     bool movable =
         !prologue || repeats || (point.module->keeps_to_abi(point.function) && known_at_call(point, targets));

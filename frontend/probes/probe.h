@@ -238,7 +238,7 @@ std::string result_name(const std::vector<Variable>& results, size_t index);
 // -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address after the point
 // where it is asked for.
 std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
-std::string list_variables(const ResolvedPoint& point); // what stands behind the point, with a space in front
+std::string list_variables(const ResolvedPoint& point); // what stands after the point, with a space in front
 // -vv: `probe NAME@FILE:LINE process=PATH reloc=SECTION pc=0xADDR`; empty for what is in no program.
 std::string describe_place(const ResolvedPoint& point);
 

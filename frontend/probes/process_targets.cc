@@ -47,7 +47,7 @@ std::vector<std::string> expand_target(const std::string& pattern) {
     return found;
 }
 
-// The program that runs a script is in its first line, `#!/bin/sh`; behind `#!/usr/bin/env` it is looked for.
+// The program that runs a script is in its first line, `#!/bin/sh`; after `#!/usr/bin/env` it is looked for.
 std::string interpreter_of(const std::string& path) {
     char head[256] = {}; // what the kernel looks at (BINPRM_BUF_SIZE)
     std::ifstream(path).read(head, sizeof head - 1);

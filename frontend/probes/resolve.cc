@@ -90,7 +90,7 @@ std::string quoted(const std::string& text) {
 
 void report_component(Resolving& resolving, size_t index, const std::vector<std::string>& allowed,
                       const std::vector<std::string>& later) {
-    // The library's names for the points behind its aliases are nobody else's.
+    // The library's names for the points after its aliases are nobody else's.
     std::string before = point_text(resolving.point, index);
     before.erase(0, std::min(before.find_first_not_of('_'), before.size()));
     std::string choices;
@@ -106,7 +106,7 @@ void report_component(Resolving& resolving, size_t index, const std::vector<std:
     }
     if (std::find(later.begin(), later.end(), wrong->name) != later.end()) {
         DiagBuilder report = resolving.diags.report(
-            DiagId::Unsupported, wrong->range, fmt::format("`.{}` behind `{}` is not supported", wrong->name, before));
+            DiagId::Unsupported, wrong->range, fmt::format("`.{}` after `{}` is not supported", wrong->name, before));
         if (!choices.empty())
             report.help(choices);
         return;
@@ -114,7 +114,7 @@ void report_component(Resolving& resolving, size_t index, const std::vector<std:
     DiagBuilder report =
         resolving.diags.report(DiagId::UnknownProbePoint, wrong->range,
                                allowed.empty() ? fmt::format("nothing can follow `{}`", before)
-                                               : fmt::format("unknown `.{}` behind `{}`", wrong->name, before));
+                                               : fmt::format("unknown `.{}` after `{}`", wrong->name, before));
     std::string nearest = nearest_name(wrong->name, allowed);
     report.suggest(nearest);
     if (nearest.empty() && !choices.empty())

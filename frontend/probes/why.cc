@@ -213,7 +213,7 @@ void Explanation::add_nearest() {
             after = &row;
     }
     if (after)
-        say(fmt::format("It is readable from {:#x}{} on, {} bytes behind the probe", after->low, line_at(after->low),
+        say(fmt::format("It is readable from {:#x}{} on, {} bytes after the probe", after->low, line_at(after->low),
                         after->low - address()));
     if (before)
         say(fmt::format("It was readable up to {:#x}{}, {} bytes before the probe", before->high - 1,

@@ -74,7 +74,7 @@ class Analyzer {
         const hir::Handler* handler = nullptr;
         bool inside_entry = false;
         std::vector<const Type*> arguments;
-        // What it wants to know from the probed function's entry: arguments of their own behind the written ones.
+        // What it wants to know from the probed function's entry: arguments of their own after the written ones.
         std::vector<hir::Expr*> entry_values;
         struct OpenCall { // made from inside, before all entry values were known
             hir::Call* call;
@@ -182,13 +182,13 @@ class Analyzer {
     std::deque<Expansion> expansions_;
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
-    std::map<std::string, hir::Function*> readers_; // Binder::define, by their text
+    std::map<std::string, hir::Function*> readers_; // Binder::define, by hir::identity()
     std::map<std::string, hir::Global*> addresses_; // Binder::symbol_address, by the symbol
     std::vector<hir::Handler*> never_handlers_;     // checked, not run
     std::map<const hir::Handler*, Range> heads_;    // their first points, as the narrow place of a whole handler
     std::set<const hir::Global*> overridden_;       // -G
 
-    // What building notes for the passes behind it.
+    // What building notes for the passes after it.
     std::set<const hir::Local*> assigned_, read_;
     std::set<const hir::Local*> bound_; // by foreach, catch or a call: assigned, and not to be called unused
     std::map<const hir::Global*, Shape> shapes_;

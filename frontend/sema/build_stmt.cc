@@ -14,7 +14,7 @@ void BodyBuilder::build_block(const ast::BlockStmt& block, FileId file, hir::Blo
 }
 
 void BodyBuilder::append(const std::vector<ast::Stmt*>& stmts, hir::Block& out) {
-    const ast::Stmt* leaves = nullptr; // the statement behind which nothing runs
+    const ast::Stmt* leaves = nullptr; // the statement after which nothing runs
     bool reported = false;
     for (const ast::Stmt* stmt : stmts) {
         if (leaves && !reported && stmt->kind != ast::StmtKind::Empty) {
@@ -179,7 +179,7 @@ hir::Stmt* BodyBuilder::build_foreach(const ast::ForeachStmt& s) {
     if (s.limit)
         loop->limit = build(*s.limit);
     if (!build_collection(s, *loop)) {
-        // The body is looked at all the same, for its own errors.
+        // The body is built all the same, for its own errors.
         std::vector<hir::Stmt*> copies;
         for (size_t i = 0; i < s.keys.size(); i++)
             bind(s.keys[i], s.key_ranges[i], copies);

@@ -120,7 +120,7 @@ void Analyzer::check_foreach() {
                                 fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
                 if (change.inside.valid())
                     report.note(change.inside, "the function changes it here");
-                report.note(head, "the loop").help("gather the keys first, and change the array behind the loop");
+                report.note(head, "the loop").help("gather the keys first, and change the array after the loop");
             }
         });
     };

@@ -1,7 +1,7 @@
 // Aliases: from the probe point as written to the points of probe kinds, with prologues, epilogues and conditions.
 //
 // `probe a = b {p}` makes `probe a {body}` mean `probe b {p body}`, so an inner alias' prologue runs before an outer
-// one's and its epilogue after. What a use has behind the alias' name is appended to the points that the alias stands
+// one's and its epilogue after. What a use has after the alias' name is appended to the points that the alias stands
 // for.
 #include <algorithm>
 #include <set>
@@ -105,7 +105,7 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
             prefix_known = prefix_known || name->components[0].name == first.name;
         }
     if (prefix_known) {
-        // The first component is right, so one behind it is not.
+        // The first component is right, so one after it is not.
         std::string written = dotted(point);
         std::vector<std::string> whole;
         for (const auto& [alias, file] : aliases_)
@@ -167,7 +167,7 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
                 expansion.alias = found_here;
                 expansion.pn = ast::to_source(*found_here);
             } else if (expansion.alias && has_pattern(point)) {
-                // The pattern was behind an alias' name: `nd_syscall.clo*`.
+                // The pattern was after an alias' name: `nd_syscall.clo*`.
                 auto* found_here = arena_.make<ast::ProbePoint>(*expansion.alias);
                 size_t before =
                     found_here->components.size() - std::min(found_here->components.size(), point.components.size());

@@ -30,7 +30,7 @@ Result<std::unique_ptr<Attachment>> attach_netfilter(const PointToAttach& one) {
     attr.attach_type = bpf_netfilter;
     attr.pf = point.hook.family;
     attr.hooknum = point.hook.hook;
-    // A hook takes one BPF program of each priority (nf_hook_entries_grow()); who comes later stands behind.
+    // A hook takes one BPF program of each priority (nf_hook_entries_grow()); who comes later stands after.
     long fd = -1;
     for (int32_t behind = 0; behind < most_behind; behind++) {
         attr.priority = point.hook.priority + behind;

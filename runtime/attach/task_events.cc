@@ -105,7 +105,7 @@ Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObjec
         return {};
     };
     // The kernel runs what is at one tracepoint in this order. A process leaves its old program before it begins with
-    // the new one; what the end needs to know is forgotten behind it.
+    // the new one; what the end needs to know is forgotten after it.
     struct Step {
         std::initializer_list<ProbeKind> kinds;
         const char* own; // one of our programs instead

@@ -498,7 +498,7 @@ std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_a
         if (!rows.empty() && function.begin < covered)
             continue; // of two that overlap one is wrong
         if (!rows.empty() && function.begin == covered)
-            rows.pop_back(); // the gap behind the last one is none
+            rows.pop_back(); // the gap after the last one is none
         for (const UnwindRow& row : function.rows)
             if (rows.empty() || rows.back().rule != row.rule)
                 rows.push_back(row);

@@ -37,7 +37,7 @@ void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, u
             file = entry->second;
             last_path = path;
         }
-        // libdw gives the end of a sequence first. A row for no bytes behind it must not reach into what follows.
+        // libdw gives the end of a sequence first. A row for no bytes after it must not reach into what follows.
         if (!end && address == last_end && dwarf_haspc(unit, address) != 1)
             continue;
         last_end = end ? address : last_end;

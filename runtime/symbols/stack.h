@@ -87,7 +87,7 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_FILE,     /* /src/a.c */
     SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
     SONDE_SYMBOL_PATH,     /* /bin/x: the file; "" if there is none */
-    SONDE_SYMBOL_PLACE,    /* 0x1136: how far behind the first byte of the file that is mapped; "" if there is none */
+    SONDE_SYMBOL_PLACE,    /* 0x1136: how far after the first byte of the file that is mapped; "" if there is none */
     SONDE_SYMBOL_BUILD_ID, /* the file's build-id in hexadecimal; "" if there is none */
     SONDE_SYMBOL_STYLE = 15,
     SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */

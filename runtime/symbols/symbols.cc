@@ -194,7 +194,7 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
             continue;
         for (const plan::Point& point : probe.points) {
             sonde_dispatch row{};
-            // bpf_trace_run1 to 12, one behind the other in kernel/trace/bpf_trace.c.
+            // bpf_trace_run1 to 12, one after the other in kernel/trace/bpf_trace.c.
             auto first = range("bpf_trace_run1"), last = range("bpf_trace_run12");
             auto typed = range("__bpf_trace_" + point.symbol), iterator = range("__traceiter_" + point.symbol);
             row.range[0][0] = std::min(first.first, last.first);

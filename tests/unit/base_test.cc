@@ -186,7 +186,7 @@ TEST_F(DiagTest, EndOfFileGetsOneCaret) {
 }
 
 TEST_F(DiagTest, CaretsUnderATabFillIt) {
-    // The text begins in column 4, so the tab behind "x" reaches from column 5 to 8.
+    // The text begins in column 4, so the tab after "x" reaches from column 5 to 8.
     FileId file = sources.add("f", "x\ty");
     diags.report(DiagId::Syntax, {file, 0, 3}, "all");
     EXPECT_TRUE(contains(diags.render(false), "1 | x\ty\n  | ^^^^^\n"));
@@ -633,7 +633,7 @@ TEST_F(ElfTest, RefusesTruncatedFiles) {
     auto& header = *reinterpret_cast<Elf64_Ehdr*>(bytes.data());
     header.e_shoff = 0;
     header.e_shnum = header.e_shstrndx = 0;
-    EXPECT_TRUE(contains(refuse_bytes(bytes.substr(0, 8192)), "ends behind its end"));
+    EXPECT_TRUE(contains(refuse_bytes(bytes.substr(0, 8192)), "ends past its end"));
 }
 
 TEST_F(ElfTest, DamagedFilesAreSurvived) {

@@ -47,7 +47,7 @@ TEST(CodeMap, GapsReadAsCode) {
 }
 
 TEST(CodeMap, NoInstructionInAnInstruction) {
-    // jmp +1 leads behind the `lock` of lock cmpxchg: neither a breakpoint there nor on what the prefix belongs to.
+    // jmp +1 leads after the `lock` of lock cmpxchg: neither a breakpoint there nor on what the prefix belongs to.
     EXPECT_EQ(starts("74 01 f0 0f b1 0a c3"), (Offsets{0, 2, 6}));
 }
 

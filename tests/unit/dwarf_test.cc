@@ -379,7 +379,7 @@ TEST_P(EveryBuild, LocatesParameters) {
     FunctionInstance many = function(*module, "many");
     Variable seventh = module->parameters(many).at(6);
     Location stacked = module->locate(seventh, many.body);
-    // On the stack above the return address, seen from rbp behind the prologue and from rsp without one.
+    // On the stack above the return address, seen from rbp after the prologue and from rsp without one.
     std::string expected = optimised() ? "memory reg 7 const 8 add" : "memory reg 6 const 16 add";
     if (!(clang() && optimised())) {
         EXPECT_EQ(describe(stacked), expected);
@@ -588,7 +588,7 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
     EXPECT_EQ(found("ns::secret"), Names{"ns::(anonymous namespace)::secret"});
     EXPECT_EQ(found("deep::get"), Names{});
     EXPECT_EQ(found("v1::area"), Names{});
-    // Behind the prologue also where a function has a section of its own.
+    // After the prologue also where a function has a section of its own.
     EXPECT_EQ(function(*module, "twice<int>").body == function(*module, "twice<int>").entry, optimised());
     std::vector<std::string> names = module->function_names();
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "convert"));

@@ -117,7 +117,7 @@ TEST(Go, CheckOfTheStack) {
         EXPECT_TRUE(found[0].is_go);
         EXPECT_EQ(found[0].has_debug_info, std::string(program) != "golang-stripped");
         EXPECT_TRUE(found[0].checks_stack);
-        EXPECT_EQ(found[0].body, found[0].entry + 4) << program; // behind the comparison
+        EXPECT_EQ(found[0].body, found[0].entry + 4) << program; // after the comparison
     }
     std::unique_ptr<DwarfModule> module = open_module("golang");
     std::vector<FunctionInstance> leaf = functions(*module, "main.add");
@@ -149,7 +149,7 @@ TEST(Go, Results) {
         EXPECT_EQ(results(*module, "main.divide"), "quotient r0, err r3:8 r2:8") << program;
         EXPECT_EQ(results(*module, "main.(*Server).Serve"), "r0, r3:8 r2:8") << program;
         EXPECT_EQ(results(*module, "main.Point.Move"), "r0:4 r3:4 r2:8 r5:8") << program;
-        // Behind the arguments that are on the stack.
+        // After the arguments that are on the stack.
         EXPECT_EQ(results(*module, "main.many"), "r0, r3, [r7+40]") << program;
     }
 }
@@ -229,7 +229,7 @@ TEST(GoTable, Versions) {
 
 TEST(GoTable, Broken) {
     std::string table = make_table(0xfffffff0, 0x401000);
-    // Whatever is cut off, nothing is read behind the end.
+    // Whatever is cut off, nothing is read past the end.
     for (size_t size = 0; size < table.size(); size++)
         EXPECT_LE(read_go_functions(std::string(table, 0, size), 0).size(), 2u);
     table[0] = 0;

@@ -12,7 +12,7 @@ TEST(HeaderTypes, RecordsHaveTheirMembersPlaces) {
     const Type* info = (*types)->find_type("tcp_info");
     ASSERT_NE(info, nullptr);
     EXPECT_EQ(type_name(info), "struct tcp_info");
-    // 4 bits each, behind 6 single bytes.
+    // 4 bits each, after 6 single bytes.
     std::optional<TypeMember> send = find_member(info, "tcpi_snd_wscale"),
                               receive = find_member(info, "tcpi_rcv_wscale");
     ASSERT_TRUE(send && receive);

@@ -35,7 +35,7 @@ struct Parsed {
         diags.say_held(); // also what pass 2 refuses
     }
 
-    // "line:column-end id: message", one line per message; `end` is the column behind the marked text.
+    // "line:column-end id: message", one line per message; `end` is the column after the marked text.
     std::string messages() const {
         std::string out;
         for (const Diagnostic& diag : diags.all()) {
@@ -186,7 +186,7 @@ TEST(Lex, Arguments) {
               "8");
     EXPECT_EQ(dumped("probe process(@2).f*$1, syscall.$3.return { }", options),
               "probe process(\"a b\").f*12, syscall.read*.return\n{\n}\n");
-    // Name characters behind it belong to the pasted text.
+    // Name characters after it belong to the pasted text.
     options.args[0] = "foo";
     EXPECT_EQ(expr("$1_bar + $1", options), "foo_bar + foo");
     EXPECT_EQ(errors("probe begin { x = $7 }", options), "1:19-21 bad-argument: `$7`: there are 6 script arguments\n");
@@ -364,7 +364,7 @@ TEST(Parse, Precedence) {
     EXPECT_EQ(group("a % b / c"), "((a % b) / c)");
 }
 
-// Behind the `:` an assignment is not part of the value.
+// After the `:` an assignment is not part of the value.
 TEST(Parse, TernaryTargets) {
     EXPECT_EQ(expr("c ? a : b = 3 ? 4 : 5", older("3.3")), "c ? a : b = 3 ? 4 : 5");
     EXPECT_EQ(errors("probe begin { c ? a : b = 3 }"),
@@ -379,7 +379,7 @@ TEST(Parse, OlderLanguages) {
     EXPECT_EQ(errors("probe begin { @enumname(1, \"enum e\") }", older("5.5")),
               "1:15-24 syntax: `@enumname` is not in SystemTap 5.5\n");
     EXPECT_EQ(errors("probe begin { x->y }", older("2.5")),
-              "1:16-18 syntax: `->` behind a value is not in SystemTap 2.5\n");
+              "1:16-18 syntax: `->` after a value is not in SystemTap 2.5\n");
     EXPECT_EQ(errors("probe begin { $x->y; @enum(\"E\") }", older("5.5")), "");
 }
 
@@ -473,10 +473,10 @@ TEST(Parse, Prints) {
         EXPECT_EQ(expr(text), text);
     EXPECT_EQ(errors("probe begin { print() }"), "1:15-22 arity: `print` needs at least 1 argument, got 0\n");
     EXPECT_EQ(errors("probe begin { printd(\",\", 1) }"),
-              "1:15-29 arity: `printd` needs at least 2 arguments behind the delimiter, got 1\n");
+              "1:15-29 arity: `printd` needs at least 2 arguments after the delimiter, got 1\n");
     EXPECT_EQ(errors("probe begin { printf(f, 1) }"),
               "1:22-23 syntax: expected a string literal as the first argument of `printf`, got `f`\n");
-    // The directive is marked, also behind escapes and in a second literal.
+    // The directive is marked, also after escapes and in a second literal.
     EXPECT_EQ(errors("probe begin { printf(\"\\t\\x41 %q\", 1) }").substr(0, 21), "1:30-32 bad-format: `");
     EXPECT_EQ(errors("probe begin { printf(\"ab\" \"c%-05d\", 1) }").substr(0, 21), "1:29-34 bad-format: `");
     EXPECT_EQ(errors("probe begin { printf(\"%d %5\", 1) }").substr(0, 21), "1:26-28 bad-format: `");

@@ -108,7 +108,7 @@ TEST(Format, ArgumentsForWidthAndPrecisionComeFirst) {
     Directive both = directive(Directive::Integer, 'd');
     both.width_is_arg = both.precision_is_arg = true;
     EXPECT_EQ(print(both, {6, 3, 7}), "   007");
-    // Strings stand behind all numbers.
+    // Strings stand after all numbers.
     Directive string = directive(Directive::String, 's'), integer = directive(Directive::Integer, 'd');
     string.precision_is_arg = true;
     std::string rest("hello\0", 6);

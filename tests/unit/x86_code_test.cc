@@ -106,7 +106,7 @@ TEST(X86Code, CutOffAndInvalid) {
     // Intel's and AMD's processors take different lengths.
     EXPECT_FALSE(decode_x86(bytes("66 e8 00 00 00 00")));
     EXPECT_FALSE(decode_x86(bytes("66 0f 84 00 00 00 00")));
-    // A prefix behind a REX, maps and opcodes that do not exist.
+    // A prefix after a REX, maps and opcodes that do not exist.
     EXPECT_FALSE(decode_x86(bytes("48 66 90 90")));
     EXPECT_FALSE(decode_x86(bytes("c4 e9 7d 39 c1 01")));
     EXPECT_FALSE(decode_x86(bytes("62 f4 7d 48 39 c1 01")));
