@@ -1,4 +1,4 @@
-// Where a module's thread-local variables are in a thread, as far as its file tells (dwarf_tls.cc).
+// Where a module's thread-local variables are in a thread, as far as its file tells (thread_storage.cc).
 #pragma once
 
 #include <cstdint>

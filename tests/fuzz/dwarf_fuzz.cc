@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "tests/fuzz/memory_file.h"
 
 using namespace sonde;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/go_table.h"
 
 namespace sonde {

@@ -2,7 +2,7 @@
 // functions leave their results.
 #include <gtest/gtest.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 
 namespace sonde {
 namespace {

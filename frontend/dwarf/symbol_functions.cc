@@ -6,7 +6,7 @@
 
 #include "base/demangle.h"
 #include "base/glob.h"
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/thread_block.h"
 
 namespace sonde {

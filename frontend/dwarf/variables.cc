@@ -8,7 +8,7 @@
 
 #include <dwarf.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 namespace {

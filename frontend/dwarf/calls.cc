@@ -9,7 +9,7 @@
 
 #include <dwarf.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/relocations.h"
 #include "frontend/types/x86_code.h"
 

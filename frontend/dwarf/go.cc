@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {

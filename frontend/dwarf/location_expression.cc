@@ -9,15 +9,9 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
-
-Location unavailable(std::string why) {
-    Location location;
-    location.why = std::move(why);
-    return location;
-}
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 

@@ -11,7 +11,7 @@
 
 #include "base/debug_file.h"
 #include "base/path.h"
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 

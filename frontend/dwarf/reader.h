@@ -1,6 +1,6 @@
-// Inside of DwarfModule: one reader object whose methods are spread over the dwarf_*.cc files by topic.
+// Inside of DwarfModule: one reader object whose methods are spread over the .cc files by topic.
 //
-// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (dwarf_scan.cc) that remembers
+// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (unit_index.cc) that remembers
 // only functions, inlined copies, globals and type definitions. Names, types, ranges and locations are then read
 // through libdw for the few DIEs that matter. Everything is made on first use: opening a file reads headers only.
 #pragma once
@@ -19,7 +19,7 @@
 #include <gelf.h>
 
 #include "base/elf_file.h"
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/go_table.h"
 
 namespace sonde {
@@ -90,7 +90,7 @@ struct Unit {
     std::multimap<Address, uint32_t> copy_entries; // where inlined copies begin -> in `functions`
 };
 
-class FileFilter; // dwarf_lines.cc
+class FileFilter; // statements.cc
 struct X86Instruction;
 
 // A function of a unit; `unit` null is none.
@@ -125,7 +125,7 @@ class DwarfReader : private TypeSource {
     DwarfReader& operator=(const DwarfReader&) = delete;
     ~DwarfReader();
 
-    // dwarf_open.cc
+    // dwarf_module.cc
     Result<void> open(const std::string& path, bool object);
     bool has_debug_info();
     const std::vector<std::string>& debug_problems() const { return debug_problems_; }
@@ -144,7 +144,7 @@ class DwarfReader : private TypeSource {
     const std::string& build_id() const { return build_id_; }
     int fd() const { return main_->fd(); }
 
-    // dwarf_functions.cc
+    // functions.cc
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
     void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
                          uint64_t most_bytes);
@@ -152,74 +152,74 @@ class DwarfReader : private TypeSource {
     const Type* result_type(const FunctionInstance& function);
     std::string signature(const FunctionInstance& function);
 
-    // dwarf_lines.cc
+    // statements.cc
     std::vector<Statement> statements(const FunctionPattern& pattern);
     std::optional<Statement> statement_at(Address address);
     std::optional<Address> statement_start(Address address);
     std::vector<std::string> source_files();
     std::vector<int> statement_lines(std::string_view file);
 
-    // dwarf_places.cc
+    // calls.cc
     std::vector<Label> labels(const FunctionInstance& function);
     std::vector<CallSite> calls(const FunctionInstance& function);
     std::optional<FrameRule> frame_rule(Address address);
 
-    // dwarf_code.cc
+    // code_layout.cc
     InstructionPlace instruction_at(Address address);
 
-    // dwarf_scopes.cc
+    // variables.cc
     std::vector<Variable> variables_at(Address address, bool globals);
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
     std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
     std::vector<Variable> parameters(const FunctionInstance& function);
     std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);
 
-    // dwarf_names.cc
+    // type_names.cc
     const Type* find_type(std::string_view name, DieOffset near);
     std::optional<int64_t> enumerator(std::string_view name, DieOffset near);
     std::vector<std::string> type_names();
     std::vector<Variable> globals(std::string_view name, std::string_view file);
     std::vector<std::string> global_names();
 
-    // dwarf_location.cc
+    // location_expression.cc
     Location locate(const Variable& variable, Address address);
     std::optional<Address> global_address(const Variable& variable);
-    // dwarf_ranges.cc
+    // locations.cc
     std::vector<LocationRange> location_ranges(const Variable& variable, const FunctionInstance& function);
     Location return_address(Address address);
 
-    // dwarf_abi.cc
+    // calling_convention.cc
     Location result_location(const FunctionInstance& function);
     Location narrow_result(const Type* type);
     Location argument_location(const FunctionInstance& function, const Variable& argument);
     bool keeps_to_abi(const FunctionInstance& function);
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
-    // dwarf_go.cc
+    // go.cc
     std::vector<Variable> results(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
-    // dwarf_returns.cc
+    // return_sites.cc
     Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address);
     bool import_may_unwind(std::string_view symbol);
 
   private:
     friend class LocationTranslator;
 
-    // dwarf_open.cc: the debug information, opened on first use; null if there is none.
+    // dwarf_module.cc: the debug information, opened on first use; null if there is none.
     Dwarf* dwarf();
     void find_common();
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does. Not where it lies in several files.
     bool may_forget() const { return dwarfs_.size() == 1 && !dwarf_getalt(dwarf_); }
     void forget();
-    // dwarf_tls.cc
+    // thread_storage.cc
     void find_thread_local_bias();
     void find_thread_local_slot();
     Dwarf_CFI* eh_frame();                // null if there is none
     const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
 
-    // dwarf_code.cc
+    // code_layout.cc
     // A function or a part of one, as unwinders know it.
     struct UnwindEntry {
         Address low = 0, high = 0;
@@ -240,7 +240,7 @@ class DwarfReader : private TypeSource {
     // False where the unwinding entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
 
-    // dwarf_scan.cc
+    // unit_index.cc
     std::deque<Unit>& units();
     void scan(Unit& unit);
     Unit* unit_at(Address address);
@@ -271,7 +271,7 @@ class DwarfReader : private TypeSource {
     int dwarf_index(Dwarf* dwarf);
     bool die_of(FunctionRef function, Dwarf_Die* die);
 
-    // dwarf_functions.cc
+    // functions.cc
     bool name_matches(FunctionRef function, const std::string& pattern);
     bool matches(FunctionRef function, const FunctionPattern& pattern); // name and parameters
     bool linkage_matches(FunctionRef function, const std::string& pattern);
@@ -283,7 +283,7 @@ class DwarfReader : private TypeSource {
     // False if a call may run the code at `body`, after the prologue, more than once, or may leave before it.
     bool runs_once(Address entry, Address body, Address high) const;
 
-    // dwarf_symbols.cc
+    // symbol_functions.cc
     bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
     bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
     void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
@@ -294,10 +294,10 @@ class DwarfReader : private TypeSource {
     Address find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high);
     bool keeps_parameters_in_frame(Dwarf_Die& die);
 
-    // dwarf_places.cc
+    // calls.cc
     void add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth, std::vector<Label>& labels);
 
-    // dwarf_returns.cc
+    // return_sites.cc
     using Parts = std::vector<std::pair<Address, Address>>;
     bool throws(); // an unwinder is part of the program, or of a library that it needs
     bool may_unwind(const FunctionInstance& function);
@@ -305,7 +305,7 @@ class DwarfReader : private TypeSource {
     bool is_split_off(Address target);
     bool cannot_unwind(Address function, int depth); // whatever it calls
 
-    // dwarf_go.cc
+    // go.cc
     const std::vector<GoFunction>& go_functions(); // from the program's own table; empty for others
     bool is_go_function(Address entry);
     // runtime.g, as goid() needs it, of a program without debug information; null: it is not known, or another name.
@@ -320,14 +320,14 @@ class DwarfReader : private TypeSource {
     bool passes_in_registers(const FunctionInstance& function);
     Location go_result_location(const FunctionInstance& function, const Variable& result);
 
-    // dwarf_lines.cc
+    // statements.cc
     const std::vector<LineRow>& rows(Unit& unit); // sorted by address
     bool has_file(Unit& unit, const std::string& pattern);
     const LineRow* row_at(Unit& unit, Address address);
     // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
     std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
 
-    // dwarf_scopes.cc
+    // variables.cc
     // Whether types are read as deep as expressions need them.
     enum class Depth { Names, Types };
     std::vector<Variable> locals_in(FunctionRef function, Address address, Depth depth);
@@ -341,8 +341,8 @@ class DwarfReader : private TypeSource {
     // The definition of a declared global; false if no unit defines it.
     bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
-    // dwarf_types.cc
-    bool by_reference(const Type* type); // dwarf_abi.cc
+    // type_reader.cc
+    bool by_reference(const Type* type); // calling_convention.cc
     const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
     const Type* type_from(Dwarf_Die& type_die);
     Type* make_type(Dwarf_Die& die);
@@ -356,7 +356,7 @@ class DwarfReader : private TypeSource {
     bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
     bool type_die(const Type* type, Dwarf_Die* die) const;
 
-    // dwarf_names.cc
+    // type_names.cc
     std::optional<int64_t> enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures, int depth);
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
     std::string qualified_global(Dwarf_Die& die);
@@ -431,7 +431,6 @@ bool same_parameters(std::string_view one, std::string_view other);
 bool is_c_language(int language); // a DW_LANG_ code
 // Whether a pattern means a function of Go with that name.
 bool go_name_matches(std::string_view pattern, std::string_view name);
-Location unavailable(std::string why);
 // The source file of a declaration, empty if unknown.
 const char* declaration_file(Dwarf_Die& die);
 

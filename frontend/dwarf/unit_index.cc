@@ -10,7 +10,7 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 

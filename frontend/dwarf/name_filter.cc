@@ -1,4 +1,4 @@
-#include "frontend/types/dwarf_mentions.h"
+#include "frontend/dwarf/name_filter.h"
 
 #include <cstring>
 

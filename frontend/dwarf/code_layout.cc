@@ -9,8 +9,8 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/code_map.h"
-#include "frontend/types/dwarf_impl.h"
 
 namespace sonde {
 namespace {

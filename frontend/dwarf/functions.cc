@@ -13,8 +13,8 @@
 
 #include "base/demangle.h"
 #include "base/glob.h"
-#include "frontend/types/dwarf_impl.h"
-#include "frontend/types/dwarf_mentions.h"
+#include "frontend/dwarf/name_filter.h"
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {

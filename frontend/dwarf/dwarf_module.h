@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/types/address.h"
 #include "frontend/types/location.h"
 #include "frontend/types/plt.h"
 #include "frontend/types/type.h"
@@ -23,7 +24,6 @@
 
 namespace sonde {
 
-using Address = uint64_t;
 // Offset of a DIE in .debug_info; 0 is none.
 using DieOffset = uint64_t;
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/dwarf/reader.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {
