@@ -284,10 +284,7 @@ bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
     FunctionRef found = find_function(function.die);
     if (!found || is_32_bit())
         return false;
-    int language = found.unit->language;
-    return is_c_language(language) || language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
-           language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
-           language == 0x2b /* 17, DWARF 6 */ || language == 0x2e /* 20 */;
+    return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);
 }
 
 std::optional<Address> DwarfReader::cheap_entry(const FunctionInstance& function) {

@@ -1,11 +1,14 @@
-// The text of `.function("...")` and `.statement("...")`: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with
+// FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with
 // commas between lines and ranges.
+#include "frontend/dwarf/function_pattern.h"
+
 #include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
-#include "frontend/dwarf/reader.h"
+#include "base/glob.h"
+#include "frontend/dwarf/symbol_text.h"
 
 namespace sonde {
 namespace {
@@ -93,6 +96,23 @@ Result<std::vector<FunctionPattern>> FunctionPattern::parse_list(std::string_vie
     if (patterns.empty())
         return parse(text).error();
     return patterns;
+}
+
+bool file_matches(const std::string& pattern, std::string_view path) {
+    if (pattern.empty() || pattern == "*")
+        return true;
+    if (!has_wildcard(pattern)) {
+        if (!path.ends_with(pattern))
+            return false;
+        return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '/';
+    }
+    for (size_t at = 0; at != std::string::npos;) {
+        if (glob_match(pattern, path.substr(at)))
+            return true;
+        at = path.find('/', at);
+        at = at == std::string::npos ? at : at + 1;
+    }
+    return false;
 }
 
 } // namespace sonde

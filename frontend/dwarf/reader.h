@@ -18,15 +18,16 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
+#include "base/debug/die.h"
 #include "base/elf_file.h"
 #include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/symbol_text.h"
 #include "frontend/types/go_table.h"
 
 namespace sonde {
 
 constexpr uint32_t no_index = UINT32_MAX;
-// Debug information is input like any other: chains of references and nested scopes end here.
-constexpr int max_die_depth = 256;
 
 struct Symbol {
     std::string_view name; // in the ELF file's string table
@@ -418,41 +419,9 @@ class DwarfReader : private TypeSource {
 
 class DwarfModule::Impl final : public DwarfReader {};
 
-// Whether `path` ends in something that matches `pattern`, beginning at its start or behind a `/`. Empty matches all.
-bool file_matches(const std::string& pattern, std::string_view path);
-// Whether a pattern means the function that a mangled symbol stands for: `C::f` and `f` for "ns::C::f(int)", with and
-// without template arguments.
-bool symbol_matches(std::string_view pattern, std::string_view symbol);
-// "ns::C::f" for "void ns::C::f(int)", the text of a mangled symbol; its parameters are "(int)".
-std::string symbol_name(const std::string& demangled);
-std::string symbol_parameters(const std::string& demangled);
-// Whether both name the same parameters: "(const char *)" and "(char const*)".
-bool same_parameters(std::string_view one, std::string_view other);
-bool is_c_language(int language); // a DW_LANG_ code
 // Whether a pattern means a function of Go with that name.
 bool go_name_matches(std::string_view pattern, std::string_view name);
-// The source file of a declaration, empty if unknown.
-const char* declaration_file(Dwarf_Die& die);
-
 // As qualified names have it: "ns", "(anonymous namespace)".
 const char* scope_name(const ScopeEntry& scope);
-
-// An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
-// abstract origins and specifications.
-bool flag_attribute(Dwarf_Die& die, unsigned name);
-std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name);
-const char* string_attribute(Dwarf_Die& die, unsigned name);
-
-// Calls `visit(child)` for each child; stops when it returns false. Bounded.
-template <typename Visit> void for_each_child(Dwarf_Die& die, Visit visit) {
-    Dwarf_Die child;
-    if (dwarf_child(&die, &child) != 0)
-        return;
-    // Siblings only ever move forward inside a unit, so the number of steps is bounded by its size; libdw checks that.
-    do {
-        if (!visit(child))
-            return;
-    } while (dwarf_siblingof(&child, &child) == 0);
-}
 
 } // namespace sonde

@@ -105,24 +105,6 @@ bool has_unwinder(const ElfFile& file) {
                        [&](std::string_view library) { return names.find(library) != std::string_view::npos; });
 }
 
-// Languages whose errors unwind the stack.
-bool has_exceptions(int language) {
-    switch (language) {
-    case DW_LANG_C_plus_plus:
-    case DW_LANG_C_plus_plus_03:
-    case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-    case DW_LANG_ObjC_plus_plus:
-    case DW_LANG_Rust:
-    case DW_LANG_D:
-    case 0x2b: // C++17, C++20: DWARF 6
-    case 0x2e:
-        return true;
-    default:
-        return false;
-    }
-}
-
 } // namespace
 
 bool DwarfReader::throws() {

@@ -14,23 +14,6 @@
 
 namespace sonde {
 
-bool file_matches(const std::string& pattern, std::string_view path) {
-    if (pattern.empty() || pattern == "*")
-        return true;
-    if (!has_wildcard(pattern)) {
-        if (!path.ends_with(pattern))
-            return false;
-        return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '/';
-    }
-    for (size_t at = 0; at != std::string::npos;) {
-        if (glob_match(pattern, path.substr(at)))
-            return true;
-        at = path.find('/', at);
-        at = at == std::string::npos ? at : at + 1;
-    }
-    return false;
-}
-
 // Remembers per file name (they are unique pointers within a unit) whether it matches.
 class FileFilter {
   public:

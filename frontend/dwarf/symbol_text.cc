@@ -1,12 +1,12 @@
-// What a mangled symbol's text has in it: the name, which patterns are compared with, and the parameters, which tell
-// overloads apart.
+#include "frontend/dwarf/symbol_text.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
 #include "base/demangle.h"
 #include "base/glob.h"
-#include "frontend/dwarf/reader.h"
 
 namespace sonde {
 namespace {

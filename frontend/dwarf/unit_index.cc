@@ -14,11 +14,6 @@
 
 namespace sonde {
 
-bool is_c_language(int language) {
-    return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
-           language == 0x2c /* C17, DWARF 6 */;
-}
-
 namespace {
 
 struct AbbrevAttribute {
