@@ -189,9 +189,9 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
         return go_result_location(function, results(function)[0]);
     FunctionRef found = find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
-    if (is_32_bit() && is_rust && !is_scalar(type))
+    if (file_.is_32_bit() && is_rust && !is_scalar(type))
         return unavailable("is returned in a way that is not known of Rust in 32-bit programs");
-    if (is_32_bit())
+    if (file_.is_32_bit())
         return narrow_result(type);
     if (type->kind == Type::Float)
         return unavailable(float_result);
@@ -282,16 +282,16 @@ Location DwarfReader::argument_location(const FunctionInstance& function, const 
 
 bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
     FunctionRef found = find_function(function.die);
-    if (!found || is_32_bit())
+    if (!found || file_.is_32_bit())
         return false;
     return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);
 }
 
 std::optional<Address> DwarfReader::cheap_entry(const FunctionInstance& function) {
     unsigned char code[6] = {};
-    std::optional<uint64_t> offset = file_offset(function.entry);
-    if (function.inlined || !offset || is_32_bit() ||
-        pread(main_->fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
+    std::optional<uint64_t> offset = file_.file_offset(function.entry);
+    if (function.inlined || !offset || file_.is_32_bit() ||
+        pread(file_.elf().fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
         return std::nullopt;
     constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;

@@ -23,7 +23,7 @@ void DwarfReader::add_labels(Dwarf_Die& scope, const FunctionInstance& function,
             add_labels(child, function, depth + 1, labels);
         const char* name = tag == DW_TAG_label ? string_attribute(child, DW_AT_name) : nullptr;
         Dwarf_Addr address = 0;
-        if (!name || dwarf_lowpc(&child, &address) != 0 || !is_executable(address))
+        if (!name || dwarf_lowpc(&child, &address) != 0 || !file_.is_executable(address))
             return true;
         Label label{name, address, declaration_file(child), 0};
         if (dwarf_decl_line(&child, &label.line) != 0)
@@ -36,7 +36,7 @@ void DwarfReader::add_labels(Dwarf_Die& scope, const FunctionInstance& function,
 std::vector<Label> DwarfReader::labels(const FunctionInstance& function) {
     std::vector<Label> labels;
     Dwarf_Die die;
-    if (function.has_debug_info && unpack(function.die, &die))
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
         add_labels(die, function, 0, labels);
     std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.address < b.address; });
     return labels;
@@ -47,15 +47,14 @@ const std::map<Address, Address>& DwarfReader::own_slots() {
         return *own_slots_;
     own_slots_.emplace();
     std::map<std::string_view, Address> own; // by name
-    if (main_)
-        for_each_relocation(*main_, [&](const Relocation& relocation) {
-            if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
-                relocation.symbol.st_shndx != SHN_UNDEF) {
-                own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
-                own.emplace(relocation.name, relocation.symbol.st_value);
-            }
-        });
-    for (const PltEntry& entry : plt())
+    for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
+        if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
+            relocation.symbol.st_shndx != SHN_UNDEF) {
+            own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
+            own.emplace(relocation.name, relocation.symbol.st_value);
+        }
+    });
+    for (const PltEntry& entry : file_.plt())
         if (auto found = own.find(entry.name); found != own.end())
             own_slots_->emplace(entry.address, found->second);
     return *own_slots_;
@@ -84,11 +83,11 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     std::vector<CallSite> calls;
     std::vector<std::pair<Address, Address>> parts = {{function.low, function.high}};
     Dwarf_Die die;
-    if (function.has_debug_info && unpack(function.die, &die))
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
         parts = ranges(die).ranges;
     FunctionRef caller = function.has_debug_info ? find_function(function.die) : FunctionRef();
     for (auto [low, high] : parts) {
-        const std::string bytes = code(low, high);
+        const std::string bytes = file_.code(low, high);
         for (size_t at = 0; at < bytes.size();) {
             const Address here = low + at;
             std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
@@ -118,7 +117,7 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
 
 std::optional<FrameRule> DwarfReader::frame_rule(Address address) {
     constexpr int rbp = 6, rsp = 7;
-    for (Dwarf_CFI* table : {eh_frame(), dwarf() ? dwarf_getcfi(dwarf()) : nullptr}) {
+    for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
             continue;

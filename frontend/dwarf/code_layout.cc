@@ -128,10 +128,10 @@ const std::vector<DwarfReader::UnwindEntry>& DwarfReader::unwind_entries() {
     if (unwind_entries_)
         return *unwind_entries_;
     std::vector<UnwindEntry>& out = unwind_entries_.emplace();
-    const ElfSection* section = main_->find_section(".eh_frame");
+    const ElfSection* section = file_.elf().find_section(".eh_frame");
     if (!section)
         return out;
-    std::string_view data = main_->section_data(".eh_frame");
+    std::string_view data = file_.elf().section_data(".eh_frame");
     std::unordered_map<size_t, Common> commons;
     Bytes bytes(data, section->address);
     while (bytes.at() + 4 <= data.size()) {
@@ -151,12 +151,12 @@ const std::vector<DwarfReader::UnwindEntry>& DwarfReader::unwind_entries() {
                 if (other.take<uint32_t>() == UINT32_MAX)
                     other.take<uint64_t>();
                 other.take<uint32_t>();
-                common->second = read_common(other, is_32_bit());
+                common->second = read_common(other, file_.is_32_bit());
             }
             uint8_t encoding = common->second.encoding;
-            Address low = bytes.pointer(encoding, is_32_bit());
-            uint64_t size = bytes.pointer(encoding & 0x0f, is_32_bit());
-            if (bytes.good() && size != 0 && is_executable(low))
+            Address low = bytes.pointer(encoding, file_.is_32_bit());
+            uint64_t size = bytes.pointer(encoding & 0x0f, file_.is_32_bit());
+            if (bytes.good() && size != 0 && file_.is_executable(low))
                 out.push_back({low, low + size, common->second.handles});
         }
         bytes.skip_to(begin + length);
@@ -172,16 +172,8 @@ const DwarfReader::UnwindEntry* DwarfReader::unwind_entry_at(Address address) {
     return after != all.begin() && address < std::prev(after)->high ? &*std::prev(after) : nullptr;
 }
 
-const ElfSection* DwarfReader::code_section(Address address) const {
-    for (const ElfSection& section : main_->sections())
-        if ((section.flags & SHF_ALLOC) && section.type != SHT_NOBITS && address >= section.address &&
-            address - section.address < section.size)
-            return &section;
-    return nullptr;
-}
-
 std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
-    const ElfSection* section = code_section(address);
+    const ElfSection* section = file_.section_at(address);
     if (section && !(section->flags & SHF_EXECINSTR))
         return std::nullopt;
     // Places that data in the code has.
@@ -194,9 +186,8 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
             if (address >= low && address < high)
                 found = {low, high, true, {low}};
     }
-    const std::vector<Symbol>& all = symbols();
-    auto after = std::upper_bound(all.begin(), all.end(), address,
-                                  [](Address value, const Symbol& symbol) { return value < symbol.address; });
+    const std::vector<Symbol>& all = symbols_.all();
+    auto after = symbols_.first_after(address);
     for (auto at = after; !found && at != all.begin();) {
         --at;
         bool same = !section || at->address >= section->address;
@@ -222,13 +213,11 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
         section && (section->name.starts_with(".plt") || section->name == ".init" || section->name == ".fini");
     if (!found && linked)
         found = {section->address, section->address + section->size, true, {section->address}};
-    if (!found && main_->entry() <= address && address - main_->entry() < max_unsized)
-        found = {main_->entry(), address + 16, false, {main_->entry()}};
+    if (!found && file_.elf().entry() <= address && address - file_.elf().entry() < max_unsized)
+        found = {file_.elf().entry(), address + 16, false, {file_.elf().entry()}};
     if (!found || found->high - found->low > most_code)
         return std::nullopt;
-    for (auto at = std::lower_bound(all.begin(), all.end(), found->low,
-                                    [](const Symbol& symbol, Address low) { return symbol.address < low; });
-         at != all.end() && at->address < found->high; ++at)
+    for (auto at = symbols_.first_from(found->low); at != all.end() && at->address < found->high; ++at)
         found->starts.push_back(at->address);
     if (Unit* unit = unit_at(address)) {
         const std::vector<LineRow>& lines = rows(*unit);
@@ -241,26 +230,15 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
     return found;
 }
 
-bool DwarfReader::is_data(Address address) const {
-    bool data = false;
-    for (const std::optional<ElfFile>* file : {&main_, &debug_})
-        if (*file)
-            (*file)->for_each_symbol([&](const ElfSymbol& symbol) {
-                data = symbol.type == STT_OBJECT && address >= symbol.address &&
-                       address - symbol.address < symbol.size && symbol.section != SHN_UNDEF;
-                return !data;
-            });
-    return data;
-}
-
 InstructionPlace DwarfReader::instruction_at(Address address) {
     InstructionPlace out;
-    if (!is_executable(address)) {
+    if (!file_.is_executable(address)) {
         out.why = "no code is there";
         return out;
     }
     std::optional<Stretch> stretch = stretch_at(address);
-    if (is_data(address) || (!stretch && code_section(address) && !(code_section(address)->flags & SHF_EXECINSTR))) {
+    const ElfSection* section = file_.section_at(address);
+    if ((!stretch && section && !(section->flags & SHF_EXECINSTR)) || symbols_.is_variable(address)) {
         out.why = "data is there";
         return out;
     }
@@ -269,7 +247,7 @@ InstructionPlace DwarfReader::instruction_at(Address address) {
         return out;
     }
     out.function = stretch->low;
-    if (is_32_bit()) { // whose instructions are not decoded
+    if (file_.is_32_bit()) { // whose instructions are not decoded
         std::sort(stretch->starts.begin(), stretch->starts.end());
         auto after = std::upper_bound(stretch->starts.begin(), stretch->starts.end(), address);
         if (after != stretch->starts.begin())
@@ -278,7 +256,7 @@ InstructionPlace DwarfReader::instruction_at(Address address) {
             out.why = "in 32-bit code only the beginnings of functions and source lines are known";
         return out;
     }
-    std::string bytes = code(stretch->low, stretch->high);
+    std::string bytes = file_.code(stretch->low, stretch->high);
     CodeMap map(stretch->low, bytes, stretch->starts, stretch->whole);
     out.before = map.start_before(address);
     if (map.is_start(address))
@@ -289,9 +267,9 @@ InstructionPlace DwarfReader::instruction_at(Address address) {
 }
 
 bool DwarfReader::is_entered_by_call(Address entry) {
-    const int stack = is_32_bit() ? 4 : 7, address_column = is_32_bit() ? 8 : 16;
-    const int64_t word = is_32_bit() ? 4 : 8;
-    Dwarf_CFI* table = eh_frame();
+    const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
+    const int64_t word = file_.is_32_bit() ? 4 : 8;
+    Dwarf_CFI* table = debug_.eh_frame();
     Dwarf_Frame* found = nullptr;
     if (!table || dwarf_cfi_addrframe(table, entry, &found) != 0)
         return true; // nothing says otherwise

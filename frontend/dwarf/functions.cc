@@ -209,7 +209,7 @@ Address DwarfReader::find_body(Unit& unit, Dwarf_Die& die, Address entry, Addres
 }
 
 bool DwarfReader::runs_once(Address entry, Address body, Address high) const {
-    const std::string bytes = code(entry, high);
+    const std::string bytes = file_.code(entry, high);
     for (size_t at = 0; at < bytes.size();) {
         std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
         if (!one)
@@ -244,7 +244,7 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
         // The first range is where a function begins; a cold part split off it may have lower addresses.
         instance.entry = instance.inlined ? std::min_element(code.ranges.begin(), code.ranges.end())->first
                                           : code.ranges.front().first;
-    if (instance.entry == 0 || !is_executable(instance.entry))
+    if (instance.entry == 0 || !file_.is_executable(instance.entry))
         return std::nullopt;
     instance.low = instance.high = instance.entry;
     Address entry_range_end = instance.entry;
@@ -277,14 +277,14 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
     else
         instance.body =
             instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
-    if (!instance.is_go && instance.body != instance.entry && !is_32_bit() &&
+    if (!instance.is_go && instance.body != instance.entry && !file_.is_32_bit() &&
         !runs_once(instance.entry, instance.body, entry_range_end)) {
         if (has_parameters(die))
             instance.body_repeats = true;
         else
             instance.body = instance.entry;
     }
-    instance.die = pack(die);
+    instance.die = debug_.pack(die);
     return instance;
 }
 
@@ -308,7 +308,7 @@ FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
     instance.entry = instance.body = instance.low = symbol.address;
     instance.high = symbol.address + symbol.size;
     instance.has_debug_info = false;
-    instance.is_go = is_go_function(symbol.address);
+    instance.is_go = symbols_.is_go_function(symbol.address);
     if (instance.is_go)
         find_stack_check(instance, instance.high);
     return instance;
@@ -363,7 +363,7 @@ void DwarfReader::visit_functions(const FunctionPattern& pattern,
             visit(function);
         }
         bytes += unit.end - unit.begin;
-        if (!forgets || bytes < most_bytes || !may_forget())
+        if (!forgets || bytes < most_bytes || !debug_.may_forget())
             continue;
         forget();
         bytes = 0;
@@ -376,7 +376,7 @@ void DwarfReader::visit_functions(const FunctionPattern& pattern,
 
 std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
-    const NameFilter filter(dwarf(), pattern.function);
+    const NameFilter filter(debug_.dwarf(), pattern.function);
     for (Unit& unit : units())
         if (filter.may_have(unit))
             add_functions(unit, pattern, found);
@@ -404,7 +404,7 @@ std::vector<std::string> DwarfReader::function_names() {
                 names.insert(qualified_name(function));
         }
     }
-    for (const Symbol& symbol : symbols()) {
+    for (const Symbol& symbol : symbols_.all()) {
         FunctionRef around = enclosing_subprogram(function_at(symbol.address));
         const FunctionInstance* known = instance(around);
         // A mangled name is no help when the plain one is there.
@@ -428,7 +428,7 @@ std::string DwarfReader::signature(const FunctionInstance& function) {
 
 const Type* DwarfReader::result_type(const FunctionInstance& function) {
     Dwarf_Die die;
-    if (!function.has_debug_info || !unpack(function.die, &die))
+    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
         return nullptr;
     if (function.is_go) {
         std::vector<Variable> all = results(function);

@@ -6,8 +6,6 @@
 // runs, so a return address must not be replaced: a return probe is at the return instructions. Where arguments are
 // at the jump, debug information says; where results are at the return, it does not, but Go's calling convention
 // does ("Go internal ABI specification", src/cmd/compile/abi-internal.md, since Go 1.17).
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -16,6 +14,7 @@
 
 #include "base/glob.h"
 #include "frontend/dwarf/reader.h"
+#include "frontend/types/go_table.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {
@@ -186,27 +185,9 @@ bool go_name_matches(std::string_view pattern, std::string_view name) {
            (matches(replace_type_arguments(name, "")) || matches(replace_type_arguments(name, "[...]")));
 }
 
-const std::vector<GoFunction>& DwarfReader::go_functions() {
-    if (!go_functions_) {
-        std::string_view table = main_->section_data(".gopclntab");
-        if (table.empty()) // position-independent programs
-            table = main_->section_data(".data.rel.ro.gopclntab");
-        const ElfSection* text = main_->find_section(".text");
-        go_functions_ = read_go_functions(table, text ? text->address : 0);
-    }
-    return *go_functions_;
-}
-
-bool DwarfReader::is_go_function(Address entry) {
-    const std::vector<GoFunction>& all = go_functions();
-    auto found = std::lower_bound(all.begin(), all.end(), entry,
-                                  [](const GoFunction& one, Address address) { return one.address < address; });
-    return found != all.end() && found->address == entry;
-}
-
 const Type* DwarfReader::go_runtime_type(std::string_view name) {
     std::optional<int> version =
-        name == "runtime.g" ? read_go_version(main_->section_data(".go.buildinfo")) : std::nullopt;
+        name == "runtime.g" ? read_go_version(file_.elf().section_data(".go.buildinfo")) : std::nullopt;
     std::optional<GoLayout> layout = version ? go_layout(*version) : std::nullopt;
     if (!layout)
         return nullptr;
@@ -229,24 +210,13 @@ const Type* DwarfReader::go_runtime_type(std::string_view name) {
     return &g;
 }
 
-std::string DwarfReader::code(Address low, Address high) const {
-    std::optional<uint64_t> offset = file_offset(low);
-    constexpr uint64_t max_bytes = 16 << 20;
-    if (!offset || high <= low || high - low > max_bytes)
-        return {};
-    std::string bytes(high - low, '\0');
-    ssize_t got = pread(main_->fd(), bytes.data(), bytes.size(), static_cast<off_t>(*offset));
-    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-    return bytes;
-}
-
 // The check compares the stack pointer, or for large frames R12 below it, with the limit in the goroutine's `g`, which
 // is in R14, or in assembly in RCX, and jumps to the call of morestack at the function's end.
 std::optional<Address> DwarfReader::stack_check(Address entry, Address high) const {
     constexpr size_t max_instructions = 8, max_bytes = 64;
     constexpr int r14 = 14, rcx = 1;
     constexpr uint8_t compare = 0x3b, below_or_equal = 6;
-    std::string bytes = code(entry, std::min(high, entry + max_bytes));
+    std::string bytes = file_.code(entry, std::min(high, entry + max_bytes));
     std::string_view rest = bytes;
     bool compared = false;
     for (size_t i = 0; i < max_instructions; i++) {
@@ -275,7 +245,7 @@ std::vector<Variable> DwarfReader::results(const FunctionInstance& function) {
     std::vector<Variable> all;
     Dwarf_Die die;
     if (function.is_go) {
-        if (function.has_debug_info && unpack(function.die, &die))
+        if (function.has_debug_info && debug_.unpack(function.die, &die))
             add_variables(die, all, true, Depth::Types);
         std::erase_if(all, [](const Variable& one) { return !one.is_result; });
         for (Variable& one : all)

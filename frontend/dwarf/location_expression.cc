@@ -155,7 +155,7 @@ class LocationTranslator {
     }
 
     bool push_register(uint64_t reg, int64_t offset) {
-        if (reader_.is_32_bit())
+        if (reader_.file_.is_32_bit())
             reg = widen_register(reg);
         if (!is_readable(reg))
             return fail(unreadable_register(reg));
@@ -186,7 +186,7 @@ class LocationTranslator {
     bool finish_in_register(uint64_t reg) {
         if (!ops_.empty())
             return fail("has a corrupt location");
-        if (reader_.is_32_bit())
+        if (reader_.file_.is_32_bit())
             reg = widen_register(reg);
         done_ = true;
         if (is_readable(reg)) {
@@ -211,7 +211,7 @@ class LocationTranslator {
     }
 
     bool push_cfa() {
-        Dwarf_CFI* tables[] = {reader_.eh_frame(), reader_.dwarf() ? dwarf_getcfi(reader_.dwarf()) : nullptr};
+        Dwarf_CFI* tables[] = {reader_.debug_.eh_frame(), reader_.debug_.debug_frame()};
         for (Dwarf_CFI* table : tables) {
             Dwarf_Frame* frame = nullptr;
             if (!table || dwarf_cfi_addrframe(table, address_, &frame) != 0)
@@ -230,7 +230,7 @@ class LocationTranslator {
     // Address of something at a fixed place of the module.
     bool push_address(Address address) {
         constexpr int64_t rip = 16;
-        if (!reader_.position_independent())
+        if (!reader_.file_.position_independent())
             return push(LocationOp::Constant, static_cast<int64_t>(address));
         // The program counter says where the module is.
         return push(LocationOp::Register, rip) &&
@@ -239,13 +239,13 @@ class LocationTranslator {
 
     // On the stack is the variable's place in the module's block.
     bool push_thread_local() {
-        if (std::optional<int64_t> bias = reader_.thread_local_bias_)
+        if (std::optional<int64_t> bias = reader_.file_.thread_distance())
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
-        if (reader_.is_32_bit())
+        if (reader_.file_.is_32_bit())
             return fail("is a thread-local variable of a 32-bit program");
-        if (!reader_.thread_local_slot_)
+        if (!reader_.file_.thread_slot())
             return fail("is a thread-local variable of a shared library that does not tell where its block is");
-        const DwarfReader::ThreadLocalSlot& slot = *reader_.thread_local_slot_;
+        const ThreadSlot& slot = *reader_.file_.thread_slot();
         constexpr int64_t rip = 16, table = 8, entry_size = 16;
         // The program counter says where the library is.
         auto push_slot = [&] {
@@ -410,7 +410,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_plus_uconst:
         return add(static_cast<int64_t>(op.number));
     case DW_OP_deref:
-        return dereference(reader_.is_32_bit() ? 4 : 8);
+        return dereference(reader_.file_.is_32_bit() ? 4 : 8);
     case DW_OP_deref_size:
         return dereference(op.number);
     case DW_OP_dup:
@@ -581,7 +581,7 @@ Location constant_location(Dwarf_Attribute& attribute) {
 Location DwarfReader::locate(const Variable& variable, Address address) {
     Dwarf_Die die;
     Dwarf_Attribute attribute;
-    if (!unpack(variable.die, &die))
+    if (!debug_.unpack(variable.die, &die))
         return unavailable("has no debug information");
     if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
         // gcc writes a narrow unsigned constant as data1: 200 must not become -56.
@@ -641,7 +641,7 @@ std::optional<Address> DwarfReader::global_address(const Variable& variable) {
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
     Dwarf_Addr address = 0;
-    if (!unpack(variable.die, &die) || !location_attribute(die, DW_AT_location, &attribute) ||
+    if (!debug_.unpack(variable.die, &die) || !location_attribute(die, DW_AT_location, &attribute) ||
         dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
         return std::nullopt;
     if (ops[0].atom == DW_OP_addr)

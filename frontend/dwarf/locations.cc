@@ -29,7 +29,7 @@ std::vector<LocationRange> DwarfReader::location_ranges(const Variable& variable
     std::vector<LocationRange> out;
     Dwarf_Die die, function_die;
     FunctionRef ref = find_function(function.die);
-    if (!ref || !unpack(variable.die, &die) || !die_of(ref, &function_die))
+    if (!ref || !debug_.unpack(variable.die, &die) || !die_of(ref, &function_die))
         return out;
     Dwarf_Attribute attribute;
     bool listed = dwarf_attr_integrate(&die, DW_AT_location, &attribute) != nullptr;

@@ -20,21 +20,16 @@
 
 #include "base/debug/die.h"
 #include "base/elf_file.h"
+#include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/dwarf/language.h"
+#include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_text.h"
-#include "frontend/types/go_table.h"
+#include "frontend/dwarf/symbols.h"
 
 namespace sonde {
 
 constexpr uint32_t no_index = UINT32_MAX;
-
-struct Symbol {
-    std::string_view name; // in the ELF file's string table
-    Address address = 0;
-    uint64_t size = 0;
-    bool global = false;
-};
 
 // A namespace, class or function that encloses others: parts of a qualified name.
 struct ScopeEntry {
@@ -121,29 +116,9 @@ struct LineRow {
 
 class DwarfReader : private TypeSource {
   public:
-    DwarfReader() = default;
+    explicit DwarfReader(ProgramFile file) : file_(std::move(file)) {}
     DwarfReader(const DwarfReader&) = delete;
     DwarfReader& operator=(const DwarfReader&) = delete;
-    ~DwarfReader();
-
-    // dwarf_module.cc
-    Result<void> open(const std::string& path, bool object);
-    bool has_debug_info();
-    const std::vector<std::string>& debug_problems() const { return debug_problems_; }
-    const std::vector<UsdtMark>& marks();
-    const std::vector<PltEntry>& plt();
-    bool position_independent() const { return main_->is_dynamic(); }
-    bool is_32_bit() const { return main_->is_32_bit(); }
-    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
-    bool is_ambiguous(std::string_view name);
-    std::optional<std::pair<std::string, Address>> unique_symbol_before(Address address);
-    std::optional<std::pair<std::string, Address>> unique_variable_before(Address address);
-    std::optional<Address> symbol_address(std::string_view name);
-    std::optional<uint64_t> file_offset(Address address) const;
-    std::optional<Address> address_of_offset(uint64_t offset) const { return main_->address_of_offset(offset); }
-    const std::string& path() const { return path_; }
-    const std::string& build_id() const { return build_id_; }
-    int fd() const { return main_->fd(); }
 
     // functions.cc
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
@@ -203,22 +178,16 @@ class DwarfReader : private TypeSource {
     Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address);
     bool import_may_unwind(std::string_view symbol);
 
+    ProgramFile file_;
+    DebugFiles debug_{file_};
+    Symbols symbols_{file_, debug_};
+
   private:
     friend class LocationTranslator;
 
-    // dwarf_module.cc: the debug information, opened on first use; null if there is none.
-    Dwarf* dwarf();
-    void find_common();
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
-    // reads it again. No type, unit or DIE outlives this; a DieOffset does. Not where it lies in several files.
-    bool may_forget() const { return dwarfs_.size() == 1 && !dwarf_getalt(dwarf_); }
+    // reads it again. No type, unit or DIE outlives this; a DieOffset does.
     void forget();
-    // thread_storage.cc
-    void find_thread_local_bias();
-    void find_thread_local_slot();
-    Dwarf_CFI* eh_frame();                // null if there is none
-    const std::vector<Symbol>& symbols(); // functions, sorted by address then name, no duplicates
-    bool is_executable(Address address) const { return file_offset(address).has_value(); }
 
     // code_layout.cc
     // A function or a part of one, as unwinders know it.
@@ -236,8 +205,6 @@ class DwarfReader : private TypeSource {
     };
     static constexpr Address max_unsized = 64 << 10;
     std::optional<Stretch> stretch_at(Address address);
-    const ElfSection* code_section(Address address) const; // null without section headers
-    bool is_data(Address address) const;                   // of a variable
     // False where the unwinding entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
 
@@ -266,10 +233,6 @@ class DwarfReader : private TypeSource {
     std::string scope_prefix(const Unit& unit, uint32_t scope) const;
     RangeList ranges(Dwarf_Die& die);
 
-    // A DieOffset is an offset with the number of its debug file in the upper 16 bits.
-    DieOffset pack(Dwarf_Die& die);
-    bool unpack(DieOffset packed, Dwarf_Die* die);
-    int dwarf_index(Dwarf* dwarf);
     bool die_of(FunctionRef function, Dwarf_Die* die);
 
     // functions.cc
@@ -307,14 +270,11 @@ class DwarfReader : private TypeSource {
     bool cannot_unwind(Address function, int depth); // whatever it calls
 
     // go.cc
-    const std::vector<GoFunction>& go_functions(); // from the program's own table; empty for others
-    bool is_go_function(Address entry);
     // runtime.g, as goid() needs it, of a program without debug information; null: it is not known, or another name.
     const Type* go_runtime_type(std::string_view name);
     // What the table of calls leads to in this module, by the addresses of its entries and of its slots.
     const std::map<Address, Address>& own_slots();
     Address called(const X86Instruction& one, Address next);
-    std::string code(Address low, Address high) const; // as far as the file has it
     // The jump of the function's check of its stack; nullopt if it has none.
     std::optional<Address> stack_check(Address entry, Address high) const;
     void find_stack_check(FunctionInstance& function, Address high) const; // sets `body`
@@ -362,41 +322,9 @@ class DwarfReader : private TypeSource {
     const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
     std::string qualified_global(Dwarf_Die& die);
 
-    std::optional<ElfFile> main_;   // always there once open() succeeded
-    std::optional<ElfFile> debug_;  // empty: the debug information is in main_, or missing
-    std::optional<ElfFile> packed_; // the symbols that a stripped program carries along
-    std::optional<ElfFile> common_; // what dwz has taken out of several files
-    Dwarf* common_dwarf_ = nullptr;
-    std::vector<std::string> debug_problems_;
-    std::string path_;
-    std::string build_id_;
-    // From an offset in the thread-local block to one from the thread pointer; programs only.
-    std::optional<int64_t> thread_local_bias_;
-    // A library's word that the loader has filled: the distance from the thread pointer of what is at `offset` in the
-    // block, or the library's index in the threads' tables of blocks.
-    struct ThreadLocalSlot {
-        Address address = 0;
-        bool distance = false;
-        int64_t offset = 0;
-    };
-    std::optional<ThreadLocalSlot> thread_local_slot_;
-    bool debug_searched_ = false;
-    Dwarf* dwarf_ = nullptr;
-    bool dwarf_opened_ = false;
-    std::vector<Dwarf*> dwarfs_; // what a DieOffset's upper bits mean
-    Dwarf_CFI* eh_frame_ = nullptr;
-    bool eh_frame_opened_ = false;
-
-    std::optional<std::vector<GoFunction>> go_functions_;
     std::optional<std::vector<UnwindEntry>> unwind_entries_;
     std::optional<bool> throws_;
-    std::map<Address, bool> cannot_unwind_; // by functions' entries, as far as somebody has asked
-    bool symbols_loaded_ = false;
-    std::vector<Symbol> symbols_;
-    std::optional<std::set<std::string_view>> ambiguous_; // names of several of them
-
-    std::optional<std::vector<UsdtMark>> marks_;
-    std::optional<std::vector<PltEntry>> plt_;
+    std::map<Address, bool> cannot_unwind_;       // by functions' entries, as far as somebody has asked
     std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
     std::optional<std::map<Address, Address>> own_slots_;
     bool units_listed_ = false;
@@ -417,7 +345,10 @@ class DwarfReader : private TypeSource {
     std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
 };
 
-class DwarfModule::Impl final : public DwarfReader {};
+class DwarfModule::Impl final : public DwarfReader {
+  public:
+    using DwarfReader::DwarfReader;
+};
 
 // Whether a pattern means a function of Go with that name.
 bool go_name_matches(std::string_view pattern, std::string_view name);

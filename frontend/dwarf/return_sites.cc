@@ -119,11 +119,11 @@ bool DwarfReader::throws() {
         return std::find(std::begin(names), std::end(names), name) != std::end(names);
     };
     bool found = false;
-    main_->for_each_symbol([&](const ElfSymbol& symbol) {
+    file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
         found = among(marks, symbol.name) || (symbol.section == SHN_UNDEF && among(switching, symbol.name));
         return !found;
     });
-    throws_ = found || has_unwinder(*main_);
+    throws_ = found || has_unwinder(file_.elf());
     return *throws_;
 }
 
@@ -141,7 +141,7 @@ bool DwarfReader::may_unwind(const FunctionInstance& function) {
 
 DwarfReader::Parts DwarfReader::parts_of(const FunctionInstance& function) {
     Dwarf_Die die;
-    if (function.has_debug_info && !function.is_go && unpack(function.die, &die))
+    if (function.has_debug_info && !function.is_go && debug_.unpack(function.die, &die))
         return ranges(die).ranges;
     if (function.high > function.low)
         return {{function.low, function.high}};
@@ -155,7 +155,7 @@ bool DwarfReader::is_split_off(Address target) {
     const UnwindEntry* entry = unwind_entry_at(target);
     if (!entry)
         return false;
-    std::optional<std::pair<std::string, Address>> symbol = symbol_at(target);
+    std::optional<std::pair<std::string, Address>> symbol = symbols_.at(target);
     return !is_entered_by_call(target) || (symbol && symbol->first.ends_with(".cold"));
 }
 
@@ -165,14 +165,14 @@ bool DwarfReader::cannot_unwind(Address entry, int depth) {
     auto [known, fresh] = cannot_unwind_.try_emplace(entry, false); // false: also of one that calls itself
     if (!fresh || depth > max_depth)
         return known->second;
-    for (const PltEntry& one : plt())
+    for (const PltEntry& one : file_.plt())
         if (one.address == entry)
             return known->second = !import_unwinds(one.name);
     std::optional<Stretch> stretch = stretch_at(entry);
     if (!stretch || !stretch->whole || stretch->low != entry || stretch->high - entry > most_bytes)
         return false;
     Exits exits;
-    add_exits(entry, code(entry, stretch->high), exits);
+    add_exits(entry, file_.code(entry, stretch->high), exits);
     bool inside_only = !exits.unknown && !exits.unknown_jump && !exits.calls_any;
     bool result = inside_only && std::all_of(exits.jumps.begin(), exits.jumps.end(), [&](Address target) {
                       return (target >= entry && target < stretch->high) || cannot_unwind(target, depth + 1);
@@ -197,7 +197,7 @@ Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& f
             return std::vector<Address>();
         return Error(std::move(why), unsafe_return);
     };
-    if (is_32_bit())
+    if (file_.is_32_bit())
         return refuse(
             fmt::format("`{}` may be left by an exception, which must not meet a changed return address, and its "
                         "return instructions are looked for in 64-bit code only",
@@ -213,9 +213,9 @@ Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& f
     Exits exits;
     for (size_t i = 0; i < parts.size(); i++) {
         auto [low, high] = parts[i];
-        std::string bytes = code(low, high);
+        std::string bytes = file_.code(low, high);
         if (bytes.empty())
-            return refuse(fmt::format("the code of `{}` is not in `{}`", function.name, path_));
+            return refuse(fmt::format("the code of `{}` is not in `{}`", function.name, file_.path()));
         size_t before = exits.jumps.size();
         add_exits(low, bytes, exits);
         // Symbols do not say which parts belong together.

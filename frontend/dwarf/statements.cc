@@ -231,7 +231,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
 }
 
 std::optional<Statement> DwarfReader::statement_at(Address address) {
-    if (!is_executable(address))
+    if (!file_.is_executable(address))
         return std::nullopt;
     Statement statement;
     statement.address = address;
@@ -249,10 +249,8 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
         }
     }
     // Without debug information the symbol table still knows the function.
-    const std::vector<Symbol>& all = symbols();
-    auto after = std::upper_bound(all.begin(), all.end(), address,
-                                  [](Address value, const Symbol& symbol) { return value < symbol.address; });
-    if (after == all.begin())
+    auto after = symbols_.first_after(address);
+    if (after == symbols_.all().begin())
         return std::nullopt;
     const Symbol& symbol = *std::prev(after);
     // Hand-written assembler often gives no size: such a symbol reaches up to the next.
@@ -263,7 +261,7 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
 }
 
 std::optional<Address> DwarfReader::statement_start(Address address) {
-    Unit* unit = is_executable(address) ? unit_at(address) : nullptr;
+    Unit* unit = file_.is_executable(address) ? unit_at(address) : nullptr;
     const LineRow* row = unit ? row_at(*unit, address) : nullptr;
     return row ? std::optional(row->address) : std::nullopt;
 }
@@ -294,7 +292,7 @@ std::vector<int> DwarfReader::statement_lines(std::string_view file) {
             continue;
         for (const LineRow& row : rows(unit))
             if (row.is_statement && !row.end_sequence && row.line != 0 && files.matches(row.file) &&
-                is_executable(row.address))
+                file_.is_executable(row.address))
                 lines.insert(row.line);
     }
     return {lines.begin(), lines.end()};

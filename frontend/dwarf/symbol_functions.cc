@@ -32,11 +32,9 @@ bool is_better(const Symbol& one, const Symbol& other) {
 
 // Debug information gives a part its function's own name.
 bool DwarfReader::is_part(const FunctionInstance& function) {
-    const std::vector<Symbol>& all = symbols();
-    auto at = std::lower_bound(all.begin(), all.end(), function.entry,
-                               [](const Symbol& symbol, Address entry) { return symbol.address < entry; });
     bool part = false;
-    for (; !function.inlined && at != all.end() && at->address == function.entry; ++at) {
+    for (auto at = symbols_.first_from(function.entry);
+         !function.inlined && at != symbols_.all().end() && at->address == function.entry; ++at) {
         part = is_cold_part(at->name) || is_later_part(at->name);
         if (!part)
             return false;
@@ -47,7 +45,7 @@ bool DwarfReader::is_part(const FunctionInstance& function) {
 bool DwarfReader::symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern) {
     if (is_later_part(symbol.name)) // by its own name only
         return glob_match(pattern.function, symbol.name);
-    if (is_go_function(symbol.address))
+    if (symbols_.is_go_function(symbol.address))
         return go_name_matches(pattern.function, symbol.name);
     // `*f*` means the name as it is listed, not letters of its mangled form, which has the types of parameters in it.
     auto is_wanted_mangled = [&] {
@@ -84,7 +82,7 @@ void DwarfReader::add_symbols(const FunctionPattern& pattern, const std::set<Add
     if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
         return;
     bool wildcard = has_wildcard(pattern.function);
-    const std::vector<Symbol>& all = symbols();
+    const std::vector<Symbol>& all = symbols_.all();
     for (size_t at = 0; at < all.size();) {
         const Symbol* best = nullptr;
         const Address address = all[at].address;

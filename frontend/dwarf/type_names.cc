@@ -193,14 +193,14 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
         type = &void_type;
     } else {
         Dwarf_Die near_die, die;
-        Unit* near_unit = unpack(near, &near_die)
+        Unit* near_unit = debug_.unpack(near, &near_die)
                               ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die))
                               : nullptr;
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
         if (entry && dwarf_offdie(unit->dwarf, entry->offset, &die))
             type = type_from(die);
-        else if (!has_debug_info())
+        else if (!debug_.found())
             type = go_runtime_type(wanted.name);
         if (!type)
             return nullptr;
@@ -242,8 +242,9 @@ std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::str
 std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset near) {
     std::string_view last = last_component(name);
     Dwarf_Die near_die;
-    Unit* near_unit =
-        unpack(near, &near_die) ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die)) : nullptr;
+    Unit* near_unit = debug_.unpack(near, &near_die)
+                          ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die))
+                          : nullptr;
     if (near_unit)
         if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, true, 0))
             return value;

@@ -188,7 +188,7 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     case DW_TAG_rvalue_reference_type:
         type.kind = tag == DW_TAG_pointer_type ? Type::Pointer : Type::Reference;
         if (type.size == 0)
-            type.size = is_32_bit() ? 4 : 8;
+            type.size = file_.is_32_bit() ? 4 : 8;
         type.target = type_of(die);
         break;
     case DW_TAG_typedef:

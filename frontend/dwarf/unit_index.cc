@@ -331,14 +331,14 @@ std::deque<Unit>& DwarfReader::units() {
     if (units_listed_)
         return units_;
     units_listed_ = true;
-    if (!dwarf())
+    if (!debug_.dwarf())
         return units_;
     Dwarf_CU* cu = nullptr;
     Dwarf_CU* next = nullptr;
     Dwarf_Half version = 0;
     uint8_t unit_type = 0;
     Dwarf_Die unit_die, split_die;
-    while (dwarf_get_units(dwarf_, cu, &next, &version, &unit_type, &unit_die, &split_die) == 0 && next != cu) {
+    while (dwarf_get_units(debug_.dwarf(), cu, &next, &version, &unit_type, &unit_die, &split_die) == 0 && next != cu) {
         cu = next;
         int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit)
@@ -458,7 +458,7 @@ void DwarfReader::scan(Unit& unit) {
 
 Unit* DwarfReader::unit_of_offset(Dwarf* dwarf, Dwarf_Off offset) {
     // Units of the module itself are in order of offset; split ones are few per file and found by walking.
-    if (dwarf == dwarf_) {
+    if (dwarf == debug_.dwarf()) {
         auto after = std::upper_bound(units().begin(), units().end(), offset,
                                       [&](Dwarf_Off value, const Unit& unit) { return value < unit.begin; });
         // Split units carry offsets of another section: step over them.
@@ -488,7 +488,7 @@ RangeList DwarfReader::ranges(Dwarf_Die& die) {
             first = false;
         }
         // Linkers leave ranges of discarded code behind at 0 or near the end of the address space.
-        if (low < high && is_executable(low))
+        if (low < high && file_.is_executable(low))
             list.ranges.push_back({low, high});
     }
     return list;
@@ -579,7 +579,7 @@ FunctionRef DwarfReader::enclosing_subprogram(FunctionRef function) const {
 
 FunctionRef DwarfReader::find_function(DieOffset packed) {
     Dwarf_Die die;
-    if (!unpack(packed, &die))
+    if (!debug_.unpack(packed, &die))
         return {};
     Dwarf_Off offset = dwarf_dieoffset(&die);
     Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), offset);
@@ -640,24 +640,6 @@ std::string DwarfReader::qualified_name(FunctionRef function) {
     FunctionRef naming = naming_entry(function);
     const char* name = bare_name(naming);
     return name ? scope_prefix(*naming.unit, naming->scope) + name : "";
-}
-
-int DwarfReader::dwarf_index(Dwarf* dwarf) {
-    auto found = std::find(dwarfs_.begin(), dwarfs_.end(), dwarf);
-    if (found == dwarfs_.end())
-        found = dwarfs_.insert(dwarfs_.end(), dwarf);
-    return static_cast<int>(found - dwarfs_.begin());
-}
-
-DieOffset DwarfReader::pack(Dwarf_Die& die) {
-    return uint64_t{static_cast<unsigned>(dwarf_index(dwarf_cu_getdwarf(die.cu)))} << 48 | dwarf_dieoffset(&die);
-}
-
-bool DwarfReader::unpack(DieOffset packed, Dwarf_Die* die) {
-    size_t index = packed >> 48;
-    if (!dwarf() || packed == 0 || index >= dwarfs_.size())
-        return false;
-    return dwarf_offdie(dwarfs_[index], packed & ((uint64_t{1} << 48) - 1), die) != nullptr;
 }
 
 bool DwarfReader::die_of(FunctionRef function, Dwarf_Die* die) {

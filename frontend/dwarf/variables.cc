@@ -45,7 +45,7 @@ std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die, Depth depth) 
     variable.type = type_of(die);
     if (depth == Depth::Types)
         complete_deep(variable.type);
-    variable.die = pack(definition);
+    variable.die = debug_.pack(definition);
     return variable;
 }
 
@@ -103,7 +103,7 @@ FunctionRef DwarfReader::owner_of(Dwarf_Die& die, FunctionRef innermost) {
 std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) {
     std::vector<Variable> variables;
     Dwarf_Die die;
-    if (function.has_debug_info && unpack(function.die, &die))
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
         add_variables(die, variables, true, Depth::Types);
     std::erase_if(variables, [](const Variable& one) { return one.is_result; });
     return variables;

@@ -1,16 +1,8 @@
-// Thread-local variables: where a module's block is in a thread.
-//
-// A program's own block lies at a fixed distance from the thread pointer (Drepper, ELF Handling for Thread-Local
-// Storage, section 3.4.6: x86-64 is "variant II"). A library's block is known at run time only. What the loader has
-// written into the library's global offset table tells: a TPOFF64 slot the distance of one of its variables from the
-// thread pointer, a DTPMOD64 slot the library's index in each thread's table of blocks (section 3, "dtv"; glibc: the
-// pointer behind the thread pointer's own word, two words an entry).
+#include "frontend/types/thread_block.h"
+
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "frontend/dwarf/reader.h"
-#include "frontend/types/thread_block.h"
+#include <gelf.h>
 
 namespace sonde {
 
@@ -49,24 +41,17 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
     return ThreadBlock{-static_cast<int64_t>(size + skew)};
 }
 
-void DwarfReader::find_thread_local_bias() {
-    std::optional<ThreadBlock> block = find_thread_block(*main_);
-    if (block && block->distance)
-        thread_local_bias_ = block->distance;
-    else if (block)
-        find_thread_local_slot();
-}
-
-void DwarfReader::find_thread_local_slot() {
-    for (const ElfSection& section : main_->sections()) {
+std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
+    std::optional<ThreadSlot> found;
+    for (const ElfSection& section : file.sections()) {
         if (section.type != SHT_RELA)
             continue;
-        Elf_Scn* at = elf_getscn(main_->elf(), static_cast<size_t>(&section - main_->sections().data()));
+        Elf_Scn* at = elf_getscn(file.elf(), static_cast<size_t>(&section - file.sections().data()));
         Elf_Data* data = at ? elf_getdata(at, nullptr) : nullptr;
         GElf_Shdr header;
         if (!data || !gelf_getshdr(at, &header))
             continue;
-        Elf_Scn* symbols_at = elf_getscn(main_->elf(), header.sh_link);
+        Elf_Scn* symbols_at = elf_getscn(file.elf(), header.sh_link);
         Elf_Data* symbols = symbols_at ? elf_getdata(symbols_at, nullptr) : nullptr;
         GElf_Rela entry;
         for (int i = 0; gelf_getrela(data, i, &entry); i++) {
@@ -78,11 +63,11 @@ void DwarfReader::find_thread_local_slot() {
                                symbol.st_shndx == SHN_UNDEF)) // another module's
                 continue;
             bool distance = type == R_X86_64_TPOFF64;
-            if (!thread_local_slot_ || (distance && !thread_local_slot_->distance))
-                thread_local_slot_ =
-                    ThreadLocalSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
+            if (!found || (distance && !found->distance))
+                found = ThreadSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
         }
     }
+    return found;
 }
 
 } // namespace sonde
