@@ -187,7 +187,7 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
         return unavailable("the function returns nothing");
     if (function.is_go)
         return go_result_location(function, results(function)[0]);
-    FunctionRef found = find_function(function.die);
+    FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))
         return unavailable("is returned in a way that is not known of Rust in 32-bit programs");
@@ -281,7 +281,7 @@ Location DwarfReader::argument_location(const FunctionInstance& function, const 
 }
 
 bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
-    FunctionRef found = find_function(function.die);
+    FunctionRef found = units_.find_function(function.die);
     if (!found || file_.is_32_bit())
         return false;
     return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);

@@ -84,8 +84,8 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     std::vector<std::pair<Address, Address>> parts = {{function.low, function.high}};
     Dwarf_Die die;
     if (function.has_debug_info && debug_.unpack(function.die, &die))
-        parts = ranges(die).ranges;
-    FunctionRef caller = function.has_debug_info ? find_function(function.die) : FunctionRef();
+        parts = units_.ranges(die).ranges;
+    FunctionRef caller = function.has_debug_info ? units_.find_function(function.die) : FunctionRef();
     for (auto [low, high] : parts) {
         const std::string bytes = file_.code(low, high);
         for (size_t at = 0; at < bytes.size();) {
@@ -99,7 +99,7 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
             auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
             // A jump to its own beginning is a loop. What an inlined copy calls is not its caller's.
             if (callee == entries_.end() || (jumps && callee->first == function.entry) ||
-                (caller && function_at(*caller.unit, here) != caller))
+                (caller && units_.function_at(*caller.unit, here) != caller))
                 continue;
             if (jumps)
                 calls.push_back({0, here, callee->second});

@@ -180,9 +180,9 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
     std::optional<Stretch> found;
     if (const UnwindEntry* entry = unwind_entry_at(address)) {
         found = {entry->low, entry->high, true, {entry->low}};
-    } else if (FunctionRef around = enclosing_subprogram(function_at(address))) {
+    } else if (FunctionRef around = enclosing_subprogram(units_.function_at(address))) {
         Dwarf_Die die;
-        for (auto [low, high] : die_of(around, &die) ? ranges(die).ranges : decltype(RangeList::ranges)())
+        for (auto [low, high] : die_of(around, &die) ? units_.ranges(die).ranges : decltype(RangeList::ranges)())
             if (address >= low && address < high)
                 found = {low, high, true, {low}};
     }
@@ -219,11 +219,9 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
         return std::nullopt;
     for (auto at = symbols_.first_from(found->low); at != all.end() && at->address < found->high; ++at)
         found->starts.push_back(at->address);
-    if (Unit* unit = unit_at(address)) {
-        const std::vector<LineRow>& lines = rows(*unit);
-        for (auto row = std::lower_bound(lines.begin(), lines.end(), found->low,
-                                         [](const LineRow& one, Address low) { return one.address < low; });
-             row != lines.end() && row->address < found->high; ++row)
+    if (Unit* unit = units_.unit_at(address)) {
+        const std::vector<LineRow>& lines = lines_.rows(*unit);
+        for (auto row = lines_.first_from(*unit, found->low); row != lines.end() && row->address < found->high; ++row)
             if (!row->end_sequence)
                 found->starts.push_back(row->address);
     }

@@ -4,12 +4,9 @@
 namespace sonde {
 
 void DwarfReader::forget() {
-    unit_spans_.clear();
-    unit_spans_built_ = unit_spans_overlap_ = false;
-    units_.clear();
-    units_listed_ = false;
+    units_.forget();
+    lines_.forget();
     instances_.clear();
-    rows_.clear();
     definitions_.clear();
     definitions_indexed_ = false;
     types_by_die_.clear();

@@ -35,20 +35,6 @@ bool line_matches(const FunctionPattern& pattern, int line) {
     return true;
 }
 
-// "f<int>" and "f<(anonymous namespace)::T>" are both found as "f".
-std::string without_template_arguments(std::string_view name) {
-    if (name.empty() || name.back() != '>' || name.starts_with("operator"))
-        return std::string(name);
-    int depth = 0;
-    for (size_t i = name.size(); i-- > 0;) {
-        if (name[i] == '>')
-            depth++;
-        else if (name[i] == '<' && --depth == 0)
-            return std::string(name.substr(0, i));
-    }
-    return std::string(name);
-}
-
 // The one register that an expression consists of, or that it is relative to; -1 for anything else.
 int base_register(const Dwarf_Op& op) {
     if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31)
@@ -60,33 +46,10 @@ int base_register(const Dwarf_Op& op) {
 
 } // namespace
 
-// `pattern` has a `::` or a wildcard. It matches the whole qualified name or what follows a `::` in it, with and
-// without template arguments, and with and without inline and anonymous namespaces.
-bool DwarfReader::qualified_matches(const Unit& unit, uint32_t scope, std::string_view name,
-                                    std::string_view pattern) const {
-    std::string plain = without_template_arguments(name);
-    for (bool with_arguments : {true, false})
-        for (bool with_all : {true, false}) {
-            std::string text = with_arguments ? std::string(name) : plain;
-            if (glob_match(pattern, text))
-                return true;
-            for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) { // a parent is a smaller index
-                const ScopeEntry& entry = unit.scopes[at];
-                if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))
-                    continue;
-                std::string part = scope_name(entry);
-                text = fmt::format("{}::{}", with_arguments ? part : without_template_arguments(part), text);
-                if (glob_match(pattern, text))
-                    return true;
-            }
-        }
-    return false;
-}
-
 bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern) {
     if (pattern == "*")
         return true;
-    const char* name = bare_name(function);
+    const char* name = units_.bare_name(function);
     if (!name)
         return false;
     if (function.unit->language == DW_LANG_Go)
@@ -100,7 +63,7 @@ bool DwarfReader::name_matches(FunctionRef function, const std::string& pattern)
         return true;
     bool wildcard = has_wildcard(pattern);
     if (wildcard || pattern.find("::") != std::string::npos) { // `*` crosses `::`
-        FunctionRef naming = naming_entry(function);
+        FunctionRef naming = units_.naming_entry(function);
         if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
             return true;
     }
@@ -186,9 +149,8 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 Address DwarfReader::find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high) {
     if (!keeps_parameters_in_frame(die))
         return entry;
-    const std::vector<LineRow>& all = rows(unit);
-    auto first = std::lower_bound(all.begin(), all.end(), entry,
-                                  [](const LineRow& row, Address address) { return row.address < address; });
+    const std::vector<LineRow>& all = lines_.rows(unit);
+    auto first = lines_.first_from(unit, entry);
     // The end of the function before, where each has a section of its own.
     while (first != all.end() && first->address == entry && first->end_sequence)
         ++first;
@@ -227,10 +189,10 @@ bool DwarfReader::runs_once(Address entry, Address body, Address high) const {
 
 std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function) {
     Dwarf_Die die;
-    const char* bare = bare_name(function);
+    const char* bare = units_.bare_name(function);
     if (!function->has_code || !bare || !die_of(function, &die))
         return std::nullopt;
-    RangeList code = ranges(die);
+    RangeList code = units_.ranges(die);
     FunctionInstance instance;
     instance.inlined = function->inlined;
     Dwarf_Attribute attribute;
@@ -254,7 +216,7 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
         if (instance.entry >= low && instance.entry < high)
             entry_range_end = high;
     }
-    instance.name = qualified_name(function);
+    instance.name = units_.qualified_name(function);
     if (instance.name.empty())
         instance.name = bare;
     if (!is_c_language(function.unit->language)) {
@@ -270,7 +232,7 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
     instance.external = flag_attribute(die, DW_AT_external);
     instance.is_go = function.unit->language == DW_LANG_Go;
     if (instance.is_go && instance.line == 0) // Go's debug information names only the file
-        if (const LineRow* row = row_at(*function.unit, instance.entry))
+        if (const LineRow* row = lines_.row_at(*function.unit, instance.entry))
             instance.line = row->line;
     if (instance.is_go && !instance.inlined)
         find_stack_check(instance, entry_range_end);
@@ -352,8 +314,8 @@ void DwarfReader::visit_functions(const FunctionPattern& pattern,
     bool forgets = types_.empty(); // somebody may have the others
     uint64_t bytes = 0;
     std::set<Address> entries;
-    for (size_t i = 0; i < units().size(); i++) {
-        Unit& unit = units()[i];
+    for (size_t i = 0; i < units_.all().size(); i++) {
+        Unit& unit = units_.all()[i];
         std::vector<FunctionInstance> found;
         add_functions(unit, pattern, found);
         sort_functions(found);
@@ -377,7 +339,7 @@ void DwarfReader::visit_functions(const FunctionPattern& pattern,
 std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
     const NameFilter filter(debug_.dwarf(), pattern.function);
-    for (Unit& unit : units())
+    for (Unit& unit : units_.all())
         if (filter.may_have(unit))
             add_functions(unit, pattern, found);
     std::set<Address> entries;
@@ -391,21 +353,21 @@ std::vector<FunctionInstance> DwarfReader::functions(const FunctionPattern& patt
 
 std::vector<std::string> DwarfReader::function_names() {
     std::set<std::string> names;
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (uint32_t i = 0; i < unit.functions.size(); i++) {
             FunctionRef function{&unit, i};
-            const char* bare = function->has_code && !function->declaration ? bare_name(function) : nullptr;
+            const char* bare = function->has_code && !function->declaration ? units_.bare_name(function) : nullptr;
             if (!bare)
                 continue;
             names.insert(
                 is_c_language(unit.language) || unit.language == DW_LANG_Go ? bare : without_template_arguments(bare));
             if (!is_c_language(unit.language))
-                names.insert(qualified_name(function));
+                names.insert(units_.qualified_name(function));
         }
     }
     for (const Symbol& symbol : symbols_.all()) {
-        FunctionRef around = enclosing_subprogram(function_at(symbol.address));
+        FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
         const FunctionInstance* known = instance(around);
         // A mangled name is no help when the plain one is there.
         if (!known || (known->entry == symbol.address && !symbol.name.starts_with("_Z")))

@@ -264,7 +264,7 @@ Location DwarfReader::result_location(const FunctionInstance& function, const Va
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
 bool DwarfReader::passes_in_registers(const FunctionInstance& function) {
-    FunctionRef found = find_function(function.die);
+    FunctionRef found = units_.find_function(function.die);
     const char* producer = found ? string_attribute(found.unit->unit_die, DW_AT_producer) : nullptr;
     return producer && strstr(producer, "regabi");
 }

@@ -201,7 +201,7 @@ class LocationTranslator {
     bool push_frame_base(int64_t offset) {
         Dwarf_Die die;
         Dwarf_Attribute attribute;
-        if (!reader_.die_of(subprogram_, &die) || !location_attribute(die, DW_AT_frame_base, &attribute))
+        if (!die_of(subprogram_, &die) || !location_attribute(die, DW_AT_frame_base, &attribute))
             return fail("is relative to a frame base that is not described");
         Dwarf_Op* expression = nullptr;
         size_t length = 0;
@@ -602,7 +602,7 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
     if (!location_attribute(die, DW_AT_location, &attribute))
         return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
                                                                   : "optimized out");
-    FunctionRef function = function_at(address);
+    FunctionRef function = units_.function_at(address);
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
     int found = dwarf_getlocation_addr(&attribute, address, &ops, &length, 1);

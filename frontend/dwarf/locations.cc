@@ -28,7 +28,7 @@ void add_borders(Dwarf_Attribute& attribute, Address low, Address high, std::vec
 std::vector<LocationRange> DwarfReader::location_ranges(const Variable& variable, const FunctionInstance& function) {
     std::vector<LocationRange> out;
     Dwarf_Die die, function_die;
-    FunctionRef ref = find_function(function.die);
+    FunctionRef ref = units_.find_function(function.die);
     if (!ref || !debug_.unpack(variable.die, &die) || !die_of(ref, &function_die))
         return out;
     Dwarf_Attribute attribute;

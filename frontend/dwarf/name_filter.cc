@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <dwarf.h>
+#include <gelf.h>
 
 #include "base/glob.h"
 

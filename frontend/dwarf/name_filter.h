@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/dwarf/reader.h"
+#include <elfutils/libdw.h>
+
+#include "frontend/dwarf/unit.h"
 
 namespace sonde {
 

@@ -1,8 +1,6 @@
 // Inside of DwarfModule: one reader object whose methods are spread over the .cc files by topic.
 //
-// Beyond what libdw offers, it keeps an own index: one linear pass over a unit's DIEs (unit_index.cc) that remembers
-// only functions, inlined copies, globals and type definitions. Names, types, ranges and locations are then read
-// through libdw for the few DIEs that matter. Everything is made on first use: opening a file reads headers only.
+// Everything is made on first use: opening a file reads headers only.
 #pragma once
 
 #include <deque>
@@ -23,96 +21,17 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/dwarf/language.h"
+#include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/unit.h"
+#include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
 
-constexpr uint32_t no_index = UINT32_MAX;
-
-// A namespace, class or function that encloses others: parts of a qualified name.
-struct ScopeEntry {
-    const char* name = nullptr; // null: anonymous
-    uint32_t parent = no_index;
-    bool is_namespace = false;
-    bool is_inline = false; // an inline namespace
-};
-
-// A DW_TAG_subprogram or DW_TAG_inlined_subroutine.
-struct FunctionEntry {
-    Dwarf_Off offset = 0;
-    const char* name = nullptr;            // its own DW_AT_name
-    const unsigned char* origin = nullptr; // value of DW_AT_abstract_origin or DW_AT_specification
-    uint16_t origin_form = 0;
-    bool inlined = false;
-    bool has_code = false;
-    bool declaration = false;
-    uint32_t scope = no_index;  // enclosing namespace or class, in Unit::scopes
-    uint32_t parent = no_index; // enclosing function, in Unit::functions
-};
-
-struct NamedEntry {
-    Dwarf_Off offset = 0;
-    const char* name = nullptr; // null: look it up through the DIE (a specification)
-    int tag = 0;
-    bool declaration = false;
-    uint32_t scope = no_index;
-    bool local = false; // inside a function
-};
-
-// Addresses [low, high) whose innermost function is `function`. A unit's spans do not overlap.
-struct Span {
-    Address low = 0, high = 0;
-    uint32_t function = no_index;
-};
-
-struct Unit {
-    Dwarf* dwarf = nullptr;       // of `die`; a split unit's is not the module's
-    Dwarf_Die unit_die;           // has the line table and ranges (a skeleton, for split units)
-    Dwarf_Die die;                // has the children
-    Dwarf_Off begin = 0, end = 0; // of the header and behind the last DIE, in `dwarf`'s section
-    int version = 0;
-    int language = 0;
-
-    bool scanned = false;
-    std::vector<ScopeEntry> scopes;
-    std::vector<FunctionEntry> functions; // in order of offset
-    std::vector<NamedEntry> types;        // struct, union, class, enum, typedef, base type
-    std::vector<NamedEntry> variables;    // outside functions
-
-    bool spans_built = false;
-    std::vector<Span> spans;                       // sorted
-    std::multimap<Address, uint32_t> copy_entries; // where inlined copies begin -> in `functions`
-};
-
 class FileFilter; // statements.cc
 struct X86Instruction;
-
-// A function of a unit; `unit` null is none.
-struct FunctionRef {
-    Unit* unit = nullptr;
-    uint32_t index = no_index;
-    explicit operator bool() const { return unit != nullptr; }
-    const FunctionEntry& operator*() const { return unit->functions[index]; }
-    const FunctionEntry* operator->() const { return &unit->functions[index]; }
-    bool operator==(const FunctionRef&) const = default;
-};
-
-struct RangeList {
-    std::vector<std::pair<Address, Address>> ranges;
-    Address base = 0; // what DW_AT_entry_pc as a constant counts from
-};
-
-// One row of a line table, decoded.
-struct LineRow {
-    Address address = 0;
-    const char* file = nullptr; // unique per file within a unit
-    int line = 0;
-    bool is_statement = false;
-    bool end_sequence = false;
-    bool prologue_end = false;
-};
 
 class DwarfReader : private TypeSource {
   public:
@@ -181,6 +100,8 @@ class DwarfReader : private TypeSource {
     ProgramFile file_;
     DebugFiles debug_{file_};
     Symbols symbols_{file_, debug_};
+    UnitIndex units_{file_, debug_};
+    LineTables lines_;
 
   private:
     friend class LocationTranslator;
@@ -208,38 +129,16 @@ class DwarfReader : private TypeSource {
     // False where the unwinding entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
 
-    // unit_index.cc
-    std::deque<Unit>& units();
-    void scan(Unit& unit);
-    Unit* unit_at(Address address);
-    Unit* unit_of_offset(Dwarf* dwarf, Dwarf_Off offset);
-    const std::vector<Span>& spans(Unit& unit);
-    // The innermost function or inlined copy with code at `address`.
-    FunctionRef function_at(Address address);
-    FunctionRef function_at(Unit& unit, Address address);
     // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
     // that is the one whose source the line is in.
     FunctionRef function_of(Unit& unit, const LineRow& row);
     // The function around the row that the pattern names: the line's own, or one that has an inlined copy of it.
     FunctionRef named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern);
     void add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);
-    // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.
-    FunctionRef enclosing_subprogram(FunctionRef function) const;
-    FunctionRef find_function(DieOffset die);
-    // The entry that carries the name: follows abstract origins and specifications. Its name is null if there is none.
-    FunctionRef naming_entry(FunctionRef function);
-    const char* bare_name(FunctionRef function);
-    std::string qualified_name(FunctionRef function);
-    std::string scope_prefix(const Unit& unit, uint32_t scope) const;
-    RangeList ranges(Dwarf_Die& die);
-
-    bool die_of(FunctionRef function, Dwarf_Die* die);
-
     // functions.cc
     bool name_matches(FunctionRef function, const std::string& pattern);
     bool matches(FunctionRef function, const FunctionPattern& pattern); // name and parameters
     bool linkage_matches(FunctionRef function, const std::string& pattern);
-    bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) const;
     void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
     std::optional<FunctionInstance> make_instance(FunctionRef function);
@@ -282,9 +181,6 @@ class DwarfReader : private TypeSource {
     Location go_result_location(const FunctionInstance& function, const Variable& result);
 
     // statements.cc
-    const std::vector<LineRow>& rows(Unit& unit); // sorted by address
-    bool has_file(Unit& unit, const std::string& pattern);
-    const LineRow* row_at(Unit& unit, Address address);
     // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
     std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
 
@@ -327,15 +223,7 @@ class DwarfReader : private TypeSource {
     std::map<Address, bool> cannot_unwind_;       // by functions' entries, as far as somebody has asked
     std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
     std::optional<std::map<Address, Address>> own_slots_;
-    bool units_listed_ = false;
-    std::deque<Unit> units_;
-    bool unit_spans_built_ = false;
-    std::vector<std::pair<Span, Unit*>> unit_spans_;
-    bool unit_spans_overlap_ = false;
-
-    // Functions and rows by unit.
     std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> instances_;
-    std::unordered_map<const Unit*, std::vector<LineRow>> rows_;
 
     std::unordered_map<const void*, Type*> types_by_die_;
     std::unordered_map<const Type*, Dwarf_Die> dies_by_type_;
@@ -352,7 +240,4 @@ class DwarfModule::Impl final : public DwarfReader {
 
 // Whether a pattern means a function of Go with that name.
 bool go_name_matches(std::string_view pattern, std::string_view name);
-// As qualified names have it: "ns", "(anonymous namespace)".
-const char* scope_name(const ScopeEntry& scope);
-
 } // namespace sonde

@@ -132,7 +132,7 @@ bool DwarfReader::import_may_unwind(std::string_view symbol) {
 }
 
 bool DwarfReader::may_unwind(const FunctionInstance& function) {
-    if (FunctionRef found = function.has_debug_info ? find_function(function.die) : FunctionRef();
+    if (FunctionRef found = function.has_debug_info ? units_.find_function(function.die) : FunctionRef();
         found && has_exceptions(found.unit->language))
         return true;
     // What is written in C is passed through too, where it calls back.
@@ -142,7 +142,7 @@ bool DwarfReader::may_unwind(const FunctionInstance& function) {
 DwarfReader::Parts DwarfReader::parts_of(const FunctionInstance& function) {
     Dwarf_Die die;
     if (function.has_debug_info && !function.is_go && debug_.unpack(function.die, &die))
-        return ranges(die).ranges;
+        return units_.ranges(die).ranges;
     if (function.high > function.low)
         return {{function.low, function.high}};
     std::optional<Stretch> stretch = stretch_at(function.entry);

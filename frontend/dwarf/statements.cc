@@ -59,49 +59,8 @@ std::string spell_lines(const std::set<int>& lines) {
 
 } // namespace
 
-const std::vector<LineRow>& DwarfReader::rows(Unit& unit) {
-    auto [entry, added] = rows_.try_emplace(&unit);
-    std::vector<LineRow>& all = entry->second;
-    if (!added)
-        return all;
-    Dwarf_Lines* lines = nullptr;
-    size_t count = 0;
-    if (dwarf_getsrclines(&unit.unit_die, &lines, &count) != 0)
-        return all;
-    all.reserve(count);
-    for (size_t i = 0; i < count; i++) {
-        Dwarf_Line* line = dwarf_onesrcline(lines, i);
-        LineRow row;
-        if (!line || dwarf_lineaddr(line, &row.address) != 0 || dwarf_lineno(line, &row.line) != 0)
-            continue;
-        row.file = dwarf_linesrc(line, nullptr, nullptr);
-        dwarf_linebeginstatement(line, &row.is_statement);
-        dwarf_lineendsequence(line, &row.end_sequence);
-        dwarf_lineprologueend(line, &row.prologue_end);
-        all.push_back(row);
-    }
-    // libdw sorts; a corrupt table must not break the searches that rely on it.
-    auto before = [](const LineRow& a, const LineRow& b) { return a.address < b.address; };
-    if (!std::is_sorted(all.begin(), all.end(), before))
-        std::stable_sort(all.begin(), all.end(), before);
-    return all;
-}
-
-bool DwarfReader::has_file(Unit& unit, const std::string& pattern) {
-    Dwarf_Files* files = nullptr;
-    size_t count = 0;
-    if (dwarf_getsrcfiles(&unit.unit_die, &files, &count) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const char* name = dwarf_filesrc(files, i, nullptr, nullptr);
-        if (name && file_matches(pattern, name))
-            return true;
-    }
-    return false;
-}
-
 FunctionRef DwarfReader::function_of(Unit& unit, const LineRow& row) {
-    FunctionRef innermost = function_at(unit, row.address);
+    FunctionRef innermost = units_.function_at(unit, row.address);
     FunctionRef best;
     int best_line = -1;
     auto consider = [&](uint32_t index) {
@@ -121,16 +80,6 @@ FunctionRef DwarfReader::function_of(Unit& unit, const LineRow& row) {
         for (uint32_t around = innermost.index; around != no_index; around = unit.functions[around].parent)
             consider(around);
     return best ? best : innermost;
-}
-
-const LineRow* DwarfReader::row_at(Unit& unit, Address address) {
-    const std::vector<LineRow>& all = rows(unit);
-    auto after = std::upper_bound(all.begin(), all.end(), address,
-                                  [](Address value, const LineRow& row) { return value < row.address; });
-    if (after == all.begin())
-        return nullptr;
-    const LineRow* row = &*std::prev(after);
-    return row->end_sequence ? nullptr : row;
 }
 
 FunctionRef DwarfReader::named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern) {
@@ -156,7 +105,7 @@ void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, Fil
         const char* run_file = nullptr;
         int run_line = 0;
         FunctionRef run_function;
-        for (const LineRow& row : rows(unit)) {
+        for (const LineRow& row : lines_.rows(unit)) {
             if (row.end_sequence) {
                 run_file = nullptr;
                 continue;
@@ -209,7 +158,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
     }
     FileFilter files(pattern.file);
     bool any_function = pattern.function == "*";
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         // First the cheap questions: does the unit have such a function, and such a file?
         if (!any_function) {
             scan(unit);
@@ -235,9 +184,9 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
         return std::nullopt;
     Statement statement;
     statement.address = address;
-    if (Unit* unit = unit_at(address)) {
-        FunctionRef around = function_at(*unit, address);
-        if (const LineRow* row = row_at(*unit, address)) {
+    if (Unit* unit = units_.unit_at(address)) {
+        FunctionRef around = units_.function_at(*unit, address);
+        if (const LineRow* row = lines_.row_at(*unit, address)) {
             statement.file = row->file ? row->file : "";
             statement.line = row->line;
             if (row->address == address)
@@ -261,24 +210,19 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
 }
 
 std::optional<Address> DwarfReader::statement_start(Address address) {
-    Unit* unit = file_.is_executable(address) ? unit_at(address) : nullptr;
-    const LineRow* row = unit ? row_at(*unit, address) : nullptr;
+    Unit* unit = file_.is_executable(address) ? units_.unit_at(address) : nullptr;
+    const LineRow* row = unit ? lines_.row_at(*unit, address) : nullptr;
     return row ? std::optional(row->address) : std::nullopt;
 }
 
 std::vector<std::string> DwarfReader::source_files() {
     std::set<std::string> paths;
-    for (Unit& unit : units()) {
-        Dwarf_Files* files = nullptr;
-        size_t count = 0;
-        if (dwarf_getsrcfiles(&unit.unit_die, &files, &count) != 0)
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            const char* name = dwarf_filesrc(files, i, nullptr, nullptr);
-            // libdw puts a file of that name in front where the table does not begin with one.
-            if (name && *name && strcmp(name, "???") != 0)
-                paths.insert(name);
-        }
+    for (Unit& unit : units_.all()) {
+        for_each_source_file(unit.unit_die, [&](const char* path) {
+            if (*path && strcmp(path, "???") != 0)
+                paths.insert(path);
+            return true;
+        });
     }
     return {paths.begin(), paths.end()};
 }
@@ -287,10 +231,10 @@ std::vector<int> DwarfReader::statement_lines(std::string_view file) {
     std::string pattern(file);
     FileFilter files(pattern);
     std::set<int> lines;
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         if (!has_file(unit, pattern))
             continue;
-        for (const LineRow& row : rows(unit))
+        for (const LineRow& row : lines_.rows(unit))
             if (row.is_statement && !row.end_sequence && row.line != 0 && files.matches(row.file) &&
                 file_.is_executable(row.address))
                 lines.insert(row.line);
@@ -307,9 +251,8 @@ std::string DwarfReader::describe_lines(FunctionRef function,
     for (auto [low, high] : available) {
         low = std::max(low, around->low);
         high = std::min(high, around->high);
-        const std::vector<LineRow>& all = rows(*function.unit);
-        auto row = std::lower_bound(all.begin(), all.end(), low,
-                                    [](const LineRow& entry, Address address) { return entry.address < address; });
+        const std::vector<LineRow>& all = lines_.rows(*function.unit);
+        auto row = lines_.first_from(*function.unit, low);
         for (; row != all.end() && row->address < high; ++row)
             if (row->is_statement && !row->end_sequence && row->line != 0 && row->file && row->file == around->file &&
                 function_of(*function.unit, *row) == function)

@@ -58,7 +58,7 @@ bool DwarfReader::symbol_has_name(const Symbol& symbol, const FunctionPattern& p
 
 void DwarfReader::add_symbol(const Symbol& symbol, const FunctionPattern& pattern,
                              std::vector<FunctionInstance>& found) {
-    FunctionRef around = enclosing_subprogram(function_at(symbol.address));
+    FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
     const FunctionInstance* known = instance(around);
     if (!known) {
         FunctionInstance candidate = symbol_instance(symbol);

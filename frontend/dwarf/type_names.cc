@@ -176,7 +176,7 @@ const NamedEntry* DwarfReader::best_type(std::string_view name, int tag, Unit* n
     std::string integer = best || tag != 0 ? "" : integer_name(name);
     if (integer.empty())
         return best;
-    for (Unit& candidate_unit : units())
+    for (Unit& candidate_unit : units_.all())
         for (const NamedEntry& entry : candidate_unit.types)
             if (entry.tag == DW_TAG_base_type && integer_name(entry.name) == integer)
                 consider(candidate_unit, entry);
@@ -192,10 +192,8 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
     if (wanted.name == "void" && wanted.tag == 0) {
         type = &void_type;
     } else {
-        Dwarf_Die near_die, die;
-        Unit* near_unit = debug_.unpack(near, &near_die)
-                              ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die))
-                              : nullptr;
+        Dwarf_Die die;
+        Unit* near_unit = units_.unit_of(near);
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
         if (entry && dwarf_offdie(unit->dwarf, entry->offset, &die))
@@ -241,14 +239,11 @@ std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::str
 
 std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset near) {
     std::string_view last = last_component(name);
-    Dwarf_Die near_die;
-    Unit* near_unit = debug_.unpack(near, &near_die)
-                          ? unit_of_offset(dwarf_cu_getdwarf(near_die.cu), dwarf_dieoffset(&near_die))
-                          : nullptr;
+    Unit* near_unit = units_.unit_of(near);
     if (near_unit)
         if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, true, 0))
             return value;
-    for (Unit& unit : units())
+    for (Unit& unit : units_.all())
         if (&unit != near_unit)
             if (std::optional<int64_t> value = enumerator_below(unit.unit_die, last, true, 0))
                 return value;
@@ -257,7 +252,7 @@ std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset 
 
 std::vector<std::string> DwarfReader::type_names() {
     std::set<std::string> names;
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (const NamedEntry& entry : unit.types) {
             if (entry.declaration)
@@ -284,7 +279,7 @@ std::string DwarfReader::qualified_global(Dwarf_Die& die) {
     if (dwarf_attr(&die, DW_AT_specification, &attribute) && !dwarf_formref_die(&attribute, &declaration))
         return text;
     Dwarf_Off offset = dwarf_dieoffset(&declaration);
-    if (Unit* unit = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), offset)) {
+    if (Unit* unit = units_.unit_of(declaration)) {
         scan(*unit);
         auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
                                       [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
@@ -310,7 +305,7 @@ std::vector<Variable> DwarfReader::globals(std::string_view name, std::string_vi
     std::vector<Variable> found;
     std::string_view last = last_component(name);
     std::string pattern(file);
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (const NamedEntry& entry : unit.variables) {
             Dwarf_Die die;
@@ -343,7 +338,7 @@ std::vector<Variable> DwarfReader::globals(std::string_view name, std::string_vi
 
 std::vector<std::string> DwarfReader::global_names() {
     std::set<std::string> names;
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (const NamedEntry& entry : unit.variables) {
             Dwarf_Die die;

@@ -286,7 +286,7 @@ void DwarfReader::index_definitions() {
     if (definitions_indexed_)
         return;
     definitions_indexed_ = true;
-    for (Unit& unit : units()) {
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (uint32_t i = 0; i < unit.types.size(); i++)
             if (!unit.types[i].declaration)
@@ -300,7 +300,7 @@ bool DwarfReader::find_definition(Dwarf_Die& declaration, Dwarf_Die* definition)
         return false;
     index_definitions();
     // In C++ the scope must agree too.
-    Unit* own = unit_of_offset(dwarf_cu_getdwarf(declaration.cu), dwarf_dieoffset(&declaration));
+    Unit* own = units_.unit_of(declaration);
     std::string prefix = scope_of(declaration);
     bool is_enum = dwarf_tag(&declaration) == DW_TAG_enumeration_type;
     bool is_union = dwarf_tag(&declaration) == DW_TAG_union_type;
@@ -438,7 +438,7 @@ void DwarfReader::add_variants(Dwarf_Die& part, Type& type) {
 // The namespaces and classes around a type, as "std::__cxx11::".
 std::string DwarfReader::scope_of(Dwarf_Die& die) {
     Dwarf_Off offset = dwarf_dieoffset(&die);
-    Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), offset);
+    Unit* unit = units_.unit_of(die);
     if (!unit)
         return "";
     scan(*unit);

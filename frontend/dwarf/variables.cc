@@ -39,7 +39,7 @@ std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die, Depth depth) 
     // `extern int x;` inside a block means the global.
     if (!variable.is_parameter && flag_attribute(die, DW_AT_declaration)) {
         variable.is_global = true;
-        Unit* unit = unit_of_offset(dwarf_cu_getdwarf(die.cu), dwarf_dieoffset(&die));
+        Unit* unit = units_.unit_of(die);
         find_global(die, unit, &definition);
     }
     variable.type = type_of(die);
@@ -110,23 +110,23 @@ std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) 
 }
 
 std::vector<Variable> DwarfReader::variables_at(Address address, bool globals) {
-    return variables_in(function_at(address), address, globals);
+    return variables_in(units_.function_at(address), address, globals);
 }
 
 std::vector<Variable> DwarfReader::variables_in(const FunctionInstance& function, Address address, bool globals) {
-    return function.has_debug_info ? variables_in(find_function(function.die), address, globals)
+    return function.has_debug_info ? variables_in(units_.find_function(function.die), address, globals)
                                    : std::vector<Variable>();
 }
 
 std::vector<Variable> DwarfReader::variables_to_list(const FunctionInstance& function, Address address) {
-    return function.has_debug_info ? locals_in(find_function(function.die), address, Depth::Names)
+    return function.has_debug_info ? locals_in(units_.find_function(function.die), address, Depth::Names)
                                    : std::vector<Variable>();
 }
 
 std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address address, bool globals) {
     std::vector<Variable> variables = locals_in(function, address, Depth::Types);
     if (globals)
-        if (Unit* unit = function ? function.unit : unit_at(address))
+        if (Unit* unit = function ? function.unit : units_.unit_at(address))
             add_unit_globals(*unit, variables);
     return variables;
 }
@@ -162,7 +162,7 @@ std::vector<Dwarf_Die> DwarfReader::scopes_around(FunctionRef function, Address 
 
 std::optional<int64_t> DwarfReader::visible_enumerator(const FunctionInstance& function, Address address,
                                                        std::string_view name) {
-    FunctionRef found = find_function(function.die);
+    FunctionRef found = units_.find_function(function.die);
     std::vector<Dwarf_Die> scopes = scopes_around(found, address);
     if (scopes.empty())
         return std::nullopt;
@@ -225,7 +225,7 @@ bool DwarfReader::find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* di
     };
     if (first && find_in(*first))
         return true;
-    for (Unit& unit : units())
+    for (Unit& unit : units_.all())
         if (&unit != first && find_in(unit))
             return true;
     return false;
