@@ -146,7 +146,7 @@ Location rust_result(const Type* type) {
 // C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
 bool DwarfReader::by_reference(const Type* type) {
     Dwarf_Die die;
-    if (!type_die(type, &die))
+    if (!types_.die_of(type, &die))
         return false;
     if (std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention))
         return *convention == DW_CC_pass_by_reference;
@@ -180,13 +180,13 @@ Location DwarfReader::narrow_result(const Type* type) {
 
 Location DwarfReader::result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
-    const Type* type = strip(result_type(function));
+    const Type* type = strip(variables_.result_type(function));
     if (!function.has_debug_info)
         return unavailable("the function has no debug information, so its result's type is unknown");
     if (!type)
         return unavailable("the function returns nothing");
     if (function.is_go)
-        return go_result_location(function, results(function)[0]);
+        return go_result_location(function, variables_.results(function)[0]);
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))
@@ -233,10 +233,10 @@ Location DwarfReader::argument_location(const FunctionInstance& function, const 
     constexpr size_t sse_registers = 8;
     size_t integers = 0, sses = 0;
     uint64_t stack = 8; // above the return address
-    const Type* result = strip(result_type(function));
+    const Type* result = strip(variables_.result_type(function));
     if (result && !is_scalar(result) && result->kind != Type::Float && classes_of(result, by_reference(result)).memory)
         integers = 1; // the room for the result
-    for (const Variable& one : parameters(function)) {
+    for (const Variable& one : variables_.parameters(function)) {
         const Type* type = strip(one.type);
         if (!type)
             return unavailable("the type of an argument before it is unknown");

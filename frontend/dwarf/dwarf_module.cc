@@ -1,4 +1,5 @@
 // The module's outside: opening it, and every call's way to the reader.
+#include "frontend/dwarf/globals.h"
 #include "frontend/dwarf/reader.h"
 
 namespace sonde {
@@ -7,11 +8,8 @@ void DwarfReader::forget() {
     units_.forget();
     lines_.forget();
     instances_.clear();
-    definitions_.clear();
-    definitions_indexed_ = false;
-    types_by_die_.clear();
-    dies_by_type_.clear();
-    types_.clear();
+    definitions_.forget();
+    types_.forget();
     debug_.forget();
 }
 
@@ -46,34 +44,40 @@ std::vector<std::string> DwarfModule::function_names() { return impl_->function_
 std::vector<std::string> DwarfModule::source_files() { return impl_->source_files(); }
 std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statement_lines(file); }
 std::vector<Variable> DwarfModule::variables_at(Address address, bool globals) {
-    return impl_->variables_at(address, globals);
+    return impl_->variables_.at(address, globals);
 }
 std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function, Address address, bool globals) {
-    return impl_->variables_in(function, address, globals);
+    return impl_->variables_.in(function, address, globals);
 }
 std::vector<Variable> DwarfModule::variables_to_list(const FunctionInstance& function, Address address) {
-    return impl_->variables_to_list(function, address);
+    return impl_->variables_.to_list(function, address);
 }
-std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) { return impl_->parameters(function); }
+std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) {
+    return impl_->variables_.parameters(function);
+}
 Location DwarfModule::locate(const Variable& variable, Address address) { return impl_->locate(variable, address); }
 std::vector<LocationRange> DwarfModule::location_ranges(const Variable& variable, const FunctionInstance& function) {
     return impl_->location_ranges(variable, function);
 }
 std::optional<Address> DwarfModule::global_address(const Variable& variable) { return impl_->global_address(variable); }
 std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_view file) {
-    return impl_->globals(name, file);
+    return impl_->variables_.globals(name, file);
 }
-std::vector<std::string> DwarfModule::global_names() { return impl_->global_names(); }
-const Type* DwarfModule::find_type(std::string_view name, DieOffset near) { return impl_->find_type(name, near); }
+std::vector<std::string> DwarfModule::global_names() { return sonde::global_names(impl_->units_); }
+const Type* DwarfModule::find_type(std::string_view name, DieOffset near) {
+    return impl_->type_names_.find_type(name, near);
+}
 std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
-    return impl_->enumerator(name, near);
+    return impl_->type_names_.enumerator(name, near);
 }
 std::optional<int64_t> DwarfModule::visible_enumerator(const FunctionInstance& function, Address address,
                                                        std::string_view name) {
-    return impl_->visible_enumerator(function, address, name);
+    return impl_->type_names_.visible_enumerator(function, address, name);
 }
-std::vector<std::string> DwarfModule::type_names() { return impl_->type_names(); }
-const Type* DwarfModule::result_type(const FunctionInstance& function) { return impl_->result_type(function); }
+std::vector<std::string> DwarfModule::type_names() { return impl_->type_names_.all(); }
+const Type* DwarfModule::result_type(const FunctionInstance& function) {
+    return impl_->variables_.result_type(function);
+}
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
     return impl_->argument_location(function, argument);
 }
@@ -83,13 +87,15 @@ std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { retur
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
 std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->frame_rule(address); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
-std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->signature(function); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables_.signature(function); }
 Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return impl_->cheap_entry(function);
 }
 Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
-std::vector<Variable> DwarfModule::results(const FunctionInstance& function) { return impl_->results(function); }
+std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
+    return impl_->variables_.results(function);
+}
 Location DwarfModule::result_location(const FunctionInstance& function, const Variable& result) {
     return impl_->result_location(function, result);
 }

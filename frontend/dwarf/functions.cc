@@ -74,7 +74,8 @@ bool DwarfReader::matches(FunctionRef function, const FunctionPattern& pattern) 
     if (!name_matches(function, pattern.function))
         return false;
     const FunctionInstance* candidate = pattern.parameters.empty() ? nullptr : instance(function);
-    return pattern.parameters.empty() || (candidate && same_parameters(pattern.parameters, signature(*candidate)));
+    return pattern.parameters.empty() ||
+           (candidate && same_parameters(pattern.parameters, variables_.signature(*candidate)));
 }
 
 // By a mangled name, or by Rust's for what DWARF has no name for, as `<T as Trait>::f`.
@@ -235,7 +236,7 @@ std::optional<FunctionInstance> DwarfReader::make_instance(FunctionRef function)
         if (const LineRow* row = lines_.row_at(*function.unit, instance.entry))
             instance.line = row->line;
     if (instance.is_go && !instance.inlined)
-        find_stack_check(instance, entry_range_end);
+        find_stack_check(file_, instance, entry_range_end);
     else
         instance.body =
             instance.inlined ? instance.entry : find_body(*function.unit, die, instance.entry, entry_range_end);
@@ -272,7 +273,7 @@ FunctionInstance DwarfReader::symbol_instance(const Symbol& symbol) {
     instance.has_debug_info = false;
     instance.is_go = symbols_.is_go_function(symbol.address);
     if (instance.is_go)
-        find_stack_check(instance, instance.high);
+        find_stack_check(file_, instance, instance.high);
     return instance;
 }
 
@@ -311,7 +312,7 @@ void DwarfReader::add_functions(Unit& unit, const FunctionPattern& pattern, std:
 
 void DwarfReader::visit_functions(const FunctionPattern& pattern,
                                   const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
-    bool forgets = types_.empty(); // somebody may have the others
+    bool forgets = !types_.has_made_any(); // somebody may have the others
     uint64_t bytes = 0;
     std::set<Address> entries;
     for (size_t i = 0; i < units_.all().size(); i++) {
@@ -375,33 +376,6 @@ std::vector<std::string> DwarfReader::function_names() {
     }
     names.erase("");
     return {names.begin(), names.end()};
-}
-
-std::string DwarfReader::signature(const FunctionInstance& function) {
-    if (std::optional<std::string> plain = demangle(function.linkage_name))
-        return symbol_parameters(*plain);
-    if (!function.has_debug_info)
-        return "";
-    std::string text;
-    for (const Variable& parameter : parameters(function))
-        text += (text.empty() ? "" : ", ") + type_name(parameter.type);
-    return "(" + text + ")";
-}
-
-const Type* DwarfReader::result_type(const FunctionInstance& function) {
-    Dwarf_Die die;
-    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
-        return nullptr;
-    if (function.is_go) {
-        std::vector<Variable> all = results(function);
-        return all.empty() ? nullptr : all[0].type;
-    }
-    const Type* type = type_of(die);
-    // The assembler says DW_TAG_unspecified_type for its functions.
-    if (!strip(type) || strip(type)->kind == Type::Unknown)
-        return nullptr;
-    complete_deep(type);
-    return type;
 }
 
 } // namespace sonde

@@ -185,14 +185,14 @@ bool go_name_matches(std::string_view pattern, std::string_view name) {
            (matches(replace_type_arguments(name, "")) || matches(replace_type_arguments(name, "[...]")));
 }
 
-const Type* DwarfReader::go_runtime_type(std::string_view name) {
+const Type* go_runtime_type(const ElfFile& file, std::string_view name, TypeReader& types) {
     std::optional<int> version =
-        name == "runtime.g" ? read_go_version(file_.elf().section_data(".go.buildinfo")) : std::nullopt;
+        name == "runtime.g" ? read_go_version(file.section_data(".go.buildinfo")) : std::nullopt;
     std::optional<GoLayout> layout = version ? go_layout(*version) : std::nullopt;
     if (!layout)
         return nullptr;
-    auto make = [this](Type::Kind kind, std::string called, uint64_t size) -> Type& {
-        Type& type = types_.emplace_back();
+    auto make = [&](Type::Kind kind, std::string called, uint64_t size) -> Type& {
+        Type& type = types.add();
         type.kind = kind;
         type.name = std::move(called);
         type.size = size;
@@ -212,11 +212,11 @@ const Type* DwarfReader::go_runtime_type(std::string_view name) {
 
 // The check compares the stack pointer, or for large frames R12 below it, with the limit in the goroutine's `g`, which
 // is in R14, or in assembly in RCX, and jumps to the call of morestack at the function's end.
-std::optional<Address> DwarfReader::stack_check(Address entry, Address high) const {
+std::optional<Address> stack_check(const ProgramFile& file, Address entry, Address high) {
     constexpr size_t max_instructions = 8, max_bytes = 64;
     constexpr int r14 = 14, rcx = 1;
     constexpr uint8_t compare = 0x3b, below_or_equal = 6;
-    std::string bytes = file_.code(entry, std::min(high, entry + max_bytes));
+    std::string bytes = file.code(entry, std::min(high, entry + max_bytes));
     std::string_view rest = bytes;
     bool compared = false;
     for (size_t i = 0; i < max_instructions; i++) {
@@ -235,26 +235,10 @@ std::optional<Address> DwarfReader::stack_check(Address entry, Address high) con
     return std::nullopt;
 }
 
-void DwarfReader::find_stack_check(FunctionInstance& function, Address high) const {
-    std::optional<Address> check = stack_check(function.entry, high);
+void find_stack_check(const ProgramFile& file, FunctionInstance& function, Address high) {
+    std::optional<Address> check = stack_check(file, function.entry, high);
     function.checks_stack = check.has_value();
     function.body = check.value_or(function.entry);
-}
-
-std::vector<Variable> DwarfReader::results(const FunctionInstance& function) {
-    std::vector<Variable> all;
-    Dwarf_Die die;
-    if (function.is_go) {
-        if (function.has_debug_info && debug_.unpack(function.die, &die))
-            add_variables(die, all, true, Depth::Types);
-        std::erase_if(all, [](const Variable& one) { return !one.is_result; });
-        for (Variable& one : all)
-            if (one.name.starts_with('~')) // the compiler's name for one that has none
-                one.name.clear();
-    } else if (const Type* type = result_type(function)) {
-        all.emplace_back().type = type;
-    }
-    return all;
 }
 
 Location DwarfReader::result_location(const FunctionInstance& function, const Variable& result) {
@@ -274,10 +258,10 @@ Location DwarfReader::go_result_location(const FunctionInstance& function, const
         return unavailable("Go before 1.17 returns results in another way, which is not supported");
     const char* unreadable = "is returned in a floating point register, which a probe cannot read";
     GoAssignment assignment(takes_dictionary(function.name) ? 1 : 0);
-    for (const Variable& one : parameters(function))
+    for (const Variable& one : variables_.parameters(function))
         assignment.place(one.type, unreadable);
     assignment.begin_results();
-    for (const Variable& one : results(function)) {
+    for (const Variable& one : variables_.results(function)) {
         Location here = assignment.place(one.type, unreadable);
         if (one.die == result.die)
             return here;

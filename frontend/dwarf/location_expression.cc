@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "frontend/dwarf/reader.h"
+#include "frontend/dwarf/scopes.h"
 
 namespace sonde {
 

@@ -20,20 +20,25 @@
 #include "base/elf_file.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/go.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/type_definitions.h"
+#include "frontend/dwarf/type_names.h"
+#include "frontend/dwarf/type_reader.h"
 #include "frontend/dwarf/unit.h"
 #include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/variables.h"
 
 namespace sonde {
 
 class FileFilter; // statements.cc
 struct X86Instruction;
 
-class DwarfReader : private TypeSource {
+class DwarfReader {
   public:
     explicit DwarfReader(ProgramFile file) : file_(std::move(file)) {}
     DwarfReader(const DwarfReader&) = delete;
@@ -44,8 +49,6 @@ class DwarfReader : private TypeSource {
     void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
                          uint64_t most_bytes);
     std::vector<std::string> function_names();
-    const Type* result_type(const FunctionInstance& function);
-    std::string signature(const FunctionInstance& function);
 
     // statements.cc
     std::vector<Statement> statements(const FunctionPattern& pattern);
@@ -62,20 +65,6 @@ class DwarfReader : private TypeSource {
     // code_layout.cc
     InstructionPlace instruction_at(Address address);
 
-    // variables.cc
-    std::vector<Variable> variables_at(Address address, bool globals);
-    std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals);
-    std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
-    std::vector<Variable> parameters(const FunctionInstance& function);
-    std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);
-
-    // type_names.cc
-    const Type* find_type(std::string_view name, DieOffset near);
-    std::optional<int64_t> enumerator(std::string_view name, DieOffset near);
-    std::vector<std::string> type_names();
-    std::vector<Variable> globals(std::string_view name, std::string_view file);
-    std::vector<std::string> global_names();
-
     // location_expression.cc
     Location locate(const Variable& variable, Address address);
     std::optional<Address> global_address(const Variable& variable);
@@ -91,7 +80,6 @@ class DwarfReader : private TypeSource {
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
     // go.cc
-    std::vector<Variable> results(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
     // return_sites.cc
     Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address);
@@ -102,6 +90,10 @@ class DwarfReader : private TypeSource {
     Symbols symbols_{file_, debug_};
     UnitIndex units_{file_, debug_};
     LineTables lines_;
+    TypeDefinitions definitions_{units_};
+    TypeReader types_{file_, definitions_};
+    TypeNames type_names_{file_, debug_, units_, definitions_, types_};
+    Variables variables_{debug_, units_, types_};
 
   private:
     friend class LocationTranslator;
@@ -169,14 +161,9 @@ class DwarfReader : private TypeSource {
     bool cannot_unwind(Address function, int depth); // whatever it calls
 
     // go.cc
-    // runtime.g, as goid() needs it, of a program without debug information; null: it is not known, or another name.
-    const Type* go_runtime_type(std::string_view name);
     // What the table of calls leads to in this module, by the addresses of its entries and of its slots.
     const std::map<Address, Address>& own_slots();
     Address called(const X86Instruction& one, Address next);
-    // The jump of the function's check of its stack; nullopt if it has none.
-    std::optional<Address> stack_check(Address entry, Address high) const;
-    void find_stack_check(FunctionInstance& function, Address high) const; // sets `body`
     bool passes_in_registers(const FunctionInstance& function);
     Location go_result_location(const FunctionInstance& function, const Variable& result);
 
@@ -184,39 +171,8 @@ class DwarfReader : private TypeSource {
     // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
     std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
 
-    // variables.cc
-    // Whether types are read as deep as expressions need them.
-    enum class Depth { Names, Types };
-    std::vector<Variable> locals_in(FunctionRef function, Address address, Depth depth);
-    std::vector<Dwarf_Die> scopes_around(FunctionRef function, Address address);
-    std::vector<Variable> variables_in(FunctionRef function, Address address, bool globals);
-    void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
-    // The function around `address` that `die`, a variable, belongs to.
-    FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
-    std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types);
-    void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
-    // The definition of a declared global; false if no unit defines it.
-    bool find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
-
-    // type_reader.cc
-    bool by_reference(const Type* type); // calling_convention.cc
-    const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
-    const Type* type_from(Dwarf_Die& type_die);
-    Type* make_type(Dwarf_Die& die);
-    void complete(Type& record) override;
-    void complete_deep(const Type* type);
-    void add_members(Dwarf_Die& record, Type& type, int depth);
-    void add_variants(Dwarf_Die& part, Type& type);
-    void add_member(Dwarf_Die& die, Type& type, bool base);
-    std::string scope_of(Dwarf_Die& die);
-    void index_definitions();
-    bool find_definition(Dwarf_Die& declaration, Dwarf_Die* definition);
-    bool type_die(const Type* type, Dwarf_Die* die) const;
-
-    // type_names.cc
-    std::optional<int64_t> enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures, int depth);
-    const NamedEntry* best_type(std::string_view name, int tag, Unit* near, Unit** unit);
-    std::string qualified_global(Dwarf_Die& die);
+    // calling_convention.cc
+    bool by_reference(const Type* type);
 
     std::optional<std::vector<UnwindEntry>> unwind_entries_;
     std::optional<bool> throws_;
@@ -224,13 +180,6 @@ class DwarfReader : private TypeSource {
     std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
     std::optional<std::map<Address, Address>> own_slots_;
     std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> instances_;
-
-    std::unordered_map<const void*, Type*> types_by_die_;
-    std::unordered_map<const Type*, Dwarf_Die> dies_by_type_;
-    std::deque<Type> types_;
-    int type_depth_ = 0;
-    bool definitions_indexed_ = false;
-    std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> definitions_;
 };
 
 class DwarfModule::Impl final : public DwarfReader {
@@ -238,6 +187,4 @@ class DwarfModule::Impl final : public DwarfReader {
     using DwarfReader::DwarfReader;
 };
 
-// Whether a pattern means a function of Go with that name.
-bool go_name_matches(std::string_view pattern, std::string_view name);
 } // namespace sonde

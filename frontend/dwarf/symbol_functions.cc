@@ -62,7 +62,7 @@ void DwarfReader::add_symbol(const Symbol& symbol, const FunctionPattern& patter
     const FunctionInstance* known = instance(around);
     if (!known) {
         FunctionInstance candidate = symbol_instance(symbol);
-        if (pattern.parameters.empty() || same_parameters(pattern.parameters, signature(candidate)))
+        if (pattern.parameters.empty() || same_parameters(pattern.parameters, variables_.signature(candidate)))
             found.push_back(std::move(candidate));
         return;
     }

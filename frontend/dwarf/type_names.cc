@@ -1,4 +1,5 @@
-// Types and globals by the names that a script writes: `@cast(p, "struct s*")`, `@var("ns::x@source.c")`.
+#include "frontend/dwarf/type_names.h"
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -6,9 +7,15 @@
 
 #include <dwarf.h>
 
-#include <fmt/format.h>
-
-#include "frontend/dwarf/reader.h"
+#include "base/debug/die.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/go.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/scopes.h"
+#include "frontend/dwarf/type_definitions.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
 namespace {
@@ -110,33 +117,6 @@ std::string integer_name(std::string_view name) {
     return text;
 }
 
-// The part behind the last `::` that is not inside template arguments.
-std::string_view last_component(std::string_view name) {
-    int depth = 0;
-    for (size_t i = name.size(); i-- > 1;) {
-        if (name[i] == '>')
-            depth++;
-        else if (name[i] == '<')
-            depth--;
-        else if (depth == 0 && name[i] == ':' && name[i - 1] == ':')
-            return name.substr(i + 1);
-    }
-    return name;
-}
-
-// "ns::C::x" is found by "C::x" too.
-bool ends_in_name(std::string_view qualified, std::string_view name) {
-    return qualified.ends_with(name) &&
-           (qualified.size() == name.size() || qualified.substr(0, qualified.size() - name.size()).ends_with("::"));
-}
-
-std::string without_anonymous(std::string name) {
-    constexpr std::string_view part = "(anonymous namespace)::";
-    for (size_t at; (at = name.find(part)) != std::string::npos;)
-        name.erase(at, part.size());
-    return name;
-}
-
 const Type void_type = [] {
     Type type;
     type.kind = Type::Void;
@@ -146,8 +126,7 @@ const Type void_type = [] {
 
 } // namespace
 
-const NamedEntry* DwarfReader::best_type(std::string_view name, int tag, Unit* near, Unit** unit) {
-    index_definitions();
+const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* near, Unit** unit) {
     std::string_view last = last_component(name);
     using Rank = std::tuple<bool, bool, bool, int, Dwarf_Off, Dwarf_Off>;
     Rank best_rank;
@@ -170,9 +149,7 @@ const NamedEntry* DwarfReader::best_type(std::string_view name, int tag, Unit* n
             *unit = &candidate_unit;
         }
     };
-    auto [first, end] = definitions_.equal_range(last);
-    for (auto entry = first; entry != end; ++entry)
-        consider(*entry->second.first, entry->second.first->types[entry->second.second]);
+    definitions_.for_each_named(last, consider);
     std::string integer = best || tag != 0 ? "" : integer_name(name);
     if (integer.empty())
         return best;
@@ -183,7 +160,7 @@ const NamedEntry* DwarfReader::best_type(std::string_view name, int tag, Unit* n
     return best;
 }
 
-const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
+const Type* TypeNames::find_type(std::string_view text, DieOffset near) {
     TypeName wanted = parse_type_name(text);
     constexpr int max_stars = 16;
     if (wanted.name.empty() || wanted.stars > max_stars)
@@ -197,15 +174,15 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
         if (entry && dwarf_offdie(unit->dwarf, entry->offset, &die))
-            type = type_from(die);
+            type = types_.type_from(die);
         else if (!debug_.found())
-            type = go_runtime_type(wanted.name);
+            type = go_runtime_type(file_.elf(), wanted.name, types_);
         if (!type)
             return nullptr;
     }
     complete_deep(type);
     for (int i = 0; i < wanted.stars; i++) {
-        Type& pointer = types_.emplace_back();
+        Type& pointer = types_.add();
         pointer.kind = Type::Pointer;
         pointer.size = 8;
         pointer.target = type->kind == Type::Void ? nullptr : type;
@@ -215,8 +192,8 @@ const Type* DwarfReader::find_type(std::string_view text, DieOffset near) {
 }
 
 // Anonymous enumerations are where constants live, and no index has them.
-std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures,
-                                                     int depth) {
+std::optional<int64_t> TypeNames::enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures,
+                                                   int depth) {
     constexpr int max_depth = 16;
     Dwarf_Die die;
     if (depth > max_depth || dwarf_child(&parent, &die) != 0)
@@ -224,7 +201,7 @@ std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::str
     do {
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_enumeration_type) {
-            for (const Enumerator& one : type_from(die)->enumerators)
+            for (const Enumerator& one : types_.type_from(die)->enumerators)
                 if (one.name == name)
                     return one.value;
         } else if (tag == DW_TAG_namespace ||
@@ -237,7 +214,7 @@ std::optional<int64_t> DwarfReader::enumerator_below(Dwarf_Die& parent, std::str
     return std::nullopt;
 }
 
-std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset near) {
+std::optional<int64_t> TypeNames::enumerator(std::string_view name, DieOffset near) {
     std::string_view last = last_component(name);
     Unit* near_unit = units_.unit_of(near);
     if (near_unit)
@@ -250,7 +227,7 @@ std::optional<int64_t> DwarfReader::enumerator(std::string_view name, DieOffset 
     return std::nullopt;
 }
 
-std::vector<std::string> DwarfReader::type_names() {
+std::vector<std::string> TypeNames::all() {
     std::set<std::string> names;
     for (Unit& unit : units_.all()) {
         scan(unit);
@@ -267,89 +244,20 @@ std::vector<std::string> DwarfReader::type_names() {
     return {names.begin(), names.end()};
 }
 
-// The name with its namespaces and class; a definition outside of them takes them from its declaration.
-std::string DwarfReader::qualified_global(Dwarf_Die& die) {
-    const char* name = dwarf_diename(&die);
-    if (!name)
-        return "";
-    std::string text = name;
-    Dwarf_Attribute attribute;
-    Dwarf_Die declaration = die;
-    Dwarf_Die* scopes = nullptr;
-    if (dwarf_attr(&die, DW_AT_specification, &attribute) && !dwarf_formref_die(&attribute, &declaration))
-        return text;
-    Dwarf_Off offset = dwarf_dieoffset(&declaration);
-    if (Unit* unit = units_.unit_of(declaration)) {
-        scan(*unit);
-        auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
-                                      [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
-        if (entry != unit->variables.end() && entry->offset == offset)
-            return scope_prefix(*unit, entry->scope) + text;
-    }
-    // A static member before DWARF 5; libdw looks through the whole unit for it.
-    int count = dwarf_getscopes_die(&declaration, &scopes);
-    for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
-        int tag = dwarf_tag(&scopes[i]);
-        if (tag != DW_TAG_namespace && tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
-            tag != DW_TAG_union_type)
-            break;
-        const char* scope = dwarf_diename(&scopes[i]);
-        text = fmt::format("{}::{}", scope_name({scope, no_index, tag == DW_TAG_namespace, false}), text);
-    }
-    if (count > 0)
-        free(scopes);
-    return text;
-}
-
-std::vector<Variable> DwarfReader::globals(std::string_view name, std::string_view file) {
-    std::vector<Variable> found;
-    std::string_view last = last_component(name);
-    std::string pattern(file);
-    for (Unit& unit : units_.all()) {
-        scan(unit);
-        for (const NamedEntry& entry : unit.variables) {
-            Dwarf_Die die;
-            if (entry.declaration || (entry.name && entry.name != last) ||
-                !dwarf_offdie(unit.dwarf, entry.offset, &die))
-                continue;
-            const char* plain = entry.name ? entry.name : dwarf_diename(&die);
-            if (!plain || plain != last)
-                continue;
-            if (last.size() != name.size() && !qualified_matches(unit, entry.scope, plain, name)) {
-                std::string qualified = qualified_global(die);
-                if (!ends_in_name(qualified, name) && !ends_in_name(without_anonymous(qualified), name))
-                    continue;
-            }
-            const char* unit_name = dwarf_diename(&unit.unit_die);
-            std::string declared = declaration_file(die);
-            if (!file_matches(pattern, declared) && !(unit_name && file_matches(pattern, unit_name)))
-                continue;
-            std::optional<Variable> variable = make_variable(die);
-            if (!variable)
-                continue;
-            variable->is_global = true;
-            variable->file = declared;
-            variable->external = flag_attribute(die, DW_AT_external);
-            found.push_back(*std::move(variable));
-        }
-    }
-    return found;
-}
-
-std::vector<std::string> DwarfReader::global_names() {
-    std::set<std::string> names;
-    for (Unit& unit : units_.all()) {
-        scan(unit);
-        for (const NamedEntry& entry : unit.variables) {
-            Dwarf_Die die;
-            const char* name = entry.name;
-            if (!name && dwarf_offdie(unit.dwarf, entry.offset, &die))
-                name = dwarf_diename(&die);
-            if (name && !entry.declaration)
-                names.emplace(name);
-        }
-    }
-    return {names.begin(), names.end()};
+std::optional<int64_t> TypeNames::visible_enumerator(const FunctionInstance& function, Address address,
+                                                     std::string_view name) {
+    FunctionRef found = units_.find_function(function.die);
+    std::vector<Dwarf_Die> scopes = scopes_around(found, address);
+    if (scopes.empty())
+        return std::nullopt;
+    scan(*found.unit);
+    // C's enumerations inside of a structure belong to the scope around it, C++'s to the class.
+    const bool inside = is_c_language(found.unit->language);
+    scopes.push_back(found.unit->unit_die);
+    for (Dwarf_Die& scope : scopes)
+        if (std::optional<int64_t> value = enumerator_below(scope, name, inside, 0))
+            return value;
+    return std::nullopt;
 }
 
 } // namespace sonde

@@ -1,10 +1,13 @@
-// DWARF types to Type: one object per DIE, members read only when somebody looks at them (complete()).
+#include "frontend/dwarf/type_reader.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include <dwarf.h>
 
-#include "frontend/dwarf/reader.h"
+#include "base/debug/die.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/type_definitions.h"
 
 namespace sonde {
 namespace {
@@ -145,7 +148,7 @@ std::optional<uint64_t> member_offset(Dwarf_Die& die) {
 
 } // namespace
 
-const Type* DwarfReader::type_of(Dwarf_Die& die) {
+const Type* TypeReader::type_of(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Die target;
     if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &target))
@@ -153,28 +156,28 @@ const Type* DwarfReader::type_of(Dwarf_Die& die) {
     return type_from(target);
 }
 
-const Type* DwarfReader::type_from(Dwarf_Die& die) {
-    auto found = types_by_die_.find(die.addr);
-    if (found != types_by_die_.end())
+const Type* TypeReader::type_from(Dwarf_Die& die) {
+    auto found = by_die_.find(die.addr);
+    if (found != by_die_.end())
         return found->second;
     return make_type(die);
 }
 
-Type* DwarfReader::make_type(Dwarf_Die& die) {
+Type* TypeReader::make_type(Dwarf_Die& die) {
     Type& type = types_.emplace_back();
-    if (type_depth_ >= max_die_depth) { // not remembered: reached on a shorter way it may be fine
+    if (depth_ >= max_die_depth) { // not remembered: reached on a shorter way it may be fine
         type.name = "<too deep>";
         return &type;
     }
     // Entered before its parts, so that a cycle finds the object itself.
-    types_by_die_[die.addr] = &type;
-    dies_by_type_[&type] = die;
+    by_die_[die.addr] = &type;
+    dies_[&type] = die;
     const char* name = dwarf_diename(&die);
     type.name = name ? name : "";
     type.size = number_attribute(die, DW_AT_byte_size).value_or(0);
     constexpr unsigned go_kind_attribute = 0x2900;
     type.go_kind = static_cast<Type::GoKind>(constant_attribute(die, go_kind_attribute).value_or(Type::NotGo));
-    type_depth_++;
+    depth_++;
     int tag = dwarf_tag(&die);
     switch (tag) {
     case DW_TAG_base_type: {
@@ -214,11 +217,11 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     case DW_TAG_enumeration_type: {
         type.kind = Type::Enum;
         Dwarf_Die definition = die;
-        if (flag_attribute(die, DW_AT_declaration) && !find_definition(die, &definition))
+        if (flag_attribute(die, DW_AT_declaration) && !definitions_.find(die, &definition))
             type.incomplete = true;
         type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
         type.is_signed = is_signed_enum(definition);
-        type.scope = scope_of(definition);
+        type.scope = definitions_.scope_of(definition);
         add_enumerators(definition, type);
         break;
     }
@@ -273,7 +276,7 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
             type.size = 8;
         break;
     }
-    type_depth_--;
+    depth_--;
     // An array's or typedef's size needs the record's, which for a declaration stands with its definition.
     if (type.kind == Type::Struct || type.kind == Type::Union) {
         if (flag_attribute(die, DW_AT_declaration) && type.size == 0)
@@ -282,62 +285,23 @@ Type* DwarfReader::make_type(Dwarf_Die& die) {
     return &type;
 }
 
-void DwarfReader::index_definitions() {
-    if (definitions_indexed_)
-        return;
-    definitions_indexed_ = true;
-    for (Unit& unit : units_.all()) {
-        scan(unit);
-        for (uint32_t i = 0; i < unit.types.size(); i++)
-            if (!unit.types[i].declaration)
-                definitions_.emplace(unit.types[i].name, std::pair(&unit, i));
-    }
-}
-
-bool DwarfReader::find_definition(Dwarf_Die& declaration, Dwarf_Die* definition) {
-    const char* name = dwarf_diename(&declaration);
-    if (!name)
-        return false;
-    index_definitions();
-    // In C++ the scope must agree too.
-    Unit* own = units_.unit_of(declaration);
-    std::string prefix = scope_of(declaration);
-    bool is_enum = dwarf_tag(&declaration) == DW_TAG_enumeration_type;
-    bool is_union = dwarf_tag(&declaration) == DW_TAG_union_type;
-    const std::pair<Unit*, uint32_t>* best = nullptr;
-    auto [first, last] = definitions_.equal_range(name);
-    for (auto entry = first; entry != last; ++entry) {
-        const NamedEntry& type = entry->second.first->types[entry->second.second];
-        if (type.local || type.tag == DW_TAG_typedef || type.tag == DW_TAG_base_type ||
-            (type.tag == DW_TAG_enumeration_type) != is_enum || (type.tag == DW_TAG_union_type) != is_union ||
-            scope_prefix(*entry->second.first, type.scope) != prefix)
-            continue;
-        // The same unit's wins; otherwise the first in the file, so that the answer is always the same.
-        bool better = !best || (entry->second.first == own && best->first != own) ||
-                      (best->first != own && entry->second.first->begin < best->first->begin);
-        if (better)
-            best = &entry->second;
-    }
-    return best && dwarf_offdie(best->first->dwarf, best->first->types[best->second].offset, definition);
-}
-
-bool DwarfReader::type_die(const Type* type, Dwarf_Die* die) const {
-    auto found = dies_by_type_.find(type);
-    if (found == dies_by_type_.end())
+bool TypeReader::die_of(const Type* type, Dwarf_Die* die) const {
+    auto found = dies_.find(type);
+    if (found == dies_.end())
         return false;
     *die = found->second;
     return true;
 }
 
-void DwarfReader::complete(Type& record) {
+void TypeReader::complete(Type& record) {
     Dwarf_Die die;
-    if (!type_die(&record, &die))
+    if (!die_of(&record, &die))
         return;
     if (flag_attribute(die, DW_AT_declaration)) {
         Dwarf_Die definition;
-        if (find_definition(die, &definition)) {
+        if (definitions_.find(die, &definition)) {
             die = definition;
-            dies_by_type_[&record] = die;
+            dies_[&record] = die;
             record.size = number_attribute(die, DW_AT_byte_size).value_or(0);
             record.incomplete = false;
         } else {
@@ -345,7 +309,7 @@ void DwarfReader::complete(Type& record) {
             return;
         }
     }
-    record.scope = scope_of(die);
+    record.scope = definitions_.scope_of(die);
     add_members(die, record, 0);
     // What a member is made of is looked at together with it: records inside, and the ones behind its pointers, may
     // then be read without asking.
@@ -353,15 +317,15 @@ void DwarfReader::complete(Type& record) {
         const Type* inner = strip(member.type);
         for (int depth = 0; inner && inner->kind == Type::Array && depth < max_die_depth; depth++)
             inner = strip(inner->target);
-        if (type_depth_ < max_die_depth) {
-            type_depth_++;
+        if (depth_ < max_die_depth) {
+            depth_++;
             sonde::complete(inner);
-            type_depth_--;
+            depth_--;
         }
     }
 }
 
-void DwarfReader::complete_deep(const Type* type) {
+void complete_deep(const Type* type) {
     const Type* inner = strip(type);
     for (int depth = 0; inner && depth < max_die_depth; depth++) {
         if (inner->kind != Type::Pointer && inner->kind != Type::Reference && inner->kind != Type::Array)
@@ -371,7 +335,7 @@ void DwarfReader::complete_deep(const Type* type) {
     sonde::complete(inner);
 }
 
-void DwarfReader::add_members(Dwarf_Die& record, Type& type, int depth) {
+void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
     constexpr size_t max_members = 1 << 16;
     for_each_child(record, [&](Dwarf_Die& child) {
         switch (dwarf_tag(&child)) {
@@ -401,7 +365,7 @@ void DwarfReader::add_members(Dwarf_Die& record, Type& type, int depth) {
 }
 
 // All forms' members lie over each other, as in a union.
-void DwarfReader::add_variants(Dwarf_Die& part, Type& type) {
+void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
     Dwarf_Attribute attribute;
     Dwarf_Die tag;
     if (dwarf_attr(&part, DW_AT_discr, &attribute) && dwarf_formref_die(&attribute, &tag)) {
@@ -435,20 +399,7 @@ void DwarfReader::add_variants(Dwarf_Die& part, Type& type) {
     });
 }
 
-// The namespaces and classes around a type, as "std::__cxx11::".
-std::string DwarfReader::scope_of(Dwarf_Die& die) {
-    Dwarf_Off offset = dwarf_dieoffset(&die);
-    Unit* unit = units_.unit_of(die);
-    if (!unit)
-        return "";
-    scan(*unit);
-    auto entry = std::lower_bound(unit->types.begin(), unit->types.end(), offset,
-                                  [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
-    bool found = entry != unit->types.end() && entry->offset == offset;
-    return found ? scope_prefix(*unit, entry->scope) : "";
-}
-
-void DwarfReader::add_member(Dwarf_Die& die, Type& type, bool base) {
+void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
     std::optional<uint64_t> offset = member_offset(die);
     if (!offset)
         return;
@@ -488,6 +439,12 @@ void DwarfReader::add_member(Dwarf_Die& die, Type& type, bool base) {
         }
     }
     type.members.push_back(std::move(member));
+}
+
+void TypeReader::forget() {
+    by_die_.clear();
+    dies_.clear();
+    types_.clear();
 }
 
 } // namespace sonde

@@ -65,4 +65,17 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
     return false;
 }
 
+std::string_view last_component(std::string_view name) {
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 1;) {
+        if (name[i] == '>')
+            depth++;
+        else if (name[i] == '<')
+            depth--;
+        else if (depth == 0 && name[i] == ':' && name[i - 1] == ':')
+            return name.substr(i + 1);
+    }
+    return name;
+}
+
 } // namespace sonde

@@ -102,4 +102,7 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
 // "f<int>" and "f<(anonymous namespace)::T>" are both found as "f".
 std::string without_template_arguments(std::string_view name);
 
+// The part after the last `::` that is not inside template arguments.
+std::string_view last_component(std::string_view name);
+
 } // namespace sonde

@@ -1,22 +1,24 @@
-// Variables in scope at an address: from the innermost block outwards to the function, then the unit's globals.
-//
-// An inlined copy describes its variables by reference to the abstract function, and leaves out those that vanished
-// completely; they are added from there, so that a script hears "optimized out" and not "no such variable".
+#include "frontend/dwarf/variables.h"
+
 #include <algorithm>
-#include <cstring>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include <dwarf.h>
 
-#include "frontend/dwarf/reader.h"
+#include "base/debug/die.h"
+#include "base/demangle.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_pattern.h"
+#include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/scopes.h"
+#include "frontend/dwarf/symbol_text.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
 namespace {
-
-bool is_block(int tag) {
-    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block ||
-           tag == DW_TAG_with_stmt;
-}
 
 bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
     Dwarf_Attribute attribute;
@@ -25,7 +27,7 @@ bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
 
 } // namespace
 
-std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die, Depth depth) {
+std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth) {
     const char* name = dwarf_diename(&die);
     if (!name || !*name || *name == '.') // Go's hidden ones: .dict
         return std::nullopt;
@@ -40,16 +42,16 @@ std::optional<Variable> DwarfReader::make_variable(Dwarf_Die& die, Depth depth) 
     if (!variable.is_parameter && flag_attribute(die, DW_AT_declaration)) {
         variable.is_global = true;
         Unit* unit = units_.unit_of(die);
-        find_global(die, unit, &definition);
+        find_global(units_, die, unit, &definition);
     }
-    variable.type = type_of(die);
+    variable.type = types_.type_of(die);
     if (depth == Depth::Types)
         complete_deep(variable.type);
     variable.die = debug_.pack(definition);
     return variable;
 }
 
-void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
+void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
     std::vector<Dwarf_Die> concrete;
     auto wanted = [&](Dwarf_Die& die) {
         int tag = dwarf_tag(&die);
@@ -85,22 +87,7 @@ void DwarfReader::add_variables(Dwarf_Die& scope, std::vector<Variable>& variabl
         add(die);
 }
 
-FunctionRef DwarfReader::owner_of(Dwarf_Die& die, FunctionRef innermost) {
-    if (!innermost || dwarf_cu_getdwarf(die.cu) != innermost.unit->dwarf)
-        return innermost;
-    const std::vector<FunctionEntry>& all = innermost.unit->functions;
-    auto after = std::upper_bound(all.begin(), all.end(), dwarf_dieoffset(&die),
-                                  [](Dwarf_Off value, const FunctionEntry& entry) { return value < entry.offset; });
-    // The entry before is the owner or something inside it that ended; a `parent` is always a smaller index.
-    for (uint32_t i = static_cast<uint32_t>(after - all.begin()); i != 0 && i != no_index + 1;
-         i = all[i - 1].parent + 1)
-        for (uint32_t around = innermost.index; around != no_index; around = all[around].parent)
-            if (around == i - 1)
-                return {innermost.unit, around};
-    return innermost;
-}
-
-std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) {
+std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
     std::vector<Variable> variables;
     Dwarf_Die die;
     if (function.has_debug_info && debug_.unpack(function.die, &die))
@@ -109,29 +96,29 @@ std::vector<Variable> DwarfReader::parameters(const FunctionInstance& function) 
     return variables;
 }
 
-std::vector<Variable> DwarfReader::variables_at(Address address, bool globals) {
-    return variables_in(units_.function_at(address), address, globals);
+std::vector<Variable> Variables::at(Address address, bool with_globals) {
+    return in(units_.function_at(address), address, with_globals);
 }
 
-std::vector<Variable> DwarfReader::variables_in(const FunctionInstance& function, Address address, bool globals) {
-    return function.has_debug_info ? variables_in(units_.find_function(function.die), address, globals)
+std::vector<Variable> Variables::in(const FunctionInstance& function, Address address, bool with_globals) {
+    return function.has_debug_info ? in(units_.find_function(function.die), address, with_globals)
                                    : std::vector<Variable>();
 }
 
-std::vector<Variable> DwarfReader::variables_to_list(const FunctionInstance& function, Address address) {
-    return function.has_debug_info ? locals_in(units_.find_function(function.die), address, Depth::Names)
+std::vector<Variable> Variables::to_list(const FunctionInstance& function, Address address) {
+    return function.has_debug_info ? locals(units_.find_function(function.die), address, Depth::Names)
                                    : std::vector<Variable>();
 }
 
-std::vector<Variable> DwarfReader::variables_in(FunctionRef function, Address address, bool globals) {
-    std::vector<Variable> variables = locals_in(function, address, Depth::Types);
-    if (globals)
+std::vector<Variable> Variables::in(FunctionRef function, Address address, bool with_globals) {
+    std::vector<Variable> variables = locals(function, address, Depth::Types);
+    if (with_globals)
         if (Unit* unit = function ? function.unit : units_.unit_at(address))
             add_unit_globals(*unit, variables);
     return variables;
 }
 
-std::vector<Variable> DwarfReader::locals_in(FunctionRef function, Address address, Depth depth) {
+std::vector<Variable> Variables::locals(FunctionRef function, Address address, Depth depth) {
     std::vector<Variable> variables;
     // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda does
     // not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
@@ -140,43 +127,7 @@ std::vector<Variable> DwarfReader::locals_in(FunctionRef function, Address addre
     return variables;
 }
 
-// From the innermost block around the address to the function.
-std::vector<Dwarf_Die> DwarfReader::scopes_around(FunctionRef function, Address address) {
-    std::vector<Dwarf_Die> scopes(1);
-    if (!die_of(function, scopes.data()))
-        return {};
-    for (bool deeper = true; deeper && scopes.size() < static_cast<size_t>(max_die_depth);) {
-        deeper = false;
-        Dwarf_Die current = scopes.back();
-        for_each_child(current, [&](Dwarf_Die& child) {
-            if (!is_block(dwarf_tag(&child)) || dwarf_haspc(&child, address) != 1)
-                return true;
-            scopes.push_back(child);
-            deeper = true;
-            return false;
-        });
-    }
-    std::ranges::reverse(scopes);
-    return scopes;
-}
-
-std::optional<int64_t> DwarfReader::visible_enumerator(const FunctionInstance& function, Address address,
-                                                       std::string_view name) {
-    FunctionRef found = units_.find_function(function.die);
-    std::vector<Dwarf_Die> scopes = scopes_around(found, address);
-    if (scopes.empty())
-        return std::nullopt;
-    scan(*found.unit);
-    // C's enumerations inside of a structure belong to the scope around it, C++'s to the class.
-    const bool inside = is_c_language(found.unit->language);
-    scopes.push_back(found.unit->unit_die);
-    for (Dwarf_Die& scope : scopes)
-        if (std::optional<int64_t> value = enumerator_below(scope, name, inside, 0))
-            return value;
-    return std::nullopt;
-}
-
-void DwarfReader::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
+void Variables::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
     scan(unit);
     std::set<std::string_view> known;
     for (const Variable& variable : variables)
@@ -197,38 +148,77 @@ void DwarfReader::add_unit_globals(Unit& unit, std::vector<Variable>& variables)
     std::move(added.begin(), added.end(), std::back_inserter(variables));
 }
 
-bool DwarfReader::find_global(Dwarf_Die& declaration, Unit* first, Dwarf_Die* die) {
-    const char* name = dwarf_diename(&declaration);
-    if (!name)
-        return false;
-    std::string qualified = qualified_global(declaration);
-    auto find_in = [&](Unit& unit) {
+std::vector<Variable> Variables::globals(std::string_view name, std::string_view file) {
+    std::vector<Variable> found;
+    std::string_view last = last_component(name);
+    std::string pattern(file);
+    for (Unit& unit : units_.all()) {
         scan(unit);
         for (const NamedEntry& entry : unit.variables) {
-            // A definition without a name of its own refers to a declaration in a namespace or class.
-            if (entry.declaration || (entry.name && strcmp(entry.name, name) != 0))
+            Dwarf_Die die;
+            if (entry.declaration || (entry.name && entry.name != last) ||
+                !dwarf_offdie(unit.dwarf, entry.offset, &die))
                 continue;
-            Dwarf_Die candidate;
-            if (!dwarf_offdie(unit.dwarf, entry.offset, &candidate))
+            const char* plain = entry.name ? entry.name : dwarf_diename(&die);
+            if (!plain || !is_global_named(units_, unit, entry, die, plain, name))
                 continue;
-            const char* candidate_name = entry.name ? entry.name : dwarf_diename(&candidate);
-            if (!candidate_name || strcmp(candidate_name, name) != 0 ||
-                !dwarf_hasattr_integrate(&candidate, DW_AT_location) || qualified_global(candidate) != qualified)
+            const char* unit_name = dwarf_diename(&unit.unit_die);
+            std::string declared = declaration_file(die);
+            if (!file_matches(pattern, declared) && !(unit_name && file_matches(pattern, unit_name)))
                 continue;
-            // Only an external definition of another unit can be meant.
-            if (&unit != first && !flag_attribute(candidate, DW_AT_external))
+            std::optional<Variable> variable = make_variable(die);
+            if (!variable)
                 continue;
-            *die = candidate;
-            return true;
+            variable->is_global = true;
+            variable->file = declared;
+            variable->external = flag_attribute(die, DW_AT_external);
+            found.push_back(*std::move(variable));
         }
-        return false;
-    };
-    if (first && find_in(*first))
-        return true;
-    for (Unit& unit : units_.all())
-        if (&unit != first && find_in(unit))
-            return true;
-    return false;
+    }
+    return found;
+}
+
+std::vector<Variable> Variables::results(const FunctionInstance& function) {
+    std::vector<Variable> all;
+    Dwarf_Die die;
+    if (function.is_go) {
+        if (function.has_debug_info && debug_.unpack(function.die, &die))
+            add_variables(die, all, true, Depth::Types);
+        std::erase_if(all, [](const Variable& one) { return !one.is_result; });
+        for (Variable& one : all)
+            if (one.name.starts_with('~')) // the compiler's name for one that has none
+                one.name.clear();
+    } else if (const Type* type = result_type(function)) {
+        all.emplace_back().type = type;
+    }
+    return all;
+}
+
+const Type* Variables::result_type(const FunctionInstance& function) {
+    Dwarf_Die die;
+    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
+        return nullptr;
+    if (function.is_go) {
+        std::vector<Variable> all = results(function);
+        return all.empty() ? nullptr : all[0].type;
+    }
+    const Type* type = types_.type_of(die);
+    // The assembler says DW_TAG_unspecified_type for its functions.
+    if (!strip(type) || strip(type)->kind == Type::Unknown)
+        return nullptr;
+    complete_deep(type);
+    return type;
+}
+
+std::string Variables::signature(const FunctionInstance& function) {
+    if (std::optional<std::string> plain = demangle(function.linkage_name))
+        return symbol_parameters(*plain);
+    if (!function.has_debug_info)
+        return "";
+    std::string text;
+    for (const Variable& parameter : parameters(function))
+        text += (text.empty() ? "" : ", ") + type_name(parameter.type);
+    return "(" + text + ")";
 }
 
 } // namespace sonde
