@@ -75,7 +75,7 @@ Address DwarfReader::called(const X86Instruction& one, Address next) {
 std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     if (entries_.empty()) {
         // Of several names of one function the one that is described.
-        for (FunctionInstance& one : functions(FunctionPattern()))
+        for (FunctionInstance& one : functions_.find(FunctionPattern()))
             if (!one.inlined)
                 if (auto [entry, fresh] = entries_.try_emplace(one.entry, one); !fresh && !entry->second.has_debug_info)
                     entry->second = one;
@@ -110,7 +110,7 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
     if (caller)
         for (uint32_t i = 0; i < caller.unit->functions.size(); i++)
             if (const FunctionEntry& copy = caller.unit->functions[i]; copy.inlined && copy.parent == caller.index)
-                if (const FunctionInstance* known = instance({caller.unit, i}))
+                if (const FunctionInstance* known = instances_.of({caller.unit, i}))
                     calls.push_back({0, std::nullopt, *known});
     return calls;
 }

@@ -7,7 +7,7 @@ namespace sonde {
 void DwarfReader::forget() {
     units_.forget();
     lines_.forget();
-    instances_.clear();
+    instances_.forget();
     definitions_.forget();
     types_.forget();
     debug_.forget();
@@ -31,18 +31,28 @@ const std::vector<std::string>& DwarfModule::debug_problems() const { return imp
 bool DwarfModule::is_32_bit() const { return impl_->file_.is_32_bit(); }
 bool DwarfModule::position_independent() const { return impl_->file_.position_independent(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
-    return impl_->functions(pattern);
+    return impl_->functions_.find(pattern);
 }
 void DwarfModule::visit_functions(const FunctionPattern& pattern,
                                   const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
-    impl_->visit_functions(pattern, visit, most_bytes);
+    const bool keeps = impl_->types_.has_made_any(); // somebody may have them
+    uint64_t bytes = 0;
+    impl_->functions_.visit(pattern, visit, [&](uint64_t read) {
+        bytes += read;
+        if (keeps || bytes < most_bytes || !impl_->debug_.may_forget())
+            return;
+        impl_->forget();
+        bytes = 0;
+    });
 }
-std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) { return impl_->statements(pattern); }
-std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statement_at(address); }
-std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statement_start(address); }
-std::vector<std::string> DwarfModule::function_names() { return impl_->function_names(); }
-std::vector<std::string> DwarfModule::source_files() { return impl_->source_files(); }
-std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statement_lines(file); }
+std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) {
+    return impl_->statements_.find(pattern);
+}
+std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statements_.at(address); }
+std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statements_.start(address); }
+std::vector<std::string> DwarfModule::function_names() { return impl_->functions_.names(); }
+std::vector<std::string> DwarfModule::source_files() { return impl_->statements_.source_files(); }
+std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statements_.lines_of(file); }
 std::vector<Variable> DwarfModule::variables_at(Address address, bool globals) {
     return impl_->variables_.at(address, globals);
 }

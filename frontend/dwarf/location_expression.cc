@@ -269,7 +269,7 @@ class LocationTranslator {
         if (!attribute || dwarf_getlocation_attr(attribute, &op, &inner) != 0 ||
             dwarf_getlocation(&inner, &expression, &length) != 0)
             return fail("has a corrupt location");
-        const FunctionInstance* function = reader_.instance(subprogram_);
+        const FunctionInstance* function = reader_.instances_.of(subprogram_);
         if (!function || function->entry != address_)
             return fail("is known only as the value that a register had when the function was entered");
         return push_value(&inner, expression, length);
@@ -618,7 +618,7 @@ Location DwarfReader::locate(const Variable& variable, Address address) {
                available.size() < 1000)
             if (length > 0 && low < high)
                 available.push_back({low, high});
-        std::string lines = function ? describe_lines(owner_of(die, function), available) : "";
+        std::string lines = function ? statements_.describe_lines(owner_of(die, function), available) : "";
         if (lines.empty())
             return unavailable("optimized out at this address");
         bool one = lines.find_first_of("-,") == std::string::npos;

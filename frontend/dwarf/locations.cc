@@ -45,7 +45,7 @@ std::vector<LocationRange> DwarfReader::location_ranges(const Variable& variable
         borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
         for (size_t i = 0; i + 1 < borders.size(); i++)
             out.push_back({borders[i], borders[i + 1], locate(variable, borders[i]),
-                           describe_lines(ref, {{borders[i], borders[i + 1]}})});
+                           statements_.describe_lines(ref, {{borders[i], borders[i + 1]}})});
     }
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
     return out;

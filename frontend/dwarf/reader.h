@@ -20,10 +20,13 @@
 #include "base/elf_file.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/go.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/statements.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/symbols.h"
 #include "frontend/dwarf/type_definitions.h"
@@ -35,7 +38,6 @@
 
 namespace sonde {
 
-class FileFilter; // statements.cc
 struct X86Instruction;
 
 class DwarfReader {
@@ -43,19 +45,6 @@ class DwarfReader {
     explicit DwarfReader(ProgramFile file) : file_(std::move(file)) {}
     DwarfReader(const DwarfReader&) = delete;
     DwarfReader& operator=(const DwarfReader&) = delete;
-
-    // functions.cc
-    std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
-    void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
-                         uint64_t most_bytes);
-    std::vector<std::string> function_names();
-
-    // statements.cc
-    std::vector<Statement> statements(const FunctionPattern& pattern);
-    std::optional<Statement> statement_at(Address address);
-    std::optional<Address> statement_start(Address address);
-    std::vector<std::string> source_files();
-    std::vector<int> statement_lines(std::string_view file);
 
     // calls.cc
     std::vector<Label> labels(const FunctionInstance& function);
@@ -94,13 +83,16 @@ class DwarfReader {
     TypeReader types_{file_, definitions_};
     TypeNames type_names_{file_, debug_, units_, definitions_, types_};
     Variables variables_{debug_, units_, types_};
-
-  private:
-    friend class LocationTranslator;
+    FunctionInstances instances_{file_, debug_, symbols_, units_, lines_};
+    FunctionSearch functions_{debug_, symbols_, units_, variables_, instances_};
+    Statements statements_{file_, symbols_, units_, lines_, instances_, functions_};
 
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does.
     void forget();
+
+  private:
+    friend class LocationTranslator;
 
     // code_layout.cc
     // A function or a part of one, as unwinders know it.
@@ -121,34 +113,6 @@ class DwarfReader {
     // False where the unwinding entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
 
-    // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
-    // that is the one whose source the line is in.
-    FunctionRef function_of(Unit& unit, const LineRow& row);
-    // The function around the row that the pattern names: the line's own, or one that has an inlined copy of it.
-    FunctionRef named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern);
-    void add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);
-    // functions.cc
-    bool name_matches(FunctionRef function, const std::string& pattern);
-    bool matches(FunctionRef function, const FunctionPattern& pattern); // name and parameters
-    bool linkage_matches(FunctionRef function, const std::string& pattern);
-    void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
-    const FunctionInstance* instance(FunctionRef function); // null: has no code after all; cached
-    std::optional<FunctionInstance> make_instance(FunctionRef function);
-    FunctionInstance symbol_instance(const Symbol& symbol);
-    // False if a call may run the code at `body`, after the prologue, more than once, or may leave before it.
-    bool runs_once(Address entry, Address body, Address high) const;
-
-    // symbol_functions.cc
-    bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
-    bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
-    void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
-    // Those that match and begin at none of `entries`, where functions with debug information have matched.
-    void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
-                     std::vector<FunctionInstance>& found);
-    // Where parameters are right; `entry` if the code is optimised.
-    Address find_body(Unit& unit, Dwarf_Die& die, Address entry, Address high);
-    bool keeps_parameters_in_frame(Dwarf_Die& die);
-
     // calls.cc
     void add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth, std::vector<Label>& labels);
 
@@ -167,10 +131,6 @@ class DwarfReader {
     bool passes_in_registers(const FunctionInstance& function);
     Location go_result_location(const FunctionInstance& function, const Variable& result);
 
-    // statements.cc
-    // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
-    std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
-
     // calling_convention.cc
     bool by_reference(const Type* type);
 
@@ -179,7 +139,6 @@ class DwarfReader {
     std::map<Address, bool> cannot_unwind_;       // by functions' entries, as far as somebody has asked
     std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
     std::optional<std::map<Address, Address>> own_slots_;
-    std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> instances_;
 };
 
 class DwarfModule::Impl final : public DwarfReader {

@@ -1,16 +1,17 @@
-// Statements: line tables by file, line and function, and the other way round.
-//
-// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2), or if no row of its line in
-// that function is marked, as with the closing brace of an optimised one. Optimised code has many rows of one line;
-// each contiguous run of them, inside one function or inlined copy, is one place where the statement begins.
+#include "frontend/dwarf/statements.h"
+
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "base/glob.h"
-#include "frontend/dwarf/reader.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
 
@@ -59,12 +60,12 @@ std::string spell_lines(const std::set<int>& lines) {
 
 } // namespace
 
-FunctionRef DwarfReader::function_of(Unit& unit, const LineRow& row) {
+FunctionRef Statements::function_of(Unit& unit, const LineRow& row) {
     FunctionRef innermost = units_.function_at(unit, row.address);
     FunctionRef best;
     int best_line = -1;
     auto consider = [&](uint32_t index) {
-        const FunctionInstance* candidate = instance({&unit, index});
+        const FunctionInstance* candidate = instances_.of({&unit, index});
         // Functions do not overlap in a file: the line belongs to the one that begins last before it.
         if (!candidate || !row.file || candidate->line > row.line || candidate->line <= best_line ||
             candidate->file != row.file)
@@ -82,21 +83,20 @@ FunctionRef DwarfReader::function_of(Unit& unit, const LineRow& row) {
     return best ? best : innermost;
 }
 
-FunctionRef DwarfReader::named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern) {
+FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern) {
     const FunctionRef own = function_of(unit, row);
-    if (!own || matches(own, pattern))
+    if (!own || functions_.matches(own, pattern))
         return own;
     // `f@file:*` has the function's own lines.
     if (pattern.line_kind == FunctionPattern::Absolute || pattern.line_kind == FunctionPattern::LineRange)
         for (uint32_t around = unit.functions[own.index].parent; around != no_index;
              around = unit.functions[around].parent)
-            if (matches({&unit, around}, pattern))
+            if (functions_.matches({&unit, around}, pattern))
                 return {&unit, around};
     return {};
 }
 
-void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, FileFilter& files,
-                                 std::vector<Statement>& found) {
+void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found) {
     std::set<std::pair<uint32_t, int>> marked; // functions, lines: that have a statement
     for (const bool only_marked : {true, false}) {
         if (!only_marked && pattern.line_kind == FunctionPattern::Wildcard && !pattern.unmarked)
@@ -129,7 +129,7 @@ void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, Fil
             run_function = function;
             if (same_run || !function)
                 continue;
-            const FunctionInstance* around = instance(function);
+            const FunctionInstance* around = instances_.of(function);
             if (!around)
                 continue;
             if (pattern.line_kind == FunctionPattern::Relative && row.line != around->line + pattern.line)
@@ -143,10 +143,10 @@ void DwarfReader::add_statements(Unit& unit, const FunctionPattern& pattern, Fil
     }
 }
 
-std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
+std::vector<Statement> Statements::find(const FunctionPattern& pattern) {
     std::vector<Statement> found;
     if (pattern.line_kind == FunctionPattern::None) {
-        for (FunctionInstance& function : functions(pattern)) {
+        for (FunctionInstance& function : functions_.find(pattern)) {
             Statement statement;
             statement.address = function.entry;
             statement.file = function.file;
@@ -164,12 +164,12 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
             scan(unit);
             bool has_function = false;
             for (uint32_t i = 0; i < unit.functions.size() && !has_function; i++)
-                has_function = unit.functions[i].has_code && matches({&unit, i}, pattern);
+                has_function = unit.functions[i].has_code && functions_.matches({&unit, i}, pattern);
             if (!has_function)
                 continue;
         }
         if (pattern.file.empty() || has_file(unit, pattern.file))
-            add_statements(unit, pattern, files, found);
+            add(unit, pattern, files, found);
     }
     std::stable_sort(found.begin(), found.end(), [](const Statement& a, const Statement& b) {
         return a.address != b.address ? a.address < b.address : a.line < b.line;
@@ -179,7 +179,7 @@ std::vector<Statement> DwarfReader::statements(const FunctionPattern& pattern) {
     return found;
 }
 
-std::optional<Statement> DwarfReader::statement_at(Address address) {
+std::optional<Statement> Statements::at(Address address) {
     if (!file_.is_executable(address))
         return std::nullopt;
     Statement statement;
@@ -192,7 +192,7 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
             if (row->address == address)
                 around = function_of(*unit, *row);
         }
-        if (const FunctionInstance* function = instance(around)) {
+        if (const FunctionInstance* function = instances_.of(around)) {
             statement.function = *function;
             return statement;
         }
@@ -205,17 +205,17 @@ std::optional<Statement> DwarfReader::statement_at(Address address) {
     // Hand-written assembler often gives no size: such a symbol reaches up to the next.
     if (symbol.size != 0 && address - symbol.address >= symbol.size)
         return std::nullopt;
-    statement.function = symbol_instance(symbol);
+    statement.function = instances_.of_symbol(symbol);
     return statement;
 }
 
-std::optional<Address> DwarfReader::statement_start(Address address) {
+std::optional<Address> Statements::start(Address address) {
     Unit* unit = file_.is_executable(address) ? units_.unit_at(address) : nullptr;
     const LineRow* row = unit ? lines_.row_at(*unit, address) : nullptr;
     return row ? std::optional(row->address) : std::nullopt;
 }
 
-std::vector<std::string> DwarfReader::source_files() {
+std::vector<std::string> Statements::source_files() {
     std::set<std::string> paths;
     for (Unit& unit : units_.all()) {
         for_each_source_file(unit.unit_die, [&](const char* path) {
@@ -227,7 +227,7 @@ std::vector<std::string> DwarfReader::source_files() {
     return {paths.begin(), paths.end()};
 }
 
-std::vector<int> DwarfReader::statement_lines(std::string_view file) {
+std::vector<int> Statements::lines_of(std::string_view file) {
     std::string pattern(file);
     FileFilter files(pattern);
     std::set<int> lines;
@@ -242,9 +242,9 @@ std::vector<int> DwarfReader::statement_lines(std::string_view file) {
     return {lines.begin(), lines.end()};
 }
 
-std::string DwarfReader::describe_lines(FunctionRef function,
-                                        const std::vector<std::pair<Address, Address>>& available) {
-    const FunctionInstance* around = instance(function);
+std::string Statements::describe_lines(FunctionRef function,
+                                       const std::vector<std::pair<Address, Address>>& available) {
+    const FunctionInstance* around = instances_.of(function);
     std::set<int> lines;
     if (!around)
         return "";
