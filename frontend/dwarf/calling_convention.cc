@@ -1,6 +1,4 @@
 // Where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3.
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -285,20 +283,6 @@ bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
     if (!found || file_.is_32_bit())
         return false;
     return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);
-}
-
-std::optional<Address> DwarfReader::cheap_entry(const FunctionInstance& function) {
-    unsigned char code[6] = {};
-    std::optional<uint64_t> offset = file_.file_offset(function.entry);
-    if (function.inlined || !offset || file_.is_32_bit() ||
-        pread(file_.elf().fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
-        return std::nullopt;
-    constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;
-    // push of a register, with or without REX.B.
-    if (code[at] == 0x41)
-        return code[at + 1] >= 0x50 && code[at + 1] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
-    return code[at] >= 0x50 && code[at] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
 }
 
 } // namespace sonde

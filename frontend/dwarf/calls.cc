@@ -1,48 +1,22 @@
-// Places inside of functions: labels, calls of the module's other functions, and how frames are found there.
-//
-// Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: calls
-// and jumps that lead to the beginning of another function, directly, through the table of calls (a library's own
-// global functions are called so), or through the table's slot.
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
+#include "frontend/dwarf/calls.h"
 
-#include <dwarf.h>
+#include <elf.h>
 
-#include "frontend/dwarf/reader.h"
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/unit_index.h"
 #include "frontend/types/relocations.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {
 
-void DwarfReader::add_labels(Dwarf_Die& scope, const FunctionInstance& function, int depth,
-                             std::vector<Label>& labels) {
-    for_each_child(scope, [&](Dwarf_Die& child) {
-        int tag = dwarf_tag(&child);
-        if (tag == DW_TAG_lexical_block && depth < max_die_depth)
-            add_labels(child, function, depth + 1, labels);
-        const char* name = tag == DW_TAG_label ? string_attribute(child, DW_AT_name) : nullptr;
-        Dwarf_Addr address = 0;
-        if (!name || dwarf_lowpc(&child, &address) != 0 || !file_.is_executable(address))
-            return true;
-        Label label{name, address, declaration_file(child), 0};
-        if (dwarf_decl_line(&child, &label.line) != 0)
-            label.line = 0;
-        labels.push_back(std::move(label));
-        return true;
-    });
-}
-
-std::vector<Label> DwarfReader::labels(const FunctionInstance& function) {
-    std::vector<Label> labels;
-    Dwarf_Die die;
-    if (function.has_debug_info && debug_.unpack(function.die, &die))
-        add_labels(die, function, 0, labels);
-    std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.address < b.address; });
-    return labels;
-}
-
-const std::map<Address, Address>& DwarfReader::own_slots() {
+const std::map<Address, Address>& Calls::own_slots() {
     if (own_slots_)
         return *own_slots_;
     own_slots_.emplace();
@@ -60,8 +34,7 @@ const std::map<Address, Address>& DwarfReader::own_slots() {
     return *own_slots_;
 }
 
-// Where a call or jump leads, `next` being the instruction after it; 0: nobody knows.
-Address DwarfReader::called(const X86Instruction& one, Address next) {
+Address Calls::called(const X86Instruction& one, Address next) {
     const bool indirect = one.opcode == 0xff, by_slot = indirect && (one.modrm & 0xc7) == 5; // disp(%rip)
     if (indirect && !by_slot)
         return 0;
@@ -72,7 +45,7 @@ Address DwarfReader::called(const X86Instruction& one, Address next) {
     return slot == own_slots().end() ? 0 : slot->second;
 }
 
-std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
+std::vector<CallSite> Calls::in(const FunctionInstance& function) {
     if (entries_.empty()) {
         // Of several names of one function the one that is described.
         for (FunctionInstance& one : functions_.find(FunctionPattern()))
@@ -113,35 +86,6 @@ std::vector<CallSite> DwarfReader::calls(const FunctionInstance& function) {
                 if (const FunctionInstance* known = instances_.of({caller.unit, i}))
                     calls.push_back({0, std::nullopt, *known});
     return calls;
-}
-
-std::optional<FrameRule> DwarfReader::frame_rule(Address address) {
-    constexpr int rbp = 6, rsp = 7;
-    for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
-        Dwarf_Frame* found = nullptr;
-        if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
-            continue;
-        std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
-        Dwarf_Op memory[3], *ops = nullptr;
-        size_t count = 0;
-        if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
-            return std::nullopt;
-        FrameRule rule;
-        bool any = ops->atom == DW_OP_bregx;
-        rule.cfa_register = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
-        rule.cfa_offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
-        if (rule.cfa_register != rbp && rule.cfa_register != rsp)
-            return std::nullopt;
-        if (dwarf_frame_register(frame.get(), rbp, memory, &ops, &count) != 0)
-            return std::nullopt;
-        // libdw says "at the CFA and that much" with these; no operations at all: the register is as it was.
-        if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
-            rule.saved_rbp = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
-        else if (ops && count != 0)
-            return std::nullopt;
-        return rule;
-    }
-    return std::nullopt;
 }
 
 } // namespace sonde

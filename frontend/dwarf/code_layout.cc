@@ -1,184 +1,35 @@
-// Which addresses are instructions, and which are called: what has to be known before anything is written there.
-//
-// Even a stripped program says where its functions are: unwinders need it (.eh_frame; System V ABI for x86-64, section
-// 4.2.4). Symbols and debug information say it where there are any.
+#include "frontend/dwarf/code_layout.h"
+
+#include <elf.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstring>
-#include <memory>
+#include <iterator>
+#include <string>
 
-#include <dwarf.h>
-#include <fmt/format.h>
-
-#include "frontend/dwarf/reader.h"
+#include "frontend/dwarf/line_tables.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/unwind_table.h"
 #include "frontend/types/code_map.h"
 
 namespace sonde {
 namespace {
 
-// Reads numbers of a section on; beyond its end they are 0 and good() is false.
-class Bytes {
-  public:
-    Bytes(std::string_view bytes, Address address) : bytes_(bytes), address_(address) {}
-
-    bool good() const { return good_; }
-    size_t at() const { return at_; }
-    void skip_to(size_t at) { at_ = at; }
-    template <typename T> T take() {
-        T value = 0;
-        good_ = good_ && at_ <= bytes_.size() && sizeof value <= bytes_.size() - at_;
-        if (good_)
-            std::memcpy(&value, &bytes_[at_], sizeof value);
-        at_ += sizeof value;
-        return value;
-    }
-    uint64_t leb() {
-        uint64_t value = 0;
-        for (int shift = 0; good_; shift += 7) {
-            auto byte = take<uint8_t>();
-            if (shift < 64)
-                value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-            if (byte < 0x80)
-                break;
-        }
-        return value;
-    }
-    std::string_view text() {
-        size_t end = at_ < bytes_.size() ? bytes_.find('\0', at_) : std::string_view::npos;
-        good_ = good_ && end != std::string_view::npos;
-        std::string_view out = good_ ? bytes_.substr(at_, end - at_) : std::string_view();
-        at_ = good_ ? end + 1 : at_;
-        return out;
-    }
-    // A pointer of that encoding (DW_EH_PE_*); indirect ones are left as they are.
-    uint64_t pointer(uint8_t encoding, bool narrow) {
-        uint64_t place = address_ + at_, value = 0;
-        switch (encoding & 0x0f) {
-        case DW_EH_PE_absptr:
-            value = narrow ? take<uint32_t>() : take<uint64_t>();
-            break;
-        case DW_EH_PE_udata2:
-            value = take<uint16_t>();
-            break;
-        case DW_EH_PE_sdata2:
-            value = static_cast<uint64_t>(int64_t{take<int16_t>()});
-            break;
-        case DW_EH_PE_udata4:
-            value = take<uint32_t>();
-            break;
-        case DW_EH_PE_sdata4:
-            value = static_cast<uint64_t>(int64_t{take<int32_t>()});
-            break;
-        case DW_EH_PE_udata8:
-        case DW_EH_PE_sdata8:
-            value = take<uint64_t>();
-            break;
-        default:
-            good_ = false;
-        }
-        value += (encoding & 0x70) == DW_EH_PE_pcrel ? place : 0;
-        return narrow ? static_cast<uint32_t>(value) : value;
-    }
-
-  private:
-    std::string_view bytes_;
-    Address address_;
-    size_t at_ = 0;
-    bool good_ = true;
-};
-
-// What a CIE says of its FDEs.
-struct Common {
-    uint8_t encoding = DW_EH_PE_absptr;
-    bool handles = false; // has a personality routine
-};
-
-Common read_common(Bytes bytes, bool narrow) {
-    Common out;
-    auto version = bytes.take<uint8_t>();
-    std::string_view augmentation = bytes.text();
-    bytes.leb(); // code alignment
-    bytes.leb(); // data alignment
-    if (version == 1)
-        bytes.take<uint8_t>();
-    else
-        bytes.leb(); // return address column
-    if (!augmentation.starts_with('z'))
-        return out;
-    bytes.leb();
-    for (char letter : augmentation.substr(1)) {
-        if (letter == 'R')
-            out.encoding = bytes.take<uint8_t>();
-        else if (letter == 'L')
-            bytes.take<uint8_t>();
-        else if (letter == 'P') {
-            out.handles = true;
-            auto encoding = bytes.take<uint8_t>();
-            bytes.pointer(encoding & 0x0f, narrow);
-        }
-    }
-    return out;
-}
-
 // More code than that is not read for one address.
 constexpr Address most_code = 4 << 20;
+constexpr Address max_unsized = 64 << 10;
 
 } // namespace
 
-const std::vector<DwarfReader::UnwindEntry>& DwarfReader::unwind_entries() {
-    if (unwind_entries_)
-        return *unwind_entries_;
-    std::vector<UnwindEntry>& out = unwind_entries_.emplace();
-    const ElfSection* section = file_.elf().find_section(".eh_frame");
-    if (!section)
-        return out;
-    std::string_view data = file_.elf().section_data(".eh_frame");
-    std::unordered_map<size_t, Common> commons;
-    Bytes bytes(data, section->address);
-    while (bytes.at() + 4 <= data.size()) {
-        uint64_t length = bytes.take<uint32_t>();
-        if (length == UINT32_MAX)
-            length = bytes.take<uint64_t>();
-        size_t begin = bytes.at();
-        if (length == 0) // zeros between the parts of several object files
-            continue;
-        if (length > data.size() - begin)
-            break;
-        if (auto back = bytes.take<uint32_t>(); back != 0 && back <= begin) {
-            auto [common, fresh] = commons.try_emplace(begin - back);
-            if (fresh) {
-                Bytes other(data, section->address);
-                other.skip_to(begin - back);
-                if (other.take<uint32_t>() == UINT32_MAX)
-                    other.take<uint64_t>();
-                other.take<uint32_t>();
-                common->second = read_common(other, file_.is_32_bit());
-            }
-            uint8_t encoding = common->second.encoding;
-            Address low = bytes.pointer(encoding, file_.is_32_bit());
-            uint64_t size = bytes.pointer(encoding & 0x0f, file_.is_32_bit());
-            if (bytes.good() && size != 0 && file_.is_executable(low))
-                out.push_back({low, low + size, common->second.handles});
-        }
-        bytes.skip_to(begin + length);
-    }
-    std::sort(out.begin(), out.end(), [](const UnwindEntry& a, const UnwindEntry& b) { return a.low < b.low; });
-    return out;
-}
-
-const DwarfReader::UnwindEntry* DwarfReader::unwind_entry_at(Address address) {
-    const std::vector<UnwindEntry>& all = unwind_entries();
-    auto after = std::upper_bound(all.begin(), all.end(), address,
-                                  [](Address value, const UnwindEntry& entry) { return value < entry.low; });
-    return after != all.begin() && address < std::prev(after)->high ? &*std::prev(after) : nullptr;
-}
-
-std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
+std::optional<Stretch> CodeLayout::stretch_at(Address address) {
     const ElfSection* section = file_.section_at(address);
     if (section && !(section->flags & SHF_EXECINSTR))
         return std::nullopt;
     // Places that data in the code has.
     std::optional<Stretch> found;
-    if (const UnwindEntry* entry = unwind_entry_at(address)) {
+    if (const UnwindEntry* entry = unwind_.at(address)) {
         found = {entry->low, entry->high, true, {entry->low}};
     } else if (FunctionRef around = enclosing_subprogram(units_.function_at(address))) {
         Dwarf_Die die;
@@ -202,11 +53,8 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
         Address high = section ? section->address + section->size : address + max_unsized;
         if (after != all.end())
             high = std::min(high, after->address);
-        const std::vector<UnwindEntry>& entries = unwind_entries();
-        auto next = std::upper_bound(entries.begin(), entries.end(), address,
-                                     [](Address value, const UnwindEntry& entry) { return value < entry.low; });
-        if (next != entries.end())
-            high = std::min(high, next->low);
+        if (std::optional<Address> next = unwind_.next_after(address))
+            high = std::min(high, *next);
         found = {std::prev(after)->address, high, false, {std::prev(after)->address}};
     }
     bool linked =
@@ -228,7 +76,7 @@ std::optional<DwarfReader::Stretch> DwarfReader::stretch_at(Address address) {
     return found;
 }
 
-InstructionPlace DwarfReader::instruction_at(Address address) {
+InstructionPlace CodeLayout::instruction_at(Address address) {
     InstructionPlace out;
     if (!file_.is_executable(address)) {
         out.why = "no code is there";
@@ -264,25 +112,18 @@ InstructionPlace DwarfReader::instruction_at(Address address) {
     return out;
 }
 
-bool DwarfReader::is_entered_by_call(Address entry) {
-    const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
-    const int64_t word = file_.is_32_bit() ? 4 : 8;
-    Dwarf_CFI* table = debug_.eh_frame();
-    Dwarf_Frame* found = nullptr;
-    if (!table || dwarf_cfi_addrframe(table, entry, &found) != 0)
-        return true; // nothing says otherwise
-    std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
-    Dwarf_Op memory[3], *ops = nullptr;
-    size_t count = 0;
-    if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
-        return false;
-    bool any = ops->atom == DW_OP_bregx;
-    if ((any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0) != stack ||
-        static_cast<int64_t>(any ? ops->number2 : ops->number) != word)
-        return false;
-    if (dwarf_frame_register(frame.get(), address_column, memory, &ops, &count) != 0)
-        return false;
-    return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -word;
+std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstance& function) {
+    unsigned char code[6] = {};
+    std::optional<uint64_t> offset = file.file_offset(function.entry);
+    if (function.inlined || !offset || file.is_32_bit() ||
+        pread(file.fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
+        return std::nullopt;
+    constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;
+    // push of a register, with or without REX.B.
+    if (code[at] == 0x41)
+        return code[at + 1] >= 0x50 && code[at + 1] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
+    return code[at] >= 0x50 && code[at] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
 }
 
 } // namespace sonde

@@ -1,5 +1,6 @@
 // The module's outside: opening it, and every call's way to the reader.
 #include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/labels.h"
 #include "frontend/dwarf/reader.h"
 
 namespace sonde {
@@ -93,14 +94,16 @@ Location DwarfModule::argument_location(const FunctionInstance& function, const 
 }
 const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->file_.marks(); }
 const std::vector<PltEntry>& DwarfModule::plt() { return impl_->file_.plt(); }
-std::vector<Label> DwarfModule::labels(const FunctionInstance& function) { return impl_->labels(function); }
-std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls(function); }
-std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->frame_rule(address); }
+std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
+    return labels_in(impl_->file_, impl_->debug_, function);
+}
+std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls_.in(function); }
+std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind_.frame_rule(address); }
 bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
 std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables_.signature(function); }
 Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
-    return impl_->cheap_entry(function);
+    return sonde::cheap_entry(impl_->file_, function);
 }
 Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
 std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
@@ -110,9 +113,9 @@ Location DwarfModule::result_location(const FunctionInstance& function, const Va
     return impl_->result_location(function, result);
 }
 Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function, bool may_change_address) {
-    return impl_->return_sites(function, may_change_address);
+    return impl_->returns_.find(function, may_change_address);
 }
-bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->import_may_unwind(symbol); }
+bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->returns_.import_may_unwind(symbol); }
 std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
     return impl_->symbols_.at(address);
 }
@@ -128,6 +131,6 @@ std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return
 std::optional<Address> DwarfModule::address_of_offset(uint64_t offset) const {
     return impl_->file_.address_of_offset(offset);
 }
-InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->instruction_at(address); }
+InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code_.instruction_at(address); }
 
 } // namespace sonde

@@ -1,14 +1,19 @@
-// Where functions return, for those whose return address must stay as it is: Go moves stacks, and the unwinders of C++
-// and Rust end the program when they meet the address that a uretprobe puts there.
+#include "frontend/dwarf/return_sites.h"
+
 #include <algorithm>
 #include <iterator>
 
-#include <dwarf.h>
 #include <elf.h>
 
 #include <fmt/format.h>
 
-#include "frontend/dwarf/reader.h"
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/unwind_table.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {
@@ -107,7 +112,7 @@ bool has_unwinder(const ElfFile& file) {
 
 } // namespace
 
-bool DwarfReader::throws() {
+bool ReturnSites::throws() {
     if (throws_)
         return *throws_;
     // Programs in C have unwinding tables as well, and nobody who goes by them but at a thread's end.
@@ -127,11 +132,11 @@ bool DwarfReader::throws() {
     return *throws_;
 }
 
-bool DwarfReader::import_may_unwind(std::string_view symbol) {
+bool ReturnSites::import_may_unwind(std::string_view symbol) {
     return throws() && import_unwinds(symbol.substr(0, symbol.find('@')));
 }
 
-bool DwarfReader::may_unwind(const FunctionInstance& function) {
+bool ReturnSites::may_unwind(const FunctionInstance& function) {
     if (FunctionRef found = function.has_debug_info ? units_.find_function(function.die) : FunctionRef();
         found && has_exceptions(found.unit->language))
         return true;
@@ -139,27 +144,27 @@ bool DwarfReader::may_unwind(const FunctionInstance& function) {
     return function.linkage_name.starts_with("_Z") || function.linkage_name.starts_with("_R") || throws();
 }
 
-DwarfReader::Parts DwarfReader::parts_of(const FunctionInstance& function) {
+ReturnSites::Parts ReturnSites::parts_of(const FunctionInstance& function) {
     Dwarf_Die die;
     if (function.has_debug_info && !function.is_go && debug_.unpack(function.die, &die))
         return units_.ranges(die).ranges;
     if (function.high > function.low)
         return {{function.low, function.high}};
-    std::optional<Stretch> stretch = stretch_at(function.entry);
+    std::optional<Stretch> stretch = code_.stretch_at(function.entry);
     return stretch && stretch->whole ? Parts{{stretch->low, stretch->high}} : Parts();
 }
 
 // Whether a jump leads to a part of the same function that the compiler has put elsewhere: the stack is not as a call
 // leaves it there.
-bool DwarfReader::is_split_off(Address target) {
-    const UnwindEntry* entry = unwind_entry_at(target);
+bool ReturnSites::is_split_off(Address target) {
+    const UnwindEntry* entry = unwind_.at(target);
     if (!entry)
         return false;
     std::optional<std::pair<std::string, Address>> symbol = symbols_.at(target);
-    return !is_entered_by_call(target) || (symbol && symbol->first.ends_with(".cold"));
+    return !unwind_.is_entered_by_call(target) || (symbol && symbol->first.ends_with(".cold"));
 }
 
-bool DwarfReader::cannot_unwind(Address entry, int depth) {
+bool ReturnSites::cannot_unwind(Address entry, int depth) {
     constexpr int max_depth = 6;
     constexpr Address most_bytes = 16 << 10;
     auto [known, fresh] = cannot_unwind_.try_emplace(entry, false); // false: also of one that calls itself
@@ -168,7 +173,7 @@ bool DwarfReader::cannot_unwind(Address entry, int depth) {
     for (const PltEntry& one : file_.plt())
         if (one.address == entry)
             return known->second = !import_unwinds(one.name);
-    std::optional<Stretch> stretch = stretch_at(entry);
+    std::optional<Stretch> stretch = code_.stretch_at(entry);
     if (!stretch || !stretch->whole || stretch->low != entry || stretch->high - entry > most_bytes)
         return false;
     Exits exits;
@@ -182,10 +187,10 @@ bool DwarfReader::cannot_unwind(Address entry, int depth) {
     return cannot_unwind_[entry] = result;
 }
 
-Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& function, bool may_change_address) {
+Result<std::vector<Address>> ReturnSites::find(const FunctionInstance& function, bool may_change_address) {
     if (function.inlined)
         return std::vector<Address>();
-    if (!function.is_go && !is_entered_by_call(function.entry))
+    if (!function.is_go && !unwind_.is_entered_by_call(function.entry))
         return Error(fmt::format("`{}` is not called: what is on top of the stack where it begins is no return address",
                                  function.name),
                      unsafe_return);
@@ -221,7 +226,7 @@ Result<std::vector<Address>> DwarfReader::return_sites(const FunctionInstance& f
         // Symbols do not say which parts belong together.
         for (; unwinds && before < exits.jumps.size(); before++)
             if (Address target = exits.jumps[before]; !inside(target) && is_split_off(target))
-                if (const UnwindEntry* entry = unwind_entry_at(target))
+                if (const UnwindEntry* entry = unwind_.at(target))
                     parts.emplace_back(entry->low, entry->high);
     }
     if (unwinds) {
