@@ -1,11 +1,18 @@
-// Where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3.
+#include "frontend/dwarf/calling_convention.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 
 #include <dwarf.h>
 
-#include "frontend/dwarf/reader.h"
+#include "base/debug/die.h"
+#include "frontend/dwarf/go_results.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/variables.h"
 
 namespace sonde {
 
@@ -139,27 +146,9 @@ Location rust_result(const Type* type) {
     return location;
 }
 
-} // namespace
-
-// C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
-bool DwarfReader::by_reference(const Type* type) {
-    Dwarf_Die die;
-    if (!types_.die_of(type, &die))
-        return false;
-    if (std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention))
-        return *convention == DW_CC_pass_by_reference;
-    bool destructor = false;
-    for_each_child(die, [&](Dwarf_Die& child) {
-        const char* name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
-        destructor = destructor || (name && name[0] == '~' && !flag_attribute(child, DW_AT_artificial));
-        return true;
-    });
-    return destructor;
-}
-
 // i386's: integers in eax, of 8 bytes in edx too, and for what is a record the address where the caller has room for
 // it.
-Location DwarfReader::narrow_result(const Type* type) {
+Location narrow_result(const Type* type) {
     constexpr int eax = 0, edx = 1; // as x86-64 has their numbers
     Location location;
     if (type->kind == Type::Float)
@@ -176,7 +165,24 @@ Location DwarfReader::narrow_result(const Type* type) {
     return location;
 }
 
-Location DwarfReader::result_location(const FunctionInstance& function) {
+} // namespace
+
+bool CallingConvention::by_reference(const Type* type) {
+    Dwarf_Die die;
+    if (!types_.die_of(type, &die))
+        return false;
+    if (std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention))
+        return *convention == DW_CC_pass_by_reference;
+    bool destructor = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        const char* name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
+        destructor = destructor || (name && name[0] == '~' && !flag_attribute(child, DW_AT_artificial));
+        return true;
+    });
+    return destructor;
+}
+
+Location CallingConvention::result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(variables_.result_type(function));
     if (!function.has_debug_info)
@@ -184,7 +190,7 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
     if (!type)
         return unavailable("the function returns nothing");
     if (function.is_go)
-        return go_result_location(function, variables_.results(function)[0]);
+        return go_result_location(units_, variables_, function, variables_.results(function)[0]);
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))
@@ -225,7 +231,11 @@ Location DwarfReader::result_location(const FunctionInstance& function) {
     return count == 1 ? location.pieces[0].place : location;
 }
 
-Location DwarfReader::argument_location(const FunctionInstance& function, const Variable& argument) {
+Location CallingConvention::result_location(const FunctionInstance& function, const Variable& result) {
+    return function.is_go ? go_result_location(units_, variables_, function, result) : result_location(function);
+}
+
+Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
     constexpr int integer_registers[] = {5, 4, 1, 2, 8, 9}; // rdi rsi rdx rcx r8 r9
     constexpr int rsp = 7;
     constexpr size_t sse_registers = 8;
@@ -278,7 +288,7 @@ Location DwarfReader::argument_location(const FunctionInstance& function, const 
     return unavailable("it is no parameter");
 }
 
-bool DwarfReader::keeps_to_abi(const FunctionInstance& function) {
+bool CallingConvention::keeps_to_abi(const FunctionInstance& function) {
     FunctionRef found = units_.find_function(function.die);
     if (!found || file_.is_32_bit())
         return false;

@@ -1,18 +1,65 @@
-// The module's outside: opening it, and every call's way to the reader.
+// The components of a module, and every question's way to the one that answers it.
+#include "frontend/dwarf/dwarf_module.h"
+
+#include <utility>
+
+#include "frontend/dwarf/calling_convention.h"
+#include "frontend/dwarf/calls.h"
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/globals.h"
 #include "frontend/dwarf/labels.h"
-#include "frontend/dwarf/reader.h"
+#include "frontend/dwarf/line_tables.h"
+#include "frontend/dwarf/locations.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/return_sites.h"
+#include "frontend/dwarf/statements.h"
+#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/type_definitions.h"
+#include "frontend/dwarf/type_names.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/unwind_table.h"
+#include "frontend/dwarf/variables.h"
 
 namespace sonde {
 
-void DwarfReader::forget() {
-    units_.forget();
-    lines_.forget();
-    instances_.forget();
-    definitions_.forget();
-    types_.forget();
-    debug_.forget();
-}
+// The components, each built from those before it. Each says in its header what it knows and what it costs.
+struct DwarfModule::Impl {
+    explicit Impl(ProgramFile program) : file(std::move(program)) {}
+
+    ProgramFile file;
+    DebugFiles debug{file};
+    Symbols symbols{file, debug};
+    UnitIndex units{file, debug};
+    LineTables lines;
+    TypeDefinitions definitions{units};
+    TypeReader types{file, definitions};
+    TypeNames type_names{file, debug, units, definitions, types};
+    Variables variables{debug, units, types};
+    FunctionInstances instances{file, debug, symbols, units, lines};
+    FunctionSearch functions{debug, symbols, units, variables, instances};
+    Statements statements{file, symbols, units, lines, instances, functions};
+    UnwindTable unwind{file, debug};
+    CodeLayout code{file, symbols, units, lines, unwind};
+    ReturnSites returns{file, debug, symbols, units, unwind, code};
+    Calls calls{file, debug, units, instances, functions};
+    Locations locations{file, debug, units, instances, statements};
+    CallingConvention calling{file, units, types, variables};
+
+    // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
+    // reads it again. No type, unit or DIE outlives this; a DieOffset does.
+    void forget() {
+        units.forget();
+        lines.forget();
+        instances.forget();
+        definitions.forget();
+        types.forget();
+        debug.forget();
+    }
+};
 
 DwarfModule::DwarfModule(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DwarfModule::~DwarfModule() = default;
@@ -24,113 +71,119 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
     return std::unique_ptr<DwarfModule>(new DwarfModule(std::make_unique<Impl>(*std::move(file))));
 }
 
-const std::string& DwarfModule::path() const { return impl_->file_.path(); }
-const std::string& DwarfModule::build_id() const { return impl_->file_.build_id(); }
-int DwarfModule::fd() const { return impl_->file_.fd(); }
-bool DwarfModule::has_debug_info() const { return impl_->debug_.found(); }
-const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug_.problems(); }
-bool DwarfModule::is_32_bit() const { return impl_->file_.is_32_bit(); }
-bool DwarfModule::position_independent() const { return impl_->file_.position_independent(); }
+const std::string& DwarfModule::path() const { return impl_->file.path(); }
+const std::string& DwarfModule::build_id() const { return impl_->file.build_id(); }
+int DwarfModule::fd() const { return impl_->file.fd(); }
+bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
+const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }
+bool DwarfModule::is_32_bit() const { return impl_->file.is_32_bit(); }
+bool DwarfModule::position_independent() const { return impl_->file.position_independent(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
-    return impl_->functions_.find(pattern);
+    return impl_->functions.find(pattern);
 }
 void DwarfModule::visit_functions(const FunctionPattern& pattern,
                                   const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
-    const bool keeps = impl_->types_.has_made_any(); // somebody may have them
+    const bool keeps = impl_->types.has_made_any(); // somebody may have them
     uint64_t bytes = 0;
-    impl_->functions_.visit(pattern, visit, [&](uint64_t read) {
+    impl_->functions.visit(pattern, visit, [&](uint64_t read) {
         bytes += read;
-        if (keeps || bytes < most_bytes || !impl_->debug_.may_forget())
+        if (keeps || bytes < most_bytes || !impl_->debug.may_forget())
             return;
         impl_->forget();
         bytes = 0;
     });
 }
 std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) {
-    return impl_->statements_.find(pattern);
+    return impl_->statements.find(pattern);
 }
-std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statements_.at(address); }
-std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statements_.start(address); }
-std::vector<std::string> DwarfModule::function_names() { return impl_->functions_.names(); }
-std::vector<std::string> DwarfModule::source_files() { return impl_->statements_.source_files(); }
-std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statements_.lines_of(file); }
+std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statements.at(address); }
+std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statements.start(address); }
+std::vector<std::string> DwarfModule::function_names() { return impl_->functions.names(); }
+std::vector<std::string> DwarfModule::source_files() { return impl_->statements.source_files(); }
+std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statements.lines_of(file); }
 std::vector<Variable> DwarfModule::variables_at(Address address, bool globals) {
-    return impl_->variables_.at(address, globals);
+    return impl_->variables.at(address, globals);
 }
 std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function, Address address, bool globals) {
-    return impl_->variables_.in(function, address, globals);
+    return impl_->variables.in(function, address, globals);
 }
 std::vector<Variable> DwarfModule::variables_to_list(const FunctionInstance& function, Address address) {
-    return impl_->variables_.to_list(function, address);
+    return impl_->variables.to_list(function, address);
 }
 std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) {
-    return impl_->variables_.parameters(function);
+    return impl_->variables.parameters(function);
 }
-Location DwarfModule::locate(const Variable& variable, Address address) { return impl_->locate(variable, address); }
+Location DwarfModule::locate(const Variable& variable, Address address) {
+    return impl_->locations.locate(variable, address);
+}
 std::vector<LocationRange> DwarfModule::location_ranges(const Variable& variable, const FunctionInstance& function) {
-    return impl_->location_ranges(variable, function);
+    return impl_->locations.ranges(variable, function);
 }
-std::optional<Address> DwarfModule::global_address(const Variable& variable) { return impl_->global_address(variable); }
+std::optional<Address> DwarfModule::global_address(const Variable& variable) {
+    return impl_->locations.global_address(variable);
+}
 std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_view file) {
-    return impl_->variables_.globals(name, file);
+    return impl_->variables.globals(name, file);
 }
-std::vector<std::string> DwarfModule::global_names() { return sonde::global_names(impl_->units_); }
+std::vector<std::string> DwarfModule::global_names() { return sonde::global_names(impl_->units); }
 const Type* DwarfModule::find_type(std::string_view name, DieOffset near) {
-    return impl_->type_names_.find_type(name, near);
+    return impl_->type_names.find_type(name, near);
 }
 std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
-    return impl_->type_names_.enumerator(name, near);
+    return impl_->type_names.enumerator(name, near);
 }
 std::optional<int64_t> DwarfModule::visible_enumerator(const FunctionInstance& function, Address address,
                                                        std::string_view name) {
-    return impl_->type_names_.visible_enumerator(function, address, name);
+    return impl_->type_names.visible_enumerator(function, address, name);
 }
-std::vector<std::string> DwarfModule::type_names() { return impl_->type_names_.all(); }
+std::vector<std::string> DwarfModule::type_names() { return impl_->type_names.all(); }
 const Type* DwarfModule::result_type(const FunctionInstance& function) {
-    return impl_->variables_.result_type(function);
+    return impl_->variables.result_type(function);
 }
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
-    return impl_->argument_location(function, argument);
+    return impl_->calling.argument_location(function, argument);
 }
-const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->file_.marks(); }
-const std::vector<PltEntry>& DwarfModule::plt() { return impl_->file_.plt(); }
+const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->file.marks(); }
+const std::vector<PltEntry>& DwarfModule::plt() { return impl_->file.plt(); }
 std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
-    return labels_in(impl_->file_, impl_->debug_, function);
+    return labels_in(impl_->file, impl_->debug, function);
 }
-std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls_.in(function); }
-std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind_.frame_rule(address); }
-bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->keeps_to_abi(function); }
-std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables_.signature(function); }
-Location DwarfModule::return_address(Address address) { return impl_->return_address(address); }
+std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls.in(function); }
+std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind.frame_rule(address); }
+bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->calling.keeps_to_abi(function); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables.signature(function); }
+Location DwarfModule::return_address(Address address) { return impl_->locations.return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
-    return sonde::cheap_entry(impl_->file_, function);
+    return sonde::cheap_entry(impl_->file, function);
 }
-Location DwarfModule::result_location(const FunctionInstance& function) { return impl_->result_location(function); }
+Location DwarfModule::result_location(const FunctionInstance& function) {
+    return impl_->calling.result_location(function);
+}
 std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
-    return impl_->variables_.results(function);
+    return impl_->variables.results(function);
 }
 Location DwarfModule::result_location(const FunctionInstance& function, const Variable& result) {
-    return impl_->result_location(function, result);
+    return impl_->calling.result_location(function, result);
 }
 Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function, bool may_change_address) {
-    return impl_->returns_.find(function, may_change_address);
+    return impl_->returns.find(function, may_change_address);
 }
-bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->returns_.import_may_unwind(symbol); }
+bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->returns.import_may_unwind(symbol); }
 std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
-    return impl_->symbols_.at(address);
+    return impl_->symbols.at(address);
 }
-bool DwarfModule::is_ambiguous(std::string_view name) { return impl_->symbols_.is_ambiguous(name); }
+bool DwarfModule::is_ambiguous(std::string_view name) { return impl_->symbols.is_ambiguous(name); }
 std::optional<std::pair<std::string, Address>> DwarfModule::unique_symbol_before(Address address) {
-    return impl_->symbols_.unique_before(address);
+    return impl_->symbols.unique_before(address);
 }
 std::optional<std::pair<std::string, Address>> DwarfModule::unique_variable_before(Address address) {
-    return impl_->symbols_.unique_variable_before(address);
+    return impl_->symbols.unique_variable_before(address);
 }
-std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbols_.address_of(name); }
-std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file_.file_offset(address); }
+std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbols.address_of(name); }
+std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file.file_offset(address); }
 std::optional<Address> DwarfModule::address_of_offset(uint64_t offset) const {
-    return impl_->file_.address_of_offset(offset);
+    return impl_->file.address_of_offset(offset);
 }
-InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code_.instruction_at(address); }
+InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code.instruction_at(address); }
 
 } // namespace sonde

@@ -175,7 +175,7 @@ class DwarfModule {
     std::optional<Address> address_of_offset(uint64_t offset) const;
 
   private:
-    class Impl;
+    struct Impl;
     explicit DwarfModule(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

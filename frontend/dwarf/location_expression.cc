@@ -1,16 +1,20 @@
-// Location expressions to data: DWARF 5, section 2.5 and 2.6, evaluated as far as a compiler can.
-//
-// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the
-// frame base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's
-// memory or control flow ends in Unavailable with the reason in words.
+#include "frontend/dwarf/location_expression.h"
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <dwarf.h>
 #include <fmt/format.h>
 
-#include "frontend/dwarf/reader.h"
-#include "frontend/dwarf/scopes.h"
+#include "base/debug/die.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/program_file.h"
 
 namespace sonde {
 
@@ -20,17 +24,6 @@ constexpr size_t max_operations = 1024;
 
 // Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
 bool is_readable(uint64_t reg) { return reg <= 16; }
-
-// An attribute whose value is an expression or a list of them. Go writes expressions as blocks, which DWARF 4 has for
-// other things, so libdw takes no block for one; a short one has the same bytes in both forms.
-bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
-    if (!dwarf_attr_integrate(&die, name, attribute))
-        return false;
-    constexpr unsigned char first_long = 0x80;
-    if (attribute->form == DW_FORM_block1 && *attribute->valp < first_long)
-        attribute->form = DW_FORM_exprloc;
-    return true;
-}
 
 // The number of the same register here, for one of i386 (its System V ABI, table 2.14).
 uint64_t widen_register(uint64_t reg) {
@@ -51,13 +44,11 @@ std::string unreadable_register(uint64_t reg) {
     return fmt::format("is in register {}, which a probe cannot read", reg);
 }
 
-} // namespace
-
 // Translates the expressions that one variable's location is made of.
 class LocationTranslator {
   public:
-    LocationTranslator(DwarfReader& reader, Address address, FunctionRef subprogram)
-        : reader_(reader), address_(address), subprogram_(subprogram) {}
+    LocationTranslator(const ExpressionContext& context, Address address, FunctionRef subprogram)
+        : context_(context), address_(address), subprogram_(subprogram) {}
 
     // `attribute` is where the expression comes from; null for CFI's.
     Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
@@ -117,8 +108,6 @@ class LocationTranslator {
         return is_value ? true : fail("has a location that a probe cannot evaluate");
     }
 
-    const std::string& why() const { return why_; }
-
   private:
     using Code = LocationOp::Code;
 
@@ -156,7 +145,7 @@ class LocationTranslator {
     }
 
     bool push_register(uint64_t reg, int64_t offset) {
-        if (reader_.file_.is_32_bit())
+        if (context_.file.is_32_bit())
             reg = widen_register(reg);
         if (!is_readable(reg))
             return fail(unreadable_register(reg));
@@ -187,7 +176,7 @@ class LocationTranslator {
     bool finish_in_register(uint64_t reg) {
         if (!ops_.empty())
             return fail("has a corrupt location");
-        if (reader_.file_.is_32_bit())
+        if (context_.file.is_32_bit())
             reg = widen_register(reg);
         done_ = true;
         if (is_readable(reg)) {
@@ -212,7 +201,7 @@ class LocationTranslator {
     }
 
     bool push_cfa() {
-        Dwarf_CFI* tables[] = {reader_.debug_.eh_frame(), reader_.debug_.debug_frame()};
+        Dwarf_CFI* tables[] = {context_.debug.eh_frame(), context_.debug.debug_frame()};
         for (Dwarf_CFI* table : tables) {
             Dwarf_Frame* frame = nullptr;
             if (!table || dwarf_cfi_addrframe(table, address_, &frame) != 0)
@@ -231,7 +220,7 @@ class LocationTranslator {
     // Address of something at a fixed place of the module.
     bool push_address(Address address) {
         constexpr int64_t rip = 16;
-        if (!reader_.file_.position_independent())
+        if (!context_.file.position_independent())
             return push(LocationOp::Constant, static_cast<int64_t>(address));
         // The program counter says where the module is.
         return push(LocationOp::Register, rip) &&
@@ -240,13 +229,13 @@ class LocationTranslator {
 
     // On the stack is the variable's place in the module's block.
     bool push_thread_local() {
-        if (std::optional<int64_t> bias = reader_.file_.thread_distance())
+        if (std::optional<int64_t> bias = context_.file.thread_distance())
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
-        if (reader_.file_.is_32_bit())
+        if (context_.file.is_32_bit())
             return fail("is a thread-local variable of a 32-bit program");
-        if (!reader_.file_.thread_slot())
+        if (!context_.file.thread_slot())
             return fail("is a thread-local variable of a shared library that does not tell where its block is");
-        const ThreadSlot& slot = *reader_.file_.thread_slot();
+        const ThreadSlot& slot = *context_.file.thread_slot();
         constexpr int64_t rip = 16, table = 8, entry_size = 16;
         // The program counter says where the library is.
         auto push_slot = [&] {
@@ -269,7 +258,7 @@ class LocationTranslator {
         if (!attribute || dwarf_getlocation_attr(attribute, &op, &inner) != 0 ||
             dwarf_getlocation(&inner, &expression, &length) != 0)
             return fail("has a corrupt location");
-        const FunctionInstance* function = reader_.instances_.of(subprogram_);
+        const FunctionInstance* function = context_.instances.of(subprogram_);
         if (!function || function->entry != address_)
             return fail("is known only as the value that a register had when the function was entered");
         return push_value(&inner, expression, length);
@@ -345,7 +334,7 @@ class LocationTranslator {
 
     bool step(Dwarf_Attribute* attribute, const Dwarf_Op& op);
 
-    DwarfReader& reader_;
+    const ExpressionContext& context_;
     Address address_;
     FunctionRef subprogram_;
     std::vector<LocationOp> ops_;
@@ -411,7 +400,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_plus_uconst:
         return add(static_cast<int64_t>(op.number));
     case DW_OP_deref:
-        return dereference(reader_.file_.is_32_bit() ? 4 : 8);
+        return dereference(context_.file.is_32_bit() ? 4 : 8);
     case DW_OP_deref_size:
         return dereference(op.number);
     case DW_OP_dup:
@@ -531,128 +520,22 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     }
 }
 
-namespace {
-
-// DW_AT_const_value: the variable never changes and has no place.
-Location constant_location(Dwarf_Attribute& attribute) {
-    Location location;
-    Dwarf_Sword number = 0;
-    Dwarf_Block block;
-    switch (dwarf_whatform(&attribute)) {
-    case DW_FORM_string:
-    case DW_FORM_strp:
-    case DW_FORM_line_strp:
-    case DW_FORM_strx:
-    case DW_FORM_strx1:
-    case DW_FORM_strx2:
-    case DW_FORM_strx3:
-    case DW_FORM_strx4:
-        if (const char* text = dwarf_formstring(&attribute)) {
-            location.kind = Location::Bytes;
-            location.bytes.assign(text, text + strlen(text) + 1);
-            return location;
-        }
-        break;
-    case DW_FORM_block:
-    case DW_FORM_block1:
-    case DW_FORM_block2:
-    case DW_FORM_block4:
-    case DW_FORM_exprloc:
-    case DW_FORM_data16:
-        if (dwarf_formblock(&attribute, &block) == 0 && block.length <= (1 << 20)) {
-            location.kind = Location::Bytes;
-            location.bytes.assign(block.data, block.data + block.length);
-            return location;
-        }
-        break;
-    default:
-        // dataN has no sign of its own; sign extension is right for both, since the type cuts it to its size.
-        if (dwarf_formsdata(&attribute, &number) == 0) {
-            location.kind = Location::Value;
-            location.ops.push_back({LocationOp::Constant, number});
-            return location;
-        }
-        break;
-    }
-    return unavailable("has a corrupt constant value");
-}
-
 } // namespace
 
-Location DwarfReader::locate(const Variable& variable, Address address) {
-    Dwarf_Die die;
-    Dwarf_Attribute attribute;
-    if (!debug_.unpack(variable.die, &die))
-        return unavailable("has no debug information");
-    if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
-        // gcc writes a narrow unsigned constant as data1: 200 must not become -56.
-        Location location = constant_location(attribute);
-        const Type* type = strip(variable.type);
-        unsigned form = dwarf_whatform(&attribute);
-        Dwarf_Word bits = 0;
-        bool plain = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
-        if (location.kind == Location::Value && plain && type &&
-            (type->size > (form == DW_FORM_data1   ? 1u
-                           : form == DW_FORM_data2 ? 2u
-                                                   : 4u) ||
-             !type->is_signed) &&
-            dwarf_formudata(&attribute, &bits) == 0)
-            location.ops[0].operand = static_cast<int64_t>(bits);
-        return location;
-    }
-    if (!location_attribute(die, DW_AT_location, &attribute))
-        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
-                                                                  : "optimized out");
-    FunctionRef function = units_.function_at(address);
-    Dwarf_Op* ops = nullptr;
-    size_t length = 0;
-    int found = dwarf_getlocation_addr(&attribute, address, &ops, &length, 1);
-    if (found < 0)
-        return unavailable("has a corrupt location");
-    if (found == 0 || length == 0) {
-        // A gap in the location list: say where it is available.
-        std::vector<std::pair<Address, Address>> available;
-        Dwarf_Addr base = 0, low = 0, high = 0;
-        ptrdiff_t offset = 0;
-        while ((offset = dwarf_getlocations(&attribute, offset, &base, &low, &high, &ops, &length)) > 0 &&
-               available.size() < 1000)
-            if (length > 0 && low < high)
-                available.push_back({low, high});
-        std::string lines = function ? statements_.describe_lines(owner_of(die, function), available) : "";
-        if (lines.empty())
-            return unavailable("optimized out at this address");
-        bool one = lines.find_first_of("-,") == std::string::npos;
-        return unavailable(
-            fmt::format("optimized out at this address; available at {} {}", one ? "line" : "lines", lines));
-    }
-    LocationTranslator translator(*this, address, enclosing_subprogram(function));
-    return translator.translate(&attribute, ops, length);
+// Go writes expressions as blocks, which DWARF 4 has for
+// other things, so libdw takes no block for one; a short one has the same bytes in both forms.
+bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
+    if (!dwarf_attr_integrate(&die, name, attribute))
+        return false;
+    constexpr unsigned char first_long = 0x80;
+    if (attribute->form == DW_FORM_block1 && *attribute->valp < first_long)
+        attribute->form = DW_FORM_exprloc;
+    return true;
 }
 
-Location DwarfReader::return_address(Address address) {
-    // Below the frame's canonical address, which is the stack pointer before the call. In 32-bit programs it is only 4
-    // bytes below; who looks for values under this place counts from where the stack is after the return.
-    constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
-    return LocationTranslator(*this, address, {}).translate(nullptr, ops, std::size(ops));
-}
-
-std::optional<Address> DwarfReader::global_address(const Variable& variable) {
-    Dwarf_Die die;
-    Dwarf_Attribute attribute, value;
-    Dwarf_Op* ops = nullptr;
-    size_t length = 0;
-    Dwarf_Addr address = 0;
-    if (!debug_.unpack(variable.die, &die) || !location_attribute(die, DW_AT_location, &attribute) ||
-        dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
-        return std::nullopt;
-    if (ops[0].atom == DW_OP_addr)
-        address = ops[0].number;
-    else if ((ops[0].atom != DW_OP_addrx && ops[0].atom != DW_OP_GNU_addr_index) ||
-             dwarf_getlocation_attr(&attribute, &ops[0], &value) != 0 || dwarf_formaddr(&value, &address) != 0)
-        return std::nullopt;
-    if (length == 2 && ops[1].atom == DW_OP_plus_uconst)
-        return address + ops[1].number; // a part of a merged global (clang)
-    return length == 1 ? std::optional<Address>(address) : std::nullopt;
+Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
+                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+    return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
 }
 
 } // namespace sonde
