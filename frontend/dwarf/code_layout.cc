@@ -9,7 +9,7 @@
 
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
-#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/unwind_table.h"
 #include "frontend/types/code_map.h"
@@ -37,7 +37,7 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
             if (address >= low && address < high)
                 found = {low, high, true, {low}};
     }
-    const std::vector<Symbol>& all = symbols_.all();
+    const std::vector<FunctionSymbol>& all = symbols_.all();
     auto after = symbols_.first_after(address);
     for (auto at = after; !found && at != all.begin();) {
         --at;

@@ -15,7 +15,7 @@ namespace sonde {
 
 class LineTables;
 class ProgramFile;
-class Symbols;
+class SymbolTables;
 class UnitIndex;
 class UnwindTable;
 
@@ -28,7 +28,7 @@ struct Stretch {
 
 class CodeLayout {
   public:
-    CodeLayout(const ProgramFile& file, Symbols& symbols, UnitIndex& units, LineTables& lines, UnwindTable& unwind)
+    CodeLayout(const ProgramFile& file, SymbolTables& symbols, UnitIndex& units, LineTables& lines, UnwindTable& unwind)
         : file_(file), symbols_(symbols), units_(units), lines_(lines), unwind_(unwind) {}
 
     // Nullopt: nothing knows what is there, or it is too much to read.
@@ -38,7 +38,7 @@ class CodeLayout {
 
   private:
     const ProgramFile& file_;
-    Symbols& symbols_;
+    SymbolTables& symbols_;
     UnitIndex& units_;
     LineTables& lines_;
     UnwindTable& unwind_;

@@ -16,7 +16,7 @@
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/statements.h"
-#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/type_definitions.h"
 #include "frontend/dwarf/type_names.h"
 #include "frontend/dwarf/type_reader.h"
@@ -32,7 +32,7 @@ struct DwarfModule::Impl {
 
     ProgramFile file;
     DebugFiles debug{file};
-    Symbols symbols{file, debug};
+    SymbolTables symbols{file, debug};
     UnitIndex units{file, debug};
     LineTables lines;
     TypeDefinitions definitions{units};

@@ -12,8 +12,8 @@
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/symbol_text.h"
-#include "frontend/dwarf/symbols.h"
 #include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
@@ -90,7 +90,7 @@ const FunctionInstance* FunctionInstances::of(FunctionRef function) {
     return entry->second ? &*entry->second : nullptr;
 }
 
-FunctionInstance FunctionInstances::of_symbol(const Symbol& symbol) {
+FunctionInstance FunctionInstances::of_symbol(const FunctionSymbol& symbol) {
     FunctionInstance instance;
     instance.name = symbol.name;
     if (std::optional<std::string> plain = demangle(symbol.name)) {

@@ -16,19 +16,20 @@ namespace sonde {
 class DebugFiles;
 class LineTables;
 class ProgramFile;
-class Symbols;
+class SymbolTables;
 class UnitIndex;
-struct Symbol;
+struct FunctionSymbol;
 
 class FunctionInstances {
   public:
-    FunctionInstances(const ProgramFile& file, DebugFiles& debug, Symbols& symbols, UnitIndex& units, LineTables& lines)
+    FunctionInstances(const ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units,
+                      LineTables& lines)
         : file_(file), debug_(debug), symbols_(symbols), units_(units), lines_(lines) {}
 
     // Null: no function, or one that has no code after all.
     const FunctionInstance* of(FunctionRef function);
     // Of a function that only the symbol table knows.
-    FunctionInstance of_symbol(const Symbol& symbol);
+    FunctionInstance of_symbol(const FunctionSymbol& symbol);
 
     void forget() { made_.clear(); }
 
@@ -37,7 +38,7 @@ class FunctionInstances {
 
     const ProgramFile& file_;
     DebugFiles& debug_;
-    Symbols& symbols_;
+    SymbolTables& symbols_;
     UnitIndex& units_;
     LineTables& lines_;
     std::unordered_map<const Unit*, std::unordered_map<uint32_t, std::optional<FunctionInstance>>> made_;

@@ -19,14 +19,14 @@ namespace sonde {
 
 class DebugFiles;
 class FunctionInstances;
-class Symbols;
+class SymbolTables;
 class UnitIndex;
 class Variables;
-struct Symbol;
+struct FunctionSymbol;
 
 class FunctionSearch {
   public:
-    FunctionSearch(DebugFiles& debug, Symbols& symbols, UnitIndex& units, Variables& variables,
+    FunctionSearch(DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, Variables& variables,
                    FunctionInstances& instances)
         : debug_(debug), symbols_(symbols), units_(units), variables_(variables), instances_(instances) {}
 
@@ -47,14 +47,14 @@ class FunctionSearch {
     void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
 
     bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
-    bool symbol_has_name(const Symbol& symbol, const FunctionPattern& pattern);
-    void add_symbol(const Symbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
+    bool symbol_has_name(const FunctionSymbol& symbol, const FunctionPattern& pattern);
+    void add_symbol(const FunctionSymbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     // Those that match and begin at none of `entries`, where functions with debug information have matched.
     void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
                      std::vector<FunctionInstance>& found);
 
     DebugFiles& debug_;
-    Symbols& symbols_;
+    SymbolTables& symbols_;
     UnitIndex& units_;
     Variables& variables_;
     FunctionInstances& instances_;

@@ -11,7 +11,7 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/program_file.h"
-#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/unwind_table.h"
 #include "frontend/types/x86_code.h"

@@ -19,13 +19,13 @@ namespace sonde {
 class CodeLayout;
 class DebugFiles;
 class ProgramFile;
-class Symbols;
+class SymbolTables;
 class UnitIndex;
 class UnwindTable;
 
 class ReturnSites {
   public:
-    ReturnSites(ProgramFile& file, DebugFiles& debug, Symbols& symbols, UnitIndex& units, UnwindTable& unwind,
+    ReturnSites(ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, UnwindTable& unwind,
                 CodeLayout& code)
         : file_(file), debug_(debug), symbols_(symbols), units_(units), unwind_(unwind), code_(code) {}
 
@@ -43,7 +43,7 @@ class ReturnSites {
 
     ProgramFile& file_;
     DebugFiles& debug_;
-    Symbols& symbols_;
+    SymbolTables& symbols_;
     UnitIndex& units_;
     UnwindTable& unwind_;
     CodeLayout& code_;

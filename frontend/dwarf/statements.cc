@@ -10,7 +10,7 @@
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/program_file.h"
-#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
@@ -201,7 +201,7 @@ std::optional<Statement> Statements::at(Address address) {
     auto after = symbols_.first_after(address);
     if (after == symbols_.all().begin())
         return std::nullopt;
-    const Symbol& symbol = *std::prev(after);
+    const FunctionSymbol& symbol = *std::prev(after);
     // Hand-written assembler often gives no size: such a symbol reaches up to the next.
     if (symbol.size != 0 && address - symbol.address >= symbol.size)
         return std::nullopt;

@@ -21,12 +21,12 @@ class FileFilter;
 class FunctionInstances;
 class FunctionSearch;
 class ProgramFile;
-class Symbols;
+class SymbolTables;
 class UnitIndex;
 
 class Statements {
   public:
-    Statements(const ProgramFile& file, Symbols& symbols, UnitIndex& units, LineTables& lines,
+    Statements(const ProgramFile& file, SymbolTables& symbols, UnitIndex& units, LineTables& lines,
                FunctionInstances& instances, FunctionSearch& functions)
         : file_(file), symbols_(symbols), units_(units), lines_(lines), instances_(instances), functions_(functions) {}
 
@@ -49,7 +49,7 @@ class Statements {
     void add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);
 
     const ProgramFile& file_;
-    Symbols& symbols_;
+    SymbolTables& symbols_;
     UnitIndex& units_;
     LineTables& lines_;
     FunctionInstances& instances_;

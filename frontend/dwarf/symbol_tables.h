@@ -22,20 +22,20 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
-struct Symbol {
+struct FunctionSymbol {
     std::string_view name; // in the ELF file's string table
     Address address = 0;
     uint64_t size = 0; // 0: not known
     bool global = false;
 };
 
-class Symbols {
+class SymbolTables {
   public:
-    Symbols(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
+    SymbolTables(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
     // Functions, sorted by address, then by name, no duplicates.
-    const std::vector<Symbol>& all();
-    using Iterator = std::vector<Symbol>::const_iterator;
+    const std::vector<FunctionSymbol>& all();
+    using Iterator = std::vector<FunctionSymbol>::const_iterator;
     Iterator first_from(Address address);  // at an address or after it
     Iterator first_after(Address address); // after it
 
@@ -61,7 +61,7 @@ class Symbols {
     const ProgramFile& file_;
     DebugFiles& debug_;
     bool loaded_ = false;
-    std::vector<Symbol> all_;
+    std::vector<FunctionSymbol> all_;
     std::optional<ElfFile> packed_; // what a stripped program carries along
     std::optional<std::vector<GoFunction>> go_functions_;
     std::optional<std::set<std::string_view>> ambiguous_; // names of several of them

@@ -1,4 +1,4 @@
-#include "frontend/dwarf/symbols.h"
+#include "frontend/dwarf/symbol_tables.h"
 
 #include <elf.h>
 
@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-const std::vector<Symbol>& Symbols::all() {
+const std::vector<FunctionSymbol>& SymbolTables::all() {
     if (loaded_)
         return all_;
     loaded_ = true;
@@ -42,31 +42,33 @@ const std::vector<Symbol>& Symbols::all() {
     }
     // A stripped Go program still has its own table.
     std::set<Address> known;
-    for (const Symbol& symbol : all_)
+    for (const FunctionSymbol& symbol : all_)
         known.insert(symbol.address);
     for (const GoFunction& function : go_functions())
         if (file_.is_executable(function.address) && !known.contains(function.address))
             all_.push_back({function.name, function.address, function.size, true});
-    std::sort(all_.begin(), all_.end(), [](const Symbol& a, const Symbol& b) {
+    std::sort(all_.begin(), all_.end(), [](const FunctionSymbol& a, const FunctionSymbol& b) {
         return a.address != b.address ? a.address < b.address : a.name < b.name;
     });
-    auto same = [](const Symbol& a, const Symbol& b) { return a.address == b.address && a.name == b.name; };
+    auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) {
+        return a.address == b.address && a.name == b.name;
+    };
     all_.erase(std::unique(all_.begin(), all_.end(), same), all_.end());
     return all_;
 }
 
-Symbols::Iterator Symbols::first_from(Address address) {
+SymbolTables::Iterator SymbolTables::first_from(Address address) {
     return std::lower_bound(all().begin(), all().end(), address,
-                            [](const Symbol& symbol, Address wanted) { return symbol.address < wanted; });
+                            [](const FunctionSymbol& symbol, Address wanted) { return symbol.address < wanted; });
 }
 
-Symbols::Iterator Symbols::first_after(Address address) {
+SymbolTables::Iterator SymbolTables::first_after(Address address) {
     return std::upper_bound(all().begin(), all().end(), address,
-                            [](Address wanted, const Symbol& symbol) { return wanted < symbol.address; });
+                            [](Address wanted, const FunctionSymbol& symbol) { return wanted < symbol.address; });
 }
 
-std::optional<std::pair<std::string, Address>> Symbols::at(Address address) {
-    const Symbol* best = nullptr;
+std::optional<std::pair<std::string, Address>> SymbolTables::at(Address address) {
+    const FunctionSymbol* best = nullptr;
     for (auto at = first_after(address); at != all_.begin() && (!best || std::prev(at)->address == best->address);) {
         --at;
         bool covers = address == at->address || address - at->address < at->size;
@@ -80,11 +82,11 @@ std::optional<std::pair<std::string, Address>> Symbols::at(Address address) {
     return std::pair(std::string(best->name), best->address);
 }
 
-bool Symbols::is_ambiguous(std::string_view name) {
+bool SymbolTables::is_ambiguous(std::string_view name) {
     if (!ambiguous_) {
         ambiguous_.emplace();
         std::map<std::string_view, Address> seen;
-        for (const Symbol& symbol : all())
+        for (const FunctionSymbol& symbol : all())
             if (auto [at, fresh] = seen.try_emplace(symbol.name, symbol.address);
                 !fresh && at->second != symbol.address)
                 ambiguous_->insert(symbol.name);
@@ -92,7 +94,7 @@ bool Symbols::is_ambiguous(std::string_view name) {
     return ambiguous_->contains(name);
 }
 
-std::optional<std::pair<std::string, Address>> Symbols::unique_before(Address address) {
+std::optional<std::pair<std::string, Address>> SymbolTables::unique_before(Address address) {
     for (auto at = first_after(address);
          at != all_.begin() && file_.elf().same_segment(std::prev(at)->address, address); --at)
         if (!is_ambiguous(std::prev(at)->name))
@@ -100,7 +102,7 @@ std::optional<std::pair<std::string, Address>> Symbols::unique_before(Address ad
     return std::nullopt;
 }
 
-std::optional<std::pair<std::string, Address>> Symbols::unique_variable_before(Address address) const {
+std::optional<std::pair<std::string, Address>> SymbolTables::unique_variable_before(Address address) const {
     std::map<std::string_view, int> count;
     std::map<Address, std::string_view> places;
     file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
@@ -117,7 +119,7 @@ std::optional<std::pair<std::string, Address>> Symbols::unique_variable_before(A
     return std::nullopt;
 }
 
-std::optional<Address> Symbols::address_of(std::string_view name) {
+std::optional<Address> SymbolTables::address_of(std::string_view name) {
     std::optional<Address> found;
     for (const ElfFile* file : {&file_.elf(), debug_.separate()})
         if (file && !found)
@@ -129,7 +131,7 @@ std::optional<Address> Symbols::address_of(std::string_view name) {
     return found;
 }
 
-bool Symbols::is_variable(Address address) {
+bool SymbolTables::is_variable(Address address) {
     bool data = false;
     for (const ElfFile* file : {&file_.elf(), debug_.separate()})
         if (file && !data)
@@ -141,7 +143,7 @@ bool Symbols::is_variable(Address address) {
     return data;
 }
 
-const std::vector<GoFunction>& Symbols::go_functions() {
+const std::vector<GoFunction>& SymbolTables::go_functions() {
     if (!go_functions_) {
         std::string_view table = file_.elf().section_data(".gopclntab");
         if (table.empty()) // position-independent programs
@@ -152,7 +154,7 @@ const std::vector<GoFunction>& Symbols::go_functions() {
     return *go_functions_;
 }
 
-bool Symbols::is_go_function(Address entry) {
+bool SymbolTables::is_go_function(Address entry) {
     const std::vector<GoFunction>& all = go_functions();
     auto found = std::lower_bound(all.begin(), all.end(), entry,
                                   [](const GoFunction& one, Address address) { return one.address < address; });
