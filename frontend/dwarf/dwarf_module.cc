@@ -72,12 +72,10 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 }
 
 const std::string& DwarfModule::path() const { return impl_->file.path(); }
-const std::string& DwarfModule::build_id() const { return impl_->file.build_id(); }
-int DwarfModule::fd() const { return impl_->file.fd(); }
+ProgramFile& DwarfModule::file() const { return impl_->file; }
+SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
 bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }
-bool DwarfModule::is_32_bit() const { return impl_->file.is_32_bit(); }
-bool DwarfModule::position_independent() const { return impl_->file.position_independent(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
     return impl_->functions.find(pattern);
 }
@@ -143,8 +141,6 @@ const Type* DwarfModule::result_type(const FunctionInstance& function) {
 Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
     return impl_->calling.argument_location(function, argument);
 }
-const std::vector<UsdtMark>& DwarfModule::marks() { return impl_->file.marks(); }
-const std::vector<PltEntry>& DwarfModule::plt() { return impl_->file.plt(); }
 std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
     return labels_in(impl_->file, impl_->debug, function);
 }
@@ -169,21 +165,6 @@ Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& f
     return impl_->returns.find(function, may_change_address);
 }
 bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->returns.import_may_unwind(symbol); }
-std::optional<std::pair<std::string, Address>> DwarfModule::symbol_at(Address address) {
-    return impl_->symbols.at(address);
-}
-bool DwarfModule::is_ambiguous(std::string_view name) { return impl_->symbols.is_ambiguous(name); }
-std::optional<std::pair<std::string, Address>> DwarfModule::unique_symbol_before(Address address) {
-    return impl_->symbols.unique_before(address);
-}
-std::optional<std::pair<std::string, Address>> DwarfModule::unique_variable_before(Address address) {
-    return impl_->symbols.unique_variable_before(address);
-}
-std::optional<Address> DwarfModule::symbol_address(std::string_view name) { return impl_->symbols.address_of(name); }
-std::optional<uint64_t> DwarfModule::file_offset(Address address) const { return impl_->file.file_offset(address); }
-std::optional<Address> DwarfModule::address_of_offset(uint64_t offset) const {
-    return impl_->file.address_of_offset(offset);
-}
 InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code.instruction_at(address); }
 
 } // namespace sonde

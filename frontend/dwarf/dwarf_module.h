@@ -1,8 +1,11 @@
 // One program or library with its debug information: functions, statements, scopes, variables, locations.
 //
 // Reads lazily: names come from the ELF symbol table or an index of compilation units; a unit's DIEs are opened only
-// when it can match. All addresses are ELF virtual addresses of the module (before relocation); file_offset() turns
-// one into what a uprobe wants. libdw and libelf are wrapped here and nowhere else.
+// when it can match. All addresses are ELF virtual addresses of the module (before relocation); file().file_offset()
+// turns one into what a uprobe wants. libdw is wrapped by this folder and, for the runtime, by base/debug.
+//
+// The module is the outside of the components of this folder; which there are, and what each is built from, stands in
+// dwarf_module.cc.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +14,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "frontend/dwarf/function_pattern.h"
 #include "frontend/dwarf/module_data.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_tables.h"
 #include "frontend/types/address.h"
 #include "frontend/types/location.h"
-#include "frontend/types/plt.h"
 #include "frontend/types/type.h"
-#include "frontend/types/usdt.h"
 
 namespace sonde {
 
@@ -36,14 +38,14 @@ class DwarfModule {
     DwarfModule(const DwarfModule&) = delete;
     DwarfModule& operator=(const DwarfModule&) = delete;
 
-    const std::string& path() const;     // as opened, absolute
-    const std::string& build_id() const; // lower-case hex, empty without
-    int fd() const;                      // the file that was read, open as long as this lives
+    const std::string& path() const; // as opened, absolute
+    // The program or library itself: its addresses and places in the file, its table of calls, its static marks.
+    ProgramFile& file() const;
+    // Its functions' symbols, without debug information.
+    SymbolTables& symbols() const;
     bool has_debug_info() const;
     // What stood in the way of debug information, in words: files of other builds, what a server said.
     const std::vector<std::string>& debug_problems() const;
-    bool position_independent() const; // ET_DYN
-    bool is_32_bit() const;            // i386
 
     // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
     // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.
@@ -153,26 +155,6 @@ class DwarfModule {
 
     // nullopt where the frame is not described, or by an expression.
     std::optional<FrameRule> frame_rule(Address address);
-
-    // Its table of calls into other modules.
-    const std::vector<PltEntry>& plt();
-    // Its static marks (USDT).
-    const std::vector<UsdtMark>& marks();
-
-    // The function symbol that covers an address, and where that begins; the global one of several.
-    std::optional<std::pair<std::string, Address>> symbol_at(Address address);
-    // Several functions at different places have that symbol.
-    bool is_ambiguous(std::string_view symbol);
-    // The nearest one before an address, in its section, that is the only one of its name; of functions, and of
-    // variables.
-    std::optional<std::pair<std::string, Address>> unique_symbol_before(Address address);
-    std::optional<std::pair<std::string, Address>> unique_variable_before(Address address);
-    // Link-time address of a symbol of any kind.
-    std::optional<Address> symbol_address(std::string_view name);
-
-    // File offset of an executable address; nullopt if it is in no executable segment. And the other way.
-    std::optional<uint64_t> file_offset(Address address) const;
-    std::optional<Address> address_of_offset(uint64_t offset) const;
 
   private:
     struct Impl;

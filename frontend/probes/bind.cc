@@ -46,7 +46,7 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
 }
 
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
-    if (!point.module || (point.entry_address == point.address && !point.module->is_32_bit()))
+    if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
@@ -343,7 +343,7 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
             at.address = kernel_address(module, *linked);
             if (!at.address)
                 return std::nullopt;
-        } else if (module.position_independent()) {
+        } else if (module.file().position_independent()) {
             at.address = saved(
                 plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - counter_address())), entry);
         } else {

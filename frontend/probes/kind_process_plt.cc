@@ -32,7 +32,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     std::vector<std::pair<std::string, Error>> left_out;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)
-        for (const PltEntry& entry : target.module->plt()) {
+        for (const PltEntry& entry : target.module->file().plt()) {
             names.push_back(entry.name);
             std::optional<ResolvedPoint> point = point_at(target, entry.address);
             if (!point || !glob_match(pattern, entry.name))

@@ -43,7 +43,7 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
     bool repeats = point.function.body_repeats && point.module->keeps_to_abi(point.function);
     if (repeats && !cheap)
         cheap = point.function.entry;
-    std::optional<uint64_t> offset = cheap ? point.module->file_offset(*cheap) : std::nullopt;
+    std::optional<uint64_t> offset = cheap ? point.module->file().file_offset(*cheap) : std::nullopt;
     if (!offset)
         return;
     // Optimised code says itself where its variables are; behind an endbr64 too.

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         module.signature(function);
         for (const Variable& variable : module.variables_to_list(function, function.body))
             module.location_ranges(variable, function);
-        module.symbol_at(function.low);
+        module.symbols().at(function.low);
     }
     module.statements(all);
     for (const std::string& file : module.source_files())
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < types.size() && i < most; i++)
         module.find_type(types[i]);
     module.visit_functions(all, [](const FunctionInstance&) {});
-    module.marks();
-    module.plt();
+    module.file().marks();
+    module.file().plt();
     return 0;
 }
