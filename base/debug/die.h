@@ -34,6 +34,19 @@ template <typename Visit> void for_each_range(Dwarf_Die& die, Visit visit) {
             return;
 }
 
+// Calls `visit(die, type)` for each unit of the file, in its order; `type` is DW_UT_*. A split unit's skeleton stands
+// for it.
+template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_CU* next = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf, unit, &next, nullptr, &type, &die, nullptr) == 0 && next != unit) {
+        unit = next;
+        visit(die, type);
+    }
+}
+
 // An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
 // abstract origins and specifications.
 bool flag_attribute(Dwarf_Die& die, unsigned name);

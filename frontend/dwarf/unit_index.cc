@@ -17,16 +17,14 @@ std::deque<Unit>& UnitIndex::all() {
     listed_ = true;
     if (!debug_.dwarf())
         return units_;
-    Dwarf_CU* cu = nullptr;
-    Dwarf_CU* next = nullptr;
-    Dwarf_Half version = 0;
-    uint8_t unit_type = 0;
-    Dwarf_Die unit_die, split_die;
-    while (dwarf_get_units(debug_.dwarf(), cu, &next, &version, &unit_type, &unit_die, &split_die) == 0 && next != cu) {
-        cu = next;
+    for_each_unit(debug_.dwarf(), [&](Dwarf_Die& unit_die, uint8_t unit_type) {
         int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit)
-            continue;
+            return;
+        Dwarf_Half version = 0;
+        Dwarf_Die split_die = {};
+        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0)
+            return;
         Unit unit;
         unit.unit_die = unit_die;
         bool split = unit_type == DW_UT_skeleton && split_die.addr && dwarf_tag(&split_die) == DW_TAG_compile_unit;
@@ -37,9 +35,9 @@ std::deque<Unit>& UnitIndex::all() {
         size_t header_size = 0;
         if (!unit.dwarf || dwarf_next_unit(unit.dwarf, unit.begin, &unit.end, &header_size, nullptr, nullptr, nullptr,
                                            nullptr, nullptr, nullptr) != 0)
-            continue;
+            return;
         units_.push_back(std::move(unit));
-    }
+    });
     return units_;
 }
 
