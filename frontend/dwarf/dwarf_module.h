@@ -105,7 +105,7 @@ class DwarfModule {
     std::vector<std::string> global_names();
 
     // A type by its name: "struct s", "union u", "enum e", "int", a typedef, a C++ class, plain or qualified, each with
-    // any number of `*` behind it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
+    // any number of `*` after it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
     // function, has. Null if there is none.
     const Type* find_type(std::string_view name, DieOffset near = 0);
     // The value of the enumerator with that name: in the unit of `near`, else in the first unit that has one.
@@ -144,7 +144,7 @@ class DwarfModule {
     Location argument_location(const FunctionInstance& function, const Variable& argument);
     // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
     bool keeps_to_abi(const FunctionInstance& function);
-    // The `push` that the function begins with, behind an `endbr64`: the kernel emulates it where other instructions
+    // The `push` that the function begins with, after an `endbr64`: the kernel emulates it where other instructions
     // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 

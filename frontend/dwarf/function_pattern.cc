@@ -1,5 +1,4 @@
-// FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with
-// commas between lines and ranges.
+// The syntax: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with commas between lines and ranges.
 #include "frontend/dwarf/function_pattern.h"
 
 #include <algorithm>

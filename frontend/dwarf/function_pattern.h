@@ -12,7 +12,7 @@ namespace sonde {
 // "f@dir/file.c:12", "f@file.c:10-20", "f@file.c+3", "f@file.c:*", "ns::f(int, char*)".
 struct FunctionPattern {
     std::string function = "*"; // glob
-    // Between the parentheses, and what stands behind them ("int) const"), as C++ writes it; empty without parentheses.
+    // Between the parentheses, and what stands after them ("int) const"), as C++ writes it; empty without parentheses.
     std::string parameters;
     std::string file; // glob, matched against the path's end at a `/` border; empty: any
     enum LineKind { None, Absolute, Relative, LineRange, Wildcard } line_kind = None;

@@ -32,7 +32,7 @@ std::string replace_type_arguments(std::string_view name, std::string_view with)
 
 } // namespace
 
-// A `*` behind a parenthesis and brackets are part of Go's names, not wildcards. Names have type arguments as the
+// A `*` after a parenthesis and brackets are part of Go's names, not wildcards. Names have type arguments as the
 // compiler calls them, or "[...]" in the table of functions; a pattern may leave them out.
 bool go_name_matches(std::string_view pattern, std::string_view name) {
     std::string plain;

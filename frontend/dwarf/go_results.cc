@@ -25,7 +25,7 @@ class GoAssignment {
   public:
     explicit GoAssignment(size_t integers) : integers_(integers) {}
 
-    // Results begin with the first registers again, and lie on the stack behind the arguments.
+    // Results begin with the first registers again, and lie on the stack after the arguments.
     void begin_results() {
         integers_ = floats_ = 0;
         stack_ = align(stack_, 8);

@@ -26,7 +26,7 @@ struct FunctionInstance {
     bool inlined = false;     // an inlined copy
     bool external = false;
     Address entry = 0; // low pc, or the inlined copy's entry pc
-    Address body = 0;  // first address behind the prologue where parameters are right; == entry for optimised code and
+    Address body = 0;  // first address after the prologue where parameters are right; == entry for optimised code and
                        // inlined copies
     bool body_repeats = false;  // code at `body` is run more than once a call, or not at every call
     Address low = 0, high = 0;  // covering range (min, max)
@@ -68,7 +68,7 @@ struct CallSite {
     FunctionInstance callee;
 };
 
-// How the caller's frame is found at an instruction: the CFA, behind the return address, is a register's value and a
+// How the caller's frame is found at an instruction: the CFA, after the return address, is a register's value and a
 // distance. Registers are rbp and rsp, by their DWARF numbers.
 struct FrameRule {
     int cfa_register = 7;

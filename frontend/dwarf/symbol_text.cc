@@ -53,7 +53,7 @@ std::string without_arguments(std::string_view name) {
     return out;
 }
 
-// The whole, or an end of it behind a `::`.
+// The whole, or an end of it after a `::`.
 bool matches_end(const std::string& pattern, std::string_view name) {
     if (name == pattern || glob_match(pattern, name))
         return true;

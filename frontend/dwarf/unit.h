@@ -59,7 +59,7 @@ struct Unit {
     Dwarf* dwarf = nullptr;       // of `die`; a split unit's is not the module's
     Dwarf_Die unit_die;           // has the line table and ranges (a skeleton, for split units)
     Dwarf_Die die;                // has the children
-    Dwarf_Off begin = 0, end = 0; // of the header and behind the last DIE, in `dwarf`'s section
+    Dwarf_Off begin = 0, end = 0; // of the header and after the last DIE, in `dwarf`'s section
     int version = 0;
     int language = 0;
 

@@ -77,7 +77,7 @@ RangeList UnitIndex::ranges(Dwarf_Die& die) const {
             list.base = dwarf_lowpc(&die, &low_pc) == 0 ? low_pc : low;
             first = false;
         }
-        // Linkers leave ranges of discarded code behind at 0 or near the end of the address space.
+        // Linkers leave ranges of discarded code at 0 or near the end of the address space.
         if (low < high && file_.is_executable(low))
             list.ranges.push_back({low, high});
         return list.ranges.size() < max_ranges;
@@ -114,7 +114,7 @@ const std::vector<Span>& UnitIndex::spans(Unit& unit) {
         return unit.spans;
     unit.spans_built = true;
     scan(unit);
-    // Inner functions come behind the outer ones and take their addresses over: `owner` maps the start of each stretch
+    // Inner functions come after the outer ones and take their addresses over: `owner` maps the start of each stretch
     // to the function that owns it up to the next start.
     std::map<Address, uint32_t> owner;
     owner[0] = no_index;

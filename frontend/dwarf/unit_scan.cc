@@ -164,7 +164,7 @@ int fixed_form_size(unsigned form, const FormSizes& sizes) {
     }
 }
 
-// Moves behind a value; false for a form that is not known, where nothing behind it can be read.
+// Moves past a value; false for a form that is not known, where nothing after it can be read.
 bool skip_form(Cursor& cursor, unsigned form, const FormSizes& sizes) {
     int size = fixed_form_size(form, sizes);
     if (size >= 0) {
