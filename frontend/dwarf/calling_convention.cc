@@ -15,7 +15,6 @@
 #include "frontend/dwarf/variables.h"
 
 namespace sonde {
-
 namespace {
 
 // Classes of the two eightbytes of a small value (section 3.2.3).
@@ -117,7 +116,7 @@ const char* float_result = "is returned in a floating point register, which a pr
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
 
 // Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
-// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. Behind the
+// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. After the
 // prologue it is still where it was.
 Location rust_result(const Type* type) {
     constexpr int registers[] = {0, 1}; // rax, rdx

@@ -82,6 +82,8 @@ const Type* go_runtime_type(const ElfFile& file, std::string_view name, TypeRead
     return &g;
 }
 
+namespace {
+
 // The check compares the stack pointer, or for large frames R12 below it, with the limit in the goroutine's `g`, which
 // is in R14, or in assembly in RCX, and jumps to the call of morestack at the function's end.
 std::optional<Address> stack_check(const ProgramFile& file, Address entry, Address high) {
@@ -106,6 +108,8 @@ std::optional<Address> stack_check(const ProgramFile& file, Address entry, Addre
     }
     return std::nullopt;
 }
+
+} // namespace
 
 void find_stack_check(const ProgramFile& file, FunctionInstance& function, Address high) {
     std::optional<Address> check = stack_check(file, function.entry, high);

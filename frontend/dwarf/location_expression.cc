@@ -17,7 +17,6 @@
 #include "frontend/dwarf/program_file.h"
 
 namespace sonde {
-
 namespace {
 
 constexpr size_t max_operations = 1024;
@@ -522,8 +521,8 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
 
 } // namespace
 
-// Go writes expressions as blocks, which DWARF 4 has for
-// other things, so libdw takes no block for one; a short one has the same bytes in both forms.
+// Go writes expressions as blocks, which DWARF 4 has for other things, so libdw takes no block for one; a short one has
+// the same bytes in both forms.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
     if (!dwarf_attr_integrate(&die, name, attribute))
         return false;

@@ -14,7 +14,6 @@
 #include "frontend/dwarf/unit.h"
 
 namespace sonde {
-
 namespace {
 
 struct AbbrevAttribute {
