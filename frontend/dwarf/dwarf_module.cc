@@ -30,24 +30,24 @@ namespace sonde {
 struct DwarfModule::Impl {
     explicit Impl(ProgramFile program) : file(std::move(program)) {}
 
-    ProgramFile file;
-    DebugFiles debug{file};
-    SymbolTables symbols{file, debug};
-    UnitIndex units{file, debug};
-    LineTables lines;
-    TypeDefinitions definitions{units};
-    TypeReader types{file, definitions};
-    TypeNames type_names{file, debug, units, definitions, types};
-    Variables variables{debug, units, types};
-    FunctionInstances instances{file, debug, symbols, units, lines};
-    FunctionSearch functions{debug, symbols, units, variables, instances};
-    Statements statements{file, symbols, units, lines, instances, functions};
-    UnwindTable unwind{file, debug};
-    CodeLayout code{file, symbols, units, lines, unwind};
-    ReturnSites returns{file, debug, symbols, units, unwind, code};
-    Calls calls{file, debug, units, instances, functions};
-    Locations locations{file, debug, units, instances, statements};
-    CallingConvention calling{file, units, types, variables};
+    ProgramFile file;                                                      // the ELF file: addresses, code, imports
+    DebugFiles debug{file};                                                // where libdw opens it, and DIEs by number
+    SymbolTables symbols{file, debug};                                     // functions without debug information
+    UnitIndex units{file, debug};                                          // addresses and DIEs to functions
+    LineTables lines;                                                      // rows by unit
+    TypeDefinitions definitions{units};                                    // types by name, of all units
+    TypeReader types{file, definitions};                                   // DIEs to types
+    TypeNames type_names{file, debug, units, definitions, types};          // what a script calls a type
+    Variables variables{debug, units, types};                              // scopes at an address, parameters, globals
+    FunctionInstances instances{file, debug, symbols, units, lines};       // functions as places
+    FunctionSearch functions{debug, symbols, units, variables, instances}; // patterns to functions
+    Statements statements{file, symbols, units, lines, instances, functions}; // lines to addresses and back
+    UnwindTable unwind{file, debug};                                // functions and frames as unwinders see them
+    CodeLayout code{file, symbols, units, lines, unwind};           // where instructions begin
+    ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
+    Calls calls{file, debug, units, instances, functions};          // who calls whom
+    Locations locations{file, debug, units, instances, statements}; // where variables are
+    CallingConvention calling{file, units, types, variables};       // where arguments and results are
 
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does.
