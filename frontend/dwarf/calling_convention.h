@@ -18,10 +18,14 @@ class CallingConvention {
     CallingConvention(const ProgramFile& file, UnitIndex& units, TypeReader& types, Variables& variables)
         : file_(file), units_(units), types_(types), variables_(variables) {}
 
-    // As DwarfModule has them.
+    // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
+    // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
     Location result_location(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
+    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
+    // that keeps to the ABI, as unoptimised C and C++ do.
     Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
     bool keeps_to_abi(const FunctionInstance& function);
 
   private:

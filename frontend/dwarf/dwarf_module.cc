@@ -73,6 +73,8 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 
 const std::string& DwarfModule::path() const { return impl_->file.path(); }
 ProgramFile& DwarfModule::file() const { return impl_->file; }
+ReturnSites& DwarfModule::returns() const { return impl_->returns; }
+CallingConvention& DwarfModule::calling_convention() const { return impl_->calling; }
 SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
 bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }
@@ -138,33 +140,19 @@ std::vector<std::string> DwarfModule::type_names() { return impl_->type_names.al
 const Type* DwarfModule::result_type(const FunctionInstance& function) {
     return impl_->variables.result_type(function);
 }
-Location DwarfModule::argument_location(const FunctionInstance& function, const Variable& argument) {
-    return impl_->calling.argument_location(function, argument);
-}
 std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
     return labels_in(impl_->file, impl_->debug, function);
 }
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls.in(function); }
 std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind.frame_rule(address); }
-bool DwarfModule::keeps_to_abi(const FunctionInstance& function) { return impl_->calling.keeps_to_abi(function); }
 std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables.signature(function); }
 Location DwarfModule::return_address(Address address) { return impl_->locations.return_address(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return sonde::cheap_entry(impl_->file, function);
 }
-Location DwarfModule::result_location(const FunctionInstance& function) {
-    return impl_->calling.result_location(function);
-}
 std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
     return impl_->variables.results(function);
 }
-Location DwarfModule::result_location(const FunctionInstance& function, const Variable& result) {
-    return impl_->calling.result_location(function, result);
-}
-Result<std::vector<Address>> DwarfModule::return_sites(const FunctionInstance& function, bool may_change_address) {
-    return impl_->returns.find(function, may_change_address);
-}
-bool DwarfModule::import_may_unwind(std::string_view symbol) { return impl_->returns.import_may_unwind(symbol); }
 InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code.instruction_at(address); }
 
 } // namespace sonde

@@ -17,9 +17,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/function_pattern.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/types/address.h"
 #include "frontend/types/location.h"
@@ -121,29 +123,17 @@ class DwarfModule {
     std::string signature(const FunctionInstance& function);
     // The function's result, the first one of several; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
-    // Where the result is right after the function returned (System V x86-64 ABI): rax, rax:rdx pieces, hidden pointer,
-    // or Unavailable (floating point registers cannot be read). For Go: at the return instructions.
-    Location result_location(const FunctionInstance& function);
     // All results: C has at most one, without a name; Go any number, maybe with names.
     std::vector<Variable> results(const FunctionInstance& function);
-    Location result_location(const FunctionInstance& function, const Variable& result);
+    // Where arguments and results are.
+    CallingConvention& calling_convention() const;
 
-    // The return instructions of a function whose return address must not be changed: Go's, and what exceptions or
-    // panics may pass through. Empty: the address may be changed. `may_change_address`: the user says that nothing
-    // unwinds. Errors: there is none, or they cannot be found; `unsafe_return`: a changed return address may end the
-    // program, and nothing else tells when the function returns.
-    Result<std::vector<Address>> return_sites(const FunctionInstance& function, bool may_change_address = false);
-    // Whether exceptions may pass through calls of that function of another module.
-    bool import_may_unwind(std::string_view symbol);
+    // Where functions return whose return address must not be changed, and which those are.
+    ReturnSites& returns() const;
 
     // Where the return address lies while execution is at `address` of a function.
     Location return_address(Address address);
 
-    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
-    // that keeps to the ABI, as unoptimised C and C++ do.
-    Location argument_location(const FunctionInstance& function, const Variable& argument);
-    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
-    bool keeps_to_abi(const FunctionInstance& function);
     // The `push` that the function begins with, after an `endbr64`: the kernel emulates it where other instructions
     // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
     std::optional<Address> cheap_entry(const FunctionInstance& function);

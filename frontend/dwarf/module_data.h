@@ -3,7 +3,6 @@
 // A value outlives what it was read from, but for the types in it and the names of DIEs, which the module keeps.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -96,8 +95,5 @@ struct LocationRange {
     Location place;    // as it is at `low`; Unavailable: it has none there
     std::string lines; // the function's own lines there, "41-44, 47"; may be empty
 };
-
-// Error::os_error of return_sites().
-constexpr int unsafe_return = ECANCELED;
 
 } // namespace sonde

@@ -5,6 +5,7 @@
 // it may be unwound itself; what is found about a function is kept, since many ask for the same few.
 #pragma once
 
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -23,14 +24,21 @@ class SymbolTables;
 class UnitIndex;
 class UnwindTable;
 
+// Error::os_error of ReturnSites::find().
+constexpr int unsafe_return = ECANCELED;
+
 class ReturnSites {
   public:
     ReturnSites(ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, UnwindTable& unwind,
                 CodeLayout& code)
         : file_(file), debug_(debug), symbols_(symbols), units_(units), unwind_(unwind), code_(code) {}
 
-    // As DwarfModule has them.
-    Result<std::vector<Address>> find(const FunctionInstance& function, bool may_change_address);
+    // The return instructions of a function whose return address must not be changed: Go's, and what exceptions or
+    // panics may pass through. Empty: the address may be changed. `may_change_address`: the user says that nothing
+    // unwinds. Errors: there is none, or they cannot be found; `unsafe_return`: a changed return address may end the
+    // program, and nothing else tells when the function returns.
+    Result<std::vector<Address>> find(const FunctionInstance& function, bool may_change_address = false);
+    // Whether exceptions may pass through calls of that function of another module.
     bool import_may_unwind(std::string_view symbol);
 
   private:

@@ -291,7 +291,7 @@ std::optional<Place> TargetBinder::result(size_t index) {
 
 std::optional<Place> TargetBinder::place_of_result(const Variable& variable) {
     std::string why;
-    Location location = point_.module->result_location(point_.function, variable);
+    Location location = point_.module->calling_convention().result_location(point_.function, variable);
     std::optional<Place> place = place_at(location, variable.type, why);
     if (place && location.of_entry)
         place->address = saved(place->address, true);
@@ -320,8 +320,8 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     }
     std::string why;
     bool argument = point_.at_call && variable.is_parameter;
-    Location location =
-        argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
+    Location location = argument ? module.calling_convention().argument_location(point_.function, variable)
+                                 : module.locate(variable, evaluation_address());
     // The kernel's own are found by its symbols: a module's sections have moved apart.
     bool by_symbol = variable.is_global && point_.kernel;
     std::optional<Place> place = by_symbol ? std::nullopt : place_at(location, variable.type, why);

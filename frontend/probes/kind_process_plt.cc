@@ -42,7 +42,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
                 continue;
             }
             bool asked_for = target.changes_return_addresses && !has_wildcard(pattern);
-            if (suffix && !asked_for && target.module->import_may_unwind(entry.name)) {
+            if (suffix && !asked_for && target.module->returns().import_may_unwind(entry.name)) {
                 left_out.emplace_back(
                     entry.name, Error(fmt::format("an exception may pass through a call of `{}`, and would end the "
                                                   "program where it meets a changed return address",

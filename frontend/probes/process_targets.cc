@@ -327,7 +327,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
     if (is_return && !function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
     if (is_return) {
-        Result<std::vector<Address>> sites = target.module->return_sites(function, target.changes_return_addresses);
+        Result<std::vector<Address>> sites = target.module->returns().find(function, target.changes_return_addresses);
         if (!sites)
             return std::move(sites).error();
         at_instruction = !sites->empty();

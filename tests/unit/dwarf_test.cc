@@ -427,7 +427,9 @@ TEST_P(EveryBuild, FindsScopes) {
 
 TEST_P(EveryBuild, LocatesResults) {
     auto module = basic();
-    auto result = [&](const char* name) { return describe(module->result_location(function(*module, name))); };
+    auto result = [&](const char* name) {
+        return describe(module->calling_convention().result_location(function(*module, name)));
+    };
     EXPECT_EQ(result("add"), "register 0");
     EXPECT_EQ(result("is_even"), "register 0");
     EXPECT_EQ(result("color_name"), "register 0");
@@ -522,7 +524,7 @@ TEST(Dwarf, NoDebugInformation) {
     EXPECT_FALSE(add.has_debug_info);
     EXPECT_EQ(add.body, add.entry);
     EXPECT_TRUE(module->parameters(add).empty());
-    EXPECT_EQ(module->result_location(add).kind, Location::Unavailable);
+    EXPECT_EQ(module->calling_convention().result_location(add).kind, Location::Unavailable);
     EXPECT_EQ(module->statement_at(add.entry + 1)->function.name, "add");
     EXPECT_TRUE(module->statements(pattern("*@*:1")).empty());
 }
@@ -549,7 +551,8 @@ TEST_P(EveryBuild, CxxNames) {
     EXPECT_EQ(module->functions(pattern("ns::twice")).size(), 2u);
     EXPECT_EQ(module->functions(pattern("ns::*")).empty(), false);
     // Not trivially copyable: in the caller's memory, though it would fit a register.
-    EXPECT_EQ(describe(module->result_location(function(*module, "ns::make_guard"))), "memory reg 0");
+    EXPECT_EQ(describe(module->calling_convention().result_location(function(*module, "ns::make_guard"))),
+              "memory reg 0");
     FunctionInstance area = function(*module, "ns::area");
     EXPECT_EQ(describe(module->parameters(area)), "param struct Shape const& shape, param bool flag");
 }
@@ -730,7 +733,7 @@ void ask_everything(const std::string& path, bool object) {
         if (asked++ > 60)
             break;
         module.parameters(each);
-        module.result_location(each);
+        module.calling_convention().result_location(each);
         for (Address address : {each.entry, each.body, (each.low + each.high) / 2})
             for (const Variable& found : module.variables_in(each, address, true)) {
                 module.locate(found, address);
