@@ -11,7 +11,6 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -21,6 +20,7 @@
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/process_maps.h"
 
 namespace sonde {
 namespace {
@@ -176,26 +176,9 @@ std::vector<std::string> shared_libraries(const std::string& program) { return S
 
 namespace {
 
-struct Mapping {
-    uint64_t begin = 0, end = 0, offset = 0;
-    std::string path;
-};
-
-// Those of files with code.
-std::vector<Mapping> read_mappings(int64_t pid) {
-    std::vector<Mapping> out;
-    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-    for (std::string line; std::getline(maps, line);) {
-        // 7f01-7f02 r-xp 00001000 fe:00 1234   /lib/x.so
-        std::istringstream fields(line);
-        Mapping mapping;
-        std::string access, device, inode;
-        char dash = 0;
-        fields >> std::hex >> mapping.begin >> dash >> mapping.end >> access >> mapping.offset >> device >> inode;
-        std::getline(fields >> std::ws, mapping.path);
-        if (access.find('x') != std::string::npos && mapping.path.starts_with('/'))
-            out.push_back(std::move(mapping));
-    }
+std::vector<ProcessMapping> read_mapped_code(int64_t pid) {
+    std::vector<ProcessMapping> out = read_process_maps(pid);
+    std::erase_if(out, [](const ProcessMapping& one) { return !one.executable || !one.has_file(); });
     return out;
 }
 
@@ -205,7 +188,7 @@ std::vector<std::string> mapped_libraries(int64_t pid) {
     std::error_code error;
     std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
     std::vector<std::string> names, out;
-    for (const Mapping& mapping : read_mappings(pid))
+    for (const ProcessMapping& mapping : read_mapped_code(pid))
         if (mapping.path != program && std::find(names.begin(), names.end(), mapping.path) == names.end())
             names.push_back(mapping.path);
     for (const std::string& name : names)
@@ -214,9 +197,9 @@ std::vector<std::string> mapped_libraries(int64_t pid) {
 }
 
 std::optional<MappedAt> mapped_at(int64_t pid, uint64_t address) {
-    for (const Mapping& mapping : read_mappings(pid))
-        if (address >= mapping.begin && address < mapping.end)
-            return MappedAt{path_in_process(pid, mapping.path), address - mapping.begin + mapping.offset};
+    for (const ProcessMapping& mapping : read_mapped_code(pid))
+        if (mapping.covers(address))
+            return MappedAt{path_in_process(pid, mapping.path), address - mapping.start + mapping.offset};
     return std::nullopt;
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <limits>
@@ -17,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/process_maps.h"
 #include "base/result.h"
 #include "runtime/messages.h"
 
@@ -51,15 +51,9 @@ constexpr double usual_breakpoint_ns = 1500;
 
 // Where an address of this program's lies in its file.
 std::optional<uint64_t> offset_in_file(uint64_t address) {
-    Result<std::string> maps = read_file("/proc/self/maps");
-    for (std::string_view rest = maps ? std::string_view(*maps) : ""; !rest.empty();) {
-        std::string line(rest.substr(0, rest.find('\n')));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        unsigned long long begin = 0, end = 0, offset = 0;
-        if (std::sscanf(line.c_str(), "%llx-%llx %*s %llx", &begin, &end, &offset) == 3 && address >= begin &&
-            address < end)
-            return address - begin + offset;
-    }
+    for (const ProcessMapping& mapping : read_own_maps())
+        if (mapping.covers(address))
+            return address - mapping.start + mapping.offset;
     return {};
 }
 

@@ -10,10 +10,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+
+#include "base/process_maps.h"
 
 namespace sonde {
 namespace {
@@ -116,20 +117,14 @@ void TargetFiles::take(const Buffer& buffer) {
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-// "start-end perms offset device inode path".
 void TargetFiles::look_at(int64_t process) {
-    std::ifstream maps(fmt::format("/proc/{}/maps", process));
-    for (std::string line; std::getline(maps, line);) {
-        std::istringstream words(line);
-        std::string range, permissions, offset, device, path;
-        uint64_t inode = 0;
-        words >> range >> permissions >> offset >> device >> inode >> std::ws;
-        std::getline(words, path);
-        if (permissions.find('x') == std::string::npos || inode == 0)
+    for (const ProcessMapping& mapping : read_process_maps(process)) {
+        if (!mapping.executable || mapping.inode == 0)
             continue;
+        std::string path = mapping.path;
         if (size_t gone = path.rfind(" (deleted)"); gone != std::string::npos)
             path.resize(gone);
-        add(path, inode);
+        add(path, mapping.inode);
         complete_ = true;
     }
     std::error_code failed;

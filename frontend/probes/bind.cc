@@ -46,7 +46,7 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
 }
 
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
-    if (!point.module || (point.entry_address == point.address && !point.module->is_32_bit()))
+    if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
@@ -291,7 +291,7 @@ std::optional<Place> TargetBinder::result(size_t index) {
 
 std::optional<Place> TargetBinder::place_of_result(const Variable& variable) {
     std::string why;
-    Location location = point_.module->result_location(point_.function, variable);
+    Location location = point_.module->calling_convention().result_location(point_.function, variable);
     std::optional<Place> place = place_at(location, variable.type, why);
     if (place && location.of_entry)
         place->address = saved(place->address, true);
@@ -320,8 +320,8 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
     }
     std::string why;
     bool argument = point_.at_call && variable.is_parameter;
-    Location location =
-        argument ? module.argument_location(point_.function, variable) : module.locate(variable, evaluation_address());
+    Location location = argument ? module.calling_convention().argument_location(point_.function, variable)
+                                 : module.locate(variable, evaluation_address());
     // The kernel's own are found by its symbols: a module's sections have moved apart.
     bool by_symbol = variable.is_global && point_.kernel;
     std::optional<Place> place = by_symbol ? std::nullopt : place_at(location, variable.type, why);
@@ -343,7 +343,7 @@ std::optional<Place> TargetBinder::place_of(const Variable& variable) {
             at.address = kernel_address(module, *linked);
             if (!at.address)
                 return std::nullopt;
-        } else if (module.position_independent()) {
+        } else if (module.file().position_independent()) {
             at.address = saved(
                 plus(make<hir::Register>(expr_.range, rip), static_cast<int64_t>(*linked - counter_address())), entry);
         } else {

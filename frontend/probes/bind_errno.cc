@@ -13,7 +13,7 @@ bool TargetBinder::is_errno() {
 
 hir::Expr* TargetBinder::load_base() {
     constexpr int rip = 16;
-    if (!point_.module->position_independent())
+    if (!point_.module->file().position_independent())
         return number(0);
     // Behind a return the program counter is the caller's, so it is taken at the entry.
     return saved(plus(make<hir::Register>(expr_.range, rip), -static_cast<int64_t>(counter_address())),

@@ -84,7 +84,7 @@ std::optional<TargetBinder::TypeScope> TargetBinder::type_scope() {
     std::string why;
     for (const std::string& name : split_modules(expr_.module)) {
         if (is_header(name)) {
-            bool is_32_bit = point_.module && point_.module->is_32_bit();
+            bool is_32_bit = point_.module && point_.module->file().is_32_bit();
             if (Result<HeaderTypes*> header = binder_.env.header(name.substr(1, name.size() - 2), is_32_bit))
                 all.push_back({[types = *header](const std::string& wanted) { return types->find_type(wanted); },
                                [types = *header] { return types->type_names(); }, fmt::format("`{}`", name)});

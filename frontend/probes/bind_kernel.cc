@@ -31,7 +31,7 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
 // in a module's from one of its own, as each of its sections has another place.
 hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
     if (const std::string& owner = point_.point.module; &module == point_.module && !owner.empty()) {
-        std::optional<std::pair<std::string, Address>> symbol = module.unique_variable_before(linked);
+        std::optional<std::pair<std::string, Address>> symbol = module.symbols().unique_variable_before(linked);
         if (!symbol || !binder_.symbol_address)
             return fail(
                 DiagId::VariableUnavailable, base_range(),
@@ -41,14 +41,14 @@ hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
                     static_cast<int64_t>(linked - symbol->second));
     }
     constexpr const char* mark = "_stext";
-    std::optional<Address> from = module.symbol_address(mark);
+    std::optional<Address> from = module.symbols().address_of(mark);
     if (!from || !binder_.symbol_address)
         return fail(
             DiagId::VariableUnavailable, base_range(),
             fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", text(0), module.path(), mark));
     // Up to 6.14 what every CPU has a copy of is linked at small addresses, which are offsets.
-    std::optional<Address> copies = module.symbol_address("__per_cpu_start"),
-                           end = module.symbol_address("__per_cpu_end");
+    std::optional<Address> copies = module.symbols().address_of("__per_cpu_start"),
+                           end = module.symbols().address_of("__per_cpu_end");
     if (copies && end && linked >= *copies && linked < *end)
         return per_cpu_address(linked - *copies);
     binder_.env.relies_on_kernel = true;

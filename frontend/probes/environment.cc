@@ -90,7 +90,7 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
             continue;
         if (!opened)
             return std::move(opened).error();
-        if ((*opened)->build_id() != *build_id)
+        if ((*opened)->file().build_id() != *build_id)
             other = path;
         else if ((*opened)->has_debug_info())
             return *opened;
@@ -119,7 +119,7 @@ Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name
             Result<DwarfModule*> opened = object(path);
             if (!opened)
                 return std::move(opened).error();
-            if ((*opened)->build_id() != *build_id)
+            if ((*opened)->file().build_id() != *build_id)
                 other = path;
             else if ((*opened)->has_debug_info())
                 return *opened;

@@ -249,7 +249,7 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
                 return {};
             }
             one.spec.address = object->address;
-            one.spec.is_relative = module.position_independent();
+            one.spec.is_relative = module.file().position_independent();
             size = object->size;
         } else if (static_cast<int64_t>(one.spec.address) < 0) {
             resolving.diags

@@ -23,14 +23,14 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     // At a return the entry is where the return address lies on top of the stack.
     if (point.is_return)
         point.address = point.entry_address = point.function.entry;
-    std::optional<std::pair<std::string, Address>> symbol = point.module->symbol_at(point.address);
+    std::optional<std::pair<std::string, Address>> symbol = point.module->symbols().at(point.address);
     if (!symbol)
         return std::nullopt;
     // The kernel finds a place by the only function that has the symbol, else by where its code begins.
-    if (point.module->is_ambiguous(symbol->first)) {
+    if (point.module->symbols().is_ambiguous(symbol->first)) {
         if (!module.empty())
-            symbol = point.module->unique_symbol_before(point.address);
-        else if (std::optional<Address> start = point.module->symbol_address("_stext"))
+            symbol = point.module->symbols().unique_before(point.address);
+        else if (std::optional<Address> start = point.module->symbols().address_of("_stext"))
             symbol = std::pair(std::string("_stext"), *start);
         if (!symbol)
             return std::nullopt;

@@ -204,7 +204,7 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
         return {};
     }
     Result<DwarfModule*> module = resolving.env.module(place->path);
-    std::optional<Address> linked = module ? (*module)->address_of_offset(place->offset) : std::nullopt;
+    std::optional<Address> linked = module ? (*module)->file().address_of_offset(place->offset) : std::nullopt;
     if (!linked) {
         resolving.diags.report(DiagId::NoInstruction, pattern.component->arg_range,
                                fmt::format("no instruction of `{}` is known to begin at {:#x} of process {}{}",

@@ -52,9 +52,9 @@ void add_what_is_left(DiagBuilder& builder, DwarfModule& module) {
     if (size_t count = module.function_names().size())
         list += fmt::format("{} function{} that it has symbols for (`sonde -l` lists them), ", count,
                             count == 1 ? "" : "s");
-    if (size_t count = module.plt().size())
+    if (size_t count = module.file().plt().size())
         list += fmt::format("{} of its calls of libraries (`.plt(\"*\")`), ", count);
-    if (size_t count = module.marks().size())
+    if (size_t count = module.file().marks().size())
         list += fmt::format("{} mark{} (`.mark(\"*\")`), ", count, count == 1 ? "" : "s");
     builder.note(
         {},
@@ -158,7 +158,7 @@ void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPat
                      const InstructionPlace& place) {
     auto written = static_cast<Address>(pattern.component->number);
     std::string function;
-    if (std::optional<std::pair<std::string, Address>> symbol = module.symbol_at(address)) {
+    if (std::optional<std::pair<std::string, Address>> symbol = module.symbols().at(address)) {
         std::optional<std::string> plain = demangle(symbol->first);
         function = fmt::format(" (`{}`+{:#x})", plain.value_or(symbol->first), address - symbol->second);
     }

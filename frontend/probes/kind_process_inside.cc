@@ -58,7 +58,7 @@ void add_caller(DwarfModule& module, Address returns, const std::vector<Caller>&
 // Puts a function's probe where it is jumped to instead of being called: the return address is on top of the stack and
 // the parameters are where the ABI passes them, as at the function's beginning. False: there is no such place.
 bool move_to_jump(ResolvedPoint& point, Address jump) {
-    std::optional<uint64_t> offset = point.module->file_offset(jump);
+    std::optional<uint64_t> offset = point.module->file().file_offset(jump);
     if (!offset || point.at_return_instruction)
         return false;
     point.jump = jump;

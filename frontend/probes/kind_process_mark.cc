@@ -49,7 +49,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets) {
         DwarfModule* module = target.module;
-        for (const UsdtMark& mark : module->marks()) {
+        for (const UsdtMark& mark : module->file().marks()) {
             names.push_back(mark.name);
             if (!glob_match(provider, mark.provider) || !name_matches(component.text, mark.name))
                 continue;

@@ -32,7 +32,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     std::vector<std::pair<std::string, Error>> left_out;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)
-        for (const PltEntry& entry : target.module->plt()) {
+        for (const PltEntry& entry : target.module->file().plt()) {
             names.push_back(entry.name);
             std::optional<ResolvedPoint> point = point_at(target, entry.address);
             if (!point || !glob_match(pattern, entry.name))
@@ -42,7 +42,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
                 continue;
             }
             bool asked_for = target.changes_return_addresses && !has_wildcard(pattern);
-            if (suffix && !asked_for && target.module->import_may_unwind(entry.name)) {
+            if (suffix && !asked_for && target.module->returns().import_may_unwind(entry.name)) {
                 left_out.emplace_back(
                     entry.name, Error(fmt::format("an exception may pass through a call of `{}`, and would end the "
                                                   "program where it meets a changed return address",

@@ -30,7 +30,7 @@ bool is_in_program(const ResolvedPoint& point) { return point.module && !point.k
 
 // What an address is counted from, in the words of the kernel modules that others make of scripts.
 const char* relocated_section(const ResolvedPoint& point) {
-    return point.module->position_independent() ? ".dynamic" : ".absolute";
+    return point.module->file().position_independent() ? ".dynamic" : ".absolute";
 }
 
 Address probed_address(const ResolvedPoint& point) {

@@ -18,7 +18,7 @@ bool readable(const Location& location) {
 bool known_at_call(const ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
     std::vector<Variable> parameters = point.module->parameters(point.function);
     auto is_readable = [&](const Variable& one) {
-        return readable(point.module->argument_location(point.function, one));
+        return readable(point.module->calling_convention().argument_location(point.function, one));
     };
     return std::all_of(targets.begin(), targets.end(), [&](const ast::TargetExpr* target) {
         if (target->base != ast::TargetExpr::Variable || target->name == "$return" || target->name == "$$return")
@@ -40,16 +40,16 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
         return;
     std::optional<Address> cheap = point.module->cheap_entry(point.function);
     // A loop begins where the prologue ends: only before it is a call counted once.
-    bool repeats = point.function.body_repeats && point.module->keeps_to_abi(point.function);
+    bool repeats = point.function.body_repeats && point.module->calling_convention().keeps_to_abi(point.function);
     if (repeats && !cheap)
         cheap = point.function.entry;
-    std::optional<uint64_t> offset = cheap ? point.module->file_offset(*cheap) : std::nullopt;
+    std::optional<uint64_t> offset = cheap ? point.module->file().file_offset(*cheap) : std::nullopt;
     if (!offset)
         return;
     // Optimised code says itself where its variables are; after an endbr64 too.
     bool prologue = point.function.body != point.function.entry;
-    bool movable =
-        !prologue || repeats || (point.module->keeps_to_abi(point.function) && known_at_call(point, targets));
+    bool movable = !prologue || repeats ||
+                   (point.module->calling_convention().keeps_to_abi(point.function) && known_at_call(point, targets));
     if (movable) {
         point.entry_address = *cheap;
         point.at_call = prologue;

@@ -175,7 +175,7 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
             }
             continue;
         }
-        if (std::string what = wide_only(resolving); (*module)->is_32_bit() && !what.empty()) {
+        if (std::string what = wide_only(resolving); (*module)->file().is_32_bit() && !what.empty()) {
             if (refused.why.empty())
                 refused.why = fmt::format(
                     "`{}` is a 32-bit program, of which functions, statements, marks and data can be probed, not `.{}`",
@@ -293,14 +293,14 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
 
 std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address) {
     DwarfModule& module = *target.module;
-    std::optional<uint64_t> offset = module.file_offset(address);
+    std::optional<uint64_t> offset = module.file().file_offset(address);
     if (!offset)
         return std::nullopt;
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Uprobe;
     resolved.in_kernel = true;
     resolved.point.path = module.path();
-    resolved.point.build_id = module.build_id();
+    resolved.point.build_id = module.file().build_id();
     resolved.point.offset = *offset;
     resolved.point.program = target.program;
     resolved.point.pid = target.pid;
@@ -327,7 +327,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
     if (is_return && !function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
     if (is_return) {
-        Result<std::vector<Address>> sites = target.module->return_sites(function, target.changes_return_addresses);
+        Result<std::vector<Address>> sites = target.module->returns().find(function, target.changes_return_addresses);
         if (!sites)
             return std::move(sites).error();
         at_instruction = !sites->empty();
@@ -337,7 +337,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
     std::vector<ResolvedPoint> points;
     for (Address address : addresses) {
         std::optional<ResolvedPoint> resolved = point_in(target, function, address);
-        std::optional<uint64_t> entry = target.module->file_offset(function.body);
+        std::optional<uint64_t> entry = target.module->file().file_offset(function.body);
         if (!resolved || !entry)
             continue;
         resolved->is_function = true;

@@ -69,7 +69,7 @@ Result<std::vector<plan::ProbedFile>> record_files(const hir::Program& program, 
         Result<Fd> opened = module ? Result<Fd>(Fd()) : open_file(path, O_RDONLY);
         if (!opened)
             return std::move(opened).error();
-        Result<plan::ProbedFile> file = record(path, places, module ? module->fd() : opened->get());
+        Result<plan::ProbedFile> file = record(path, places, module ? module->file().fd() : opened->get());
         if (!file)
             return std::move(file).error().in(fmt::format("cannot probe `{}`", path));
         out.push_back(*std::move(file));

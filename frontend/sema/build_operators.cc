@@ -95,7 +95,7 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
         why = point_ && point_->module ? "the probed program has no debug information"
                                        : "no program with debug information is probed here";
     } else if (is_header(*name)) {
-        bool is_32_bit = point_ && point_->module && point_->module->is_32_bit();
+        bool is_32_bit = point_ && point_->module && point_->module->file().is_32_bit();
         if (Result<HeaderTypes*> header = a_.env_.header(name->substr(1, name->size() - 2), is_32_bit))
             return {*name, [types = *header](const std::string& n) { return types->constant(n); },
                     [types = *header](const std::string& n) { return types->find_type(n); },

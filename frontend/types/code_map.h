@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/types/address.h"
 
 namespace sonde {
 

@@ -1,6 +1,6 @@
 // Where a thread's `errno` is, without debug information: glibc's is a thread-local variable of the C library, which
 // the library's symbols name, and whose distance from the thread pointer the loader writes into the library (as in
-// dwarf_tls.cc). Where the library is, a pointer in the probed program tells that the loader has set to one of its
+// thread_block.h). Where the library is, a pointer in the probed program tells that the loader has set to one of its
 // functions.
 #pragma once
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sonde {
@@ -75,5 +76,12 @@ struct Location::Piece {
     uint32_t byte_size = 0;
     Location place; // may be Unavailable
 };
+
+// No place, and why.
+inline Location unavailable(std::string why) {
+    Location location;
+    location.why = std::move(why);
+    return location;
+}
 
 } // namespace sonde

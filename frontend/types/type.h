@@ -1,6 +1,6 @@
 // One interned Type over DWARF (and later BTF): what a `$variable` is, how big, with which members.
 //
-// Types are owned by the debug-information reader that made them (types/dwarf_module.h) and live as long as it.
+// Types are owned by the debug-information reader that made them (dwarf/dwarf_module.h) and live as long as it.
 // Structs are completed lazily: ask complete() before looking at members.
 #pragma once
 

@@ -1,12 +1,14 @@
 #include "frontend/types/usdt.h"
 
+#include <elf.h>
+
 #include <charconv>
 #include <cstring>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "frontend/types/dwarf_impl.h"
+#include "frontend/types/location.h"
 
 namespace sonde {
 namespace {

@@ -1,22 +1,17 @@
 // A file's debug information, its own or that of the file beside it (base/debug_file.h), as libdw has it.
 #pragma once
 
-#include <elfutils/libdw.h>
-
-#include <memory>
 #include <optional>
 
+#include "base/debug/dwarf_handle.h"
 #include "base/debug_file.h"
 #include "base/elf_file.h"
 
 namespace sonde {
 
-struct EndDwarf {
-    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
-};
 struct DebugInfo {
     std::optional<ElfFile> beside;
-    std::unique_ptr<Dwarf, EndDwarf> dwarf;
+    DwarfHandle dwarf;
 
     // False: there is none.
     bool open(const ElfFile& file) {

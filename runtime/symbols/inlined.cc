@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/debug/die.h"
 #include "base/demangle.h"
 #include "runtime/symbols/debug_info.h"
 
@@ -26,58 +27,40 @@ bool is_scope(int tag) {
            tag == DW_TAG_catch_block;
 }
 
-template <typename Visit> void for_each_child(Dwarf_Die* parent, Visit visit) {
-    Dwarf_Die child;
-    if (dwarf_child(parent, &child) != 0)
-        return;
-    do
-        visit(child);
-    while (dwarf_siblingof(&child, &child) == 0);
-}
-
-template <typename Visit> void for_each_range(Dwarf_Die* die, Visit visit) {
-    Dwarf_Addr base = 0, low = 0, high = 0;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
-        if (low < high)
-            visit(low, high);
-}
-
-template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
-    Dwarf_CU* unit = nullptr;
-    Dwarf_Die die;
-    uint8_t type = 0;
-    while (dwarf_get_units(dwarf, unit, &unit, nullptr, &type, &die, nullptr) == 0)
-        if (type == DW_UT_compile)
-            visit(die);
-}
-
 // The unit's functions that have code.
-template <typename Visit> void for_each_function(Dwarf_Die* parent, int depth, Visit& visit) {
-    for_each_child(parent, [&](Dwarf_Die child) {
+template <typename Visit> void for_each_function(Dwarf_Die& parent, int depth, Visit& visit) {
+    for_each_child(parent, [&](Dwarf_Die& child) {
         int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram)
             visit(child);
         else if (holds_functions(tag) && depth < deepest)
-            for_each_function(&child, depth + 1, visit);
+            for_each_function(child, depth + 1, visit);
+        return true;
     });
 }
 
-std::string name_of(Dwarf_Die* die) {
-    Dwarf_Attribute attribute;
-    const char* linkage = nullptr;
-    for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
-        if (!linkage && dwarf_attr_integrate(die, name, &attribute))
-            linkage = dwarf_formstring(&attribute);
-    if (linkage)
-        return readable_symbol(linkage);
-    const char* plain = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : nullptr;
-    return plain ? plain : "";
+// Of the whole file.
+template <typename Visit> void for_each_compile_unit(Dwarf* dwarf, Visit visit) {
+    for_each_unit(dwarf, [&](Dwarf_Die& unit, uint8_t type) {
+        if (type == DW_UT_compile)
+            visit(unit);
+    });
 }
 
-uint64_t number_of(Dwarf_Die* die, unsigned name) {
-    Dwarf_Attribute attribute;
-    Dwarf_Word value = 0;
-    return dwarf_attr(die, name, &attribute) && dwarf_formudata(&attribute, &value) == 0 ? value : 0;
+// Adds `{low, high, ...}` for each of the DIE's ranges.
+template <typename Add> void add_ranges(Dwarf_Die& die, Add add) {
+    for_each_range(die, [&](uint64_t low, uint64_t high) {
+        if (low < high)
+            add(low, high);
+        return true;
+    });
+}
+
+std::string name_of(Dwarf_Die& die) {
+    if (const char* linkage = linkage_name(die))
+        return readable_symbol(linkage);
+    const char* plain = string_attribute(die, DW_AT_name);
+    return plain ? plain : "";
 }
 
 } // namespace
@@ -103,8 +86,8 @@ struct InlineFinder::Debug : DebugInfo {
             return unit;
         if (!units) {
             units.emplace();
-            for_each_unit(dwarf.get(), [&](Dwarf_Die die) {
-                for_each_range(&die, [&](uint64_t low, uint64_t high) { units->push_back({low, high, die}); });
+            for_each_compile_unit(dwarf.get(), [&](Dwarf_Die& die) {
+                add_ranges(die, [&](uint64_t low, uint64_t high) { units->push_back({low, high, die}); });
             });
         }
         const Dwarf_Die* found = covering(*units, address);
@@ -113,11 +96,10 @@ struct InlineFinder::Debug : DebugInfo {
     const Dwarf_Die* function_at(Dwarf_Die unit, uint64_t address) {
         auto [entry, fresh] = unit_functions.try_emplace(dwarf_dieoffset(&unit));
         if (fresh) {
-            auto take = [&, &functions = entry->second](Dwarf_Die function) {
-                for_each_range(&function,
-                               [&](uint64_t low, uint64_t high) { functions.push_back({low, high, function}); });
+            auto take = [&, &functions = entry->second](Dwarf_Die& function) {
+                add_ranges(function, [&](uint64_t low, uint64_t high) { functions.push_back({low, high, function}); });
             };
-            for_each_function(&unit, 0, take);
+            for_each_function(unit, 0, take);
         }
         return covering(entry->second, address);
     }
@@ -145,15 +127,16 @@ std::vector<InlinedCall> InlineFinder::find(uint64_t address) {
     std::optional<Dwarf_Die> at = *function;
     for (int depth = 0; at && depth < deepest; depth++) {
         std::optional<Dwarf_Die> inner;
-        for_each_child(&*at, [&](Dwarf_Die child) {
-            if (!inner && is_scope(dwarf_tag(&child)) && dwarf_haspc(&child, address) == 1)
+        for_each_child(*at, [&](Dwarf_Die& child) {
+            if (is_scope(dwarf_tag(&child)) && dwarf_haspc(&child, address) == 1)
                 inner = child;
+            return !inner;
         });
         if (inner && dwarf_tag(&*inner) == DW_TAG_inlined_subroutine) {
-            uint64_t file = number_of(&*inner, DW_AT_call_file);
+            uint64_t file = number_attribute(*inner, DW_AT_call_file).value_or(0);
             const char* path = files && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
-            out.push_back(
-                {name_of(&*inner), path ? path : "", static_cast<uint32_t>(number_of(&*inner, DW_AT_call_line))});
+            out.push_back({name_of(*inner), path ? path : "",
+                           static_cast<uint32_t>(number_attribute(*inner, DW_AT_call_line).value_or(0))});
         }
         at = inner;
     }
@@ -165,18 +148,18 @@ namespace {
 
 class TableBuilder {
   public:
-    void add(Dwarf_Die scope, uint32_t around, int depth) {
-        for_each_child(&scope, [&](Dwarf_Die child) {
+    void add(Dwarf_Die& scope, uint32_t around, int depth) {
+        for_each_child(scope, [&](Dwarf_Die& child) {
             int tag = dwarf_tag(&child);
             if (!is_scope(tag) || depth >= deepest)
-                return;
+                return true;
             uint32_t node = around;
             if (tag == DW_TAG_inlined_subroutine) {
-                node = node_of(name_of(&child), around);
-                for_each_range(&child,
-                               [&](uint64_t low, uint64_t high) { parts_.push_back({low, high, node, depth}); });
+                node = node_of(name_of(child), around);
+                add_ranges(child, [&](uint64_t low, uint64_t high) { parts_.push_back({low, high, node, depth}); });
             }
             add(child, node, depth + 1);
+            return true;
         });
     }
     InlineTable finish() {
@@ -236,8 +219,8 @@ InlineTable read_inlined(const ElfFile& file) {
     TableBuilder builder;
     if (!debug.open(file))
         return {};
-    auto take = [&](Dwarf_Die function) { builder.add(function, 0, 0); };
-    for_each_unit(debug.dwarf.get(), [&](Dwarf_Die unit) { for_each_function(&unit, 0, take); });
+    auto take = [&](Dwarf_Die& function) { builder.add(function, 0, 0); };
+    for_each_compile_unit(debug.dwarf.get(), [&](Dwarf_Die& unit) { for_each_function(unit, 0, take); });
     return builder.finish();
 }
 

@@ -7,42 +7,32 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/debug/die.h"
+#include "base/debug/line_rows.h"
 #include "runtime/symbols/debug_info.h"
 
 namespace sonde {
 namespace {
 
-void add_unit(Dwarf_Die* unit, LineTable& out, std::unordered_map<std::string, uint32_t>& files) {
-    Dwarf_Lines* lines = nullptr;
-    size_t count = 0;
-    if (dwarf_getsrclines(unit, &lines, &count) != 0)
-        return;
+void add_unit(Dwarf_Die& unit, LineTable& out, std::unordered_map<std::string, uint32_t>& files) {
     const char* last_path = nullptr;
     uint32_t file = 0;
-    Dwarf_Addr last_end = 0;
-    for (size_t i = 0; i < count; i++) {
-        Dwarf_Line* line = dwarf_onesrcline(lines, i);
-        Dwarf_Addr address = 0;
-        int number = 0;
-        bool end = false;
-        if (!line || dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &end) != 0)
-            continue;
-        const char* path = dwarf_linesrc(line, nullptr, nullptr);
-        if (end || !path || dwarf_lineno(line, &number) != 0 || number < 0)
-            number = 0;
-        if (path && path != last_path) {
-            auto [entry, fresh] = files.try_emplace(path, static_cast<uint32_t>(out.files.size()));
+    uint64_t last_end = 0;
+    for_each_line_row(unit, [&](const LineRow& row) {
+        if (row.file && row.file != last_path) {
+            auto [entry, fresh] = files.try_emplace(row.file, static_cast<uint32_t>(out.files.size()));
             if (fresh)
-                out.files.emplace_back(path);
+                out.files.emplace_back(row.file);
             file = entry->second;
-            last_path = path;
+            last_path = row.file;
         }
         // libdw gives the end of a sequence first. A row for no bytes after it must not reach into what follows.
-        if (!end && address == last_end && dwarf_haspc(unit, address) != 1)
-            continue;
-        last_end = end ? address : last_end;
-        out.rows.push_back({address, static_cast<uint32_t>(number), file});
-    }
+        if (!row.end_sequence && row.address == last_end && dwarf_haspc(&unit, row.address) != 1)
+            return;
+        last_end = row.end_sequence ? row.address : last_end;
+        const bool has_line = !row.end_sequence && row.file && row.line > 0;
+        out.rows.push_back({row.address, has_line ? static_cast<uint32_t>(row.line) : 0, file});
+    });
 }
 
 } // namespace
@@ -65,12 +55,10 @@ LineTable read_lines(const ElfFile& file) {
 LineTable LineFinder::Debug::read_all() {
     LineTable out;
     std::unordered_map<std::string, uint32_t> files;
-    Dwarf_CU* unit = nullptr;
-    Dwarf_Die die;
-    uint8_t type = 0;
-    while (dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr) == 0)
+    for_each_unit(dwarf.get(), [&](Dwarf_Die& unit, uint8_t type) {
         if (type == DW_UT_compile || type == DW_UT_skeleton)
-            add_unit(&die, out, files);
+            add_unit(unit, out, files);
+    });
     // Where one unit's lines end another's begin: the one that says something counts. Of several rows for an address
     // the last one does, as a debugger has it.
     std::stable_sort(out.rows.begin(), out.rows.end(), [](const SourceRow& a, const SourceRow& b) {

@@ -17,6 +17,7 @@
 
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/process_maps.h"
 #include "runtime/messages.h"
 #include "runtime/symbols/file_table.h"
 #include "runtime/symbols/libraries.h"
@@ -326,21 +327,17 @@ void Symbols::add_process(uint64_t process) {
     if (!read_.try_emplace(process, true).second)
         return;
     int64_t here = number_here(process);
-    Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", here));
-    std::istringstream lines(maps ? *maps : "");
-    for (std::string line; std::getline(lines, line);) {
-        sonde_mapping mapping{};
-        char access[5] = {};
-        int path_at = 0;
-        if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*s %*s %n", &mapping.start, &mapping.end, access,
-                        &mapping.offset, &path_at) != 4 ||
-            access[2] != 'x' || path_at == 0 || line[static_cast<size_t>(path_at)] != '/')
+    for (const ProcessMapping& row : read_process_maps(here)) {
+        if (!row.executable || !row.has_file())
             continue;
-        std::string link = fmt::format("/proc/{}/map_files/{:x}-{:x}", here, mapping.start, mapping.end);
-        File* file = add_file(link, line.substr(static_cast<size_t>(path_at)));
+        File* file = add_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", here, row.start, row.end), row.path);
         if (!file)
             continue;
+        sonde_mapping mapping{};
         mapping.process = process;
+        mapping.start = row.start;
+        mapping.end = row.end;
+        mapping.offset = row.offset;
         mapping.inode = file->inode;
         add_mapping(mapping, "");
     }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "tests/fuzz/memory_file.h"
 
 using namespace sonde;
@@ -22,22 +22,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (const Variable& variable : module.variables_in(function, function.body, true))
             module.locate(variable, function.body);
         for (const Variable& parameter : module.parameters(function))
-            module.argument_location(function, parameter);
+            module.calling_convention().argument_location(function, parameter);
         module.result_type(function);
         for (const Variable& result : module.results(function))
-            module.result_location(function, result);
+            module.calling_convention().result_location(function, result);
         module.cheap_entry(function);
         module.statement_at(function.low);
-        static_cast<void>(module.return_sites(function));
+        static_cast<void>(module.returns().find(function));
         module.return_address(function.body);
         module.labels(function);
         module.calls(function);
         module.frame_rule(function.body);
-        module.keeps_to_abi(function);
+        module.calling_convention().keeps_to_abi(function);
         module.signature(function);
         for (const Variable& variable : module.variables_to_list(function, function.body))
             module.location_ranges(variable, function);
-        module.symbol_at(function.low);
+        module.symbols().at(function.low);
     }
     module.statements(all);
     for (const std::string& file : module.source_files())
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < types.size() && i < most; i++)
         module.find_type(types[i]);
     module.visit_functions(all, [](const FunctionInstance&) {});
-    module.marks();
-    module.plt();
+    module.file().marks();
+    module.file().plt();
     return 0;
 }

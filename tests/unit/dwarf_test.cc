@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 
 namespace sonde {
 namespace {
@@ -157,9 +157,9 @@ TEST(Plt, NamesTheCalls) {
     std::set<std::string> names;
     std::unique_ptr<DwarfModule> module = open_module("trace-O0");
     ASSERT_TRUE(module);
-    for (const PltEntry& entry : module->plt()) {
+    for (const PltEntry& entry : module->file().plt()) {
         names.insert(entry.name);
-        EXPECT_TRUE(module->file_offset(entry.address)) << entry.name;
+        EXPECT_TRUE(module->file().file_offset(entry.address)) << entry.name;
     }
     EXPECT_TRUE(names.contains("printf"));
     EXPECT_TRUE(names.contains("atoi"));
@@ -191,7 +191,7 @@ TEST_P(EveryBuild, FindsFunctions) {
     EXPECT_TRUE(add.file.ends_with("tests/triggers/dwarf_basic.c")) << add.file;
     EXPECT_TRUE(add.external);
     EXPECT_TRUE(add.has_debug_info);
-    EXPECT_TRUE(module->file_offset(add.entry));
+    EXPECT_TRUE(module->file().file_offset(add.entry));
     EXPECT_EQ(add.body == add.entry, optimised());
     EXPECT_EQ(module->functions(pattern("add@dwarf_basic.c")).size(), 1u);
     EXPECT_EQ(module->functions(pattern("add@*/dwarf_basic.c")).size(), 1u);
@@ -427,7 +427,9 @@ TEST_P(EveryBuild, FindsScopes) {
 
 TEST_P(EveryBuild, LocatesResults) {
     auto module = basic();
-    auto result = [&](const char* name) { return describe(module->result_location(function(*module, name))); };
+    auto result = [&](const char* name) {
+        return describe(module->calling_convention().result_location(function(*module, name)));
+    };
     EXPECT_EQ(result("add"), "register 0");
     EXPECT_EQ(result("is_even"), "register 0");
     EXPECT_EQ(result("color_name"), "register 0");
@@ -453,7 +455,7 @@ TEST(Dwarf, SaysWhereVariablesAre) {
 
 TEST(Dwarf, FixedAddresses) {
     auto module = open_module("dwarf_basic-fixed");
-    EXPECT_FALSE(module->position_independent());
+    EXPECT_FALSE(module->file().position_independent());
     FunctionInstance main = function(*module, "main");
     std::vector<Variable> all = module->variables_at(main.entry, true);
     Variable counter = *variable(all, "global_counter");
@@ -485,7 +487,7 @@ TEST(Dwarf, SeparateDebugFiles) {
     for (const char* name : {"dwarf_basic-id", "dwarf_basic-crc"}) {
         auto module = open_module(name);
         EXPECT_TRUE(module->has_debug_info()) << name;
-        EXPECT_EQ(module->build_id().empty(), std::string(name) == "dwarf_basic-crc");
+        EXPECT_EQ(module->file().build_id().empty(), std::string(name) == "dwarf_basic-crc");
         FunctionInstance add = function(*module, "add");
         // The frame comes from the stripped file's .eh_frame.
         EXPECT_EQ(describe(module->locate(module->parameters(add)[0], add.body)), "memory reg 6 const -20 add");
@@ -522,7 +524,7 @@ TEST(Dwarf, NoDebugInformation) {
     EXPECT_FALSE(add.has_debug_info);
     EXPECT_EQ(add.body, add.entry);
     EXPECT_TRUE(module->parameters(add).empty());
-    EXPECT_EQ(module->result_location(add).kind, Location::Unavailable);
+    EXPECT_EQ(module->calling_convention().result_location(add).kind, Location::Unavailable);
     EXPECT_EQ(module->statement_at(add.entry + 1)->function.name, "add");
     EXPECT_TRUE(module->statements(pattern("*@*:1")).empty());
 }
@@ -549,7 +551,8 @@ TEST_P(EveryBuild, CxxNames) {
     EXPECT_EQ(module->functions(pattern("ns::twice")).size(), 2u);
     EXPECT_EQ(module->functions(pattern("ns::*")).empty(), false);
     // Not trivially copyable: in the caller's memory, though it would fit a register.
-    EXPECT_EQ(describe(module->result_location(function(*module, "ns::make_guard"))), "memory reg 0");
+    EXPECT_EQ(describe(module->calling_convention().result_location(function(*module, "ns::make_guard"))),
+              "memory reg 0");
     FunctionInstance area = function(*module, "ns::area");
     EXPECT_EQ(describe(module->parameters(area)), "param struct Shape const& shape, param bool flag");
 }
@@ -730,7 +733,7 @@ void ask_everything(const std::string& path, bool object) {
         if (asked++ > 60)
             break;
         module.parameters(each);
-        module.result_location(each);
+        module.calling_convention().result_location(each);
         for (Address address : {each.entry, each.body, (each.low + each.high) / 2})
             for (const Variable& found : module.variables_in(each, address, true)) {
                 module.locate(found, address);
@@ -756,8 +759,8 @@ TEST(Dwarf, ObjectIsReadLikeAProgram) {
     for (const char* name : {"add", "use_inline", "walk", "main"}) {
         FunctionInstance found = function(module, name);
         EXPECT_TRUE(entries.insert(found.entry).second) << name;
-        EXPECT_EQ(module.symbol_at(found.entry + 1), std::pair(std::string(name), found.entry));
-        EXPECT_EQ(module.unique_symbol_before(found.entry + 1), std::pair(std::string(name), found.entry));
+        EXPECT_EQ(module.symbols().at(found.entry + 1), std::pair(std::string(name), found.entry));
+        EXPECT_EQ(module.symbols().unique_before(found.entry + 1), std::pair(std::string(name), found.entry));
     }
     FunctionInstance add = function(module, "add");
     std::vector<Statement> lines = module.statements(pattern(fmt::format("add@dwarf_basic.c:{}", line_of("return"))));
@@ -772,8 +775,8 @@ TEST(Dwarf, ObjectIsReadLikeAProgram) {
         ASSERT_EQ(found.size(), 1u) << name;
         std::optional<Address> at = module.global_address(found[0]);
         ASSERT_TRUE(at) << name;
-        EXPECT_EQ(at, module.symbol_address(name));
-        EXPECT_EQ(module.unique_variable_before(*at + 1), std::pair(std::string(name), *at));
+        EXPECT_EQ(at, module.symbols().address_of(name));
+        EXPECT_EQ(module.symbols().unique_variable_before(*at + 1), std::pair(std::string(name), *at));
     }
     EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic-fixed", true).ok());
     EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic.c", true).ok());

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/go_table.h"
 
 namespace sonde {
@@ -56,7 +56,7 @@ std::string results(DwarfModule& module, const std::string& name) {
     std::string text;
     for (const Variable& one : module.results(found[0]))
         text += (text.empty() ? "" : ", ") + one.name + (one.name.empty() ? "" : " ") +
-                describe(module.result_location(found[0], one));
+                describe(module.calling_convention().result_location(found[0], one));
     return text;
 }
 
@@ -157,7 +157,7 @@ TEST(Go, Results) {
 TEST(Go, ReturnSites) {
     std::unique_ptr<DwarfModule> module = open_module("golang");
     auto count = [&](const char* name) {
-        Result<std::vector<Address>> sites = module->return_sites(functions(*module, name)[0]);
+        Result<std::vector<Address>> sites = module->returns().find(functions(*module, name)[0]);
         return sites ? sites->size() : 0;
     };
     EXPECT_EQ(count("main.add"), 1u);
@@ -165,7 +165,7 @@ TEST(Go, ReturnSites) {
     // All of the runtime can be decoded, and nearly all of it returns.
     size_t all = 0, known = 0;
     for (const FunctionInstance& one : functions(*module, "runtime.*")) {
-        Result<std::vector<Address>> sites = module->return_sites(one);
+        Result<std::vector<Address>> sites = module->returns().find(one);
         all++;
         known += sites.ok();
         EXPECT_TRUE(sites.ok() || sites.error().message.find("no return instruction") != std::string::npos)

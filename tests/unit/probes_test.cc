@@ -127,7 +127,7 @@ TEST(Probes, Functions) {
     std::vector<ResolvedPoint> returns = session.resolve(in("trace-O0", "function(\"traceme\").return"));
     ASSERT_EQ(returns.size(), 1u) << session.messages();
     EXPECT_EQ(returns[0].kind, plan::ProbeKind::Uretprobe);
-    EXPECT_EQ(returns[0].point.offset, *returns[0].module->file_offset(call.function.entry));
+    EXPECT_EQ(returns[0].point.offset, *returns[0].module->file().file_offset(call.function.entry));
     EXPECT_EQ(returns[0].point.entry_offset, call.point.offset);
 
     EXPECT_EQ(session.resolve(in("dwarf_basic-gcc-O2-5", "function(\"twice\")")).size(), 2u);

@@ -2,7 +2,7 @@
 // functions leave their results.
 #include <gtest/gtest.h>
 
-#include "frontend/types/dwarf_module.h"
+#include "frontend/dwarf/dwarf_module.h"
 
 namespace sonde {
 namespace {
@@ -102,12 +102,13 @@ TEST(Values, RustNames) {
 
 TEST(Values, RustResults) {
     auto module = open_module("rust_values-O0");
-    Location pair = module->result_location(function(*module, "rust_values::maybe"));
+    Location pair = module->calling_convention().result_location(function(*module, "rust_values::maybe"));
     ASSERT_EQ(pair.kind, Location::Pieces);
     ASSERT_EQ(pair.pieces.size(), 2u);
     EXPECT_EQ(pair.pieces[0].place.reg, 0);
     EXPECT_EQ(pair.pieces[1].place.reg, 1);
-    EXPECT_EQ(module->result_location(function(*module, "rust_values::named")).kind, Location::Memory);
+    EXPECT_EQ(module->calling_convention().result_location(function(*module, "rust_values::named")).kind,
+              Location::Memory);
 }
 
 } // namespace

@@ -1,0 +1,53 @@
+// The rows of a unit's line table (DWARF 5, section 6.2.2), decoded.
+//
+// libdw decodes a unit's table once and keeps it, sorted by address.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sonde {
+
+struct LineRow {
+    uint64_t address = 0;
+    const char* file = nullptr; // unique per file within a unit; null if the table has no such file
+    int line = 0;               // 0: code that no line asked for
+    bool is_statement = false;
+    bool end_sequence = false; // the first address after a sequence: it belongs to no line
+    bool prologue_end = false;
+};
+
+// Calls `visit(row)` for each row of the table that the unit, a skeleton for split ones, refers to.
+template <typename Visit> void for_each_line_row(Dwarf_Die& unit, Visit visit) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(&unit, &lines, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Line* line = dwarf_onesrcline(lines, i);
+        LineRow row;
+        if (!line || dwarf_lineaddr(line, &row.address) != 0 || dwarf_lineno(line, &row.line) != 0)
+            continue;
+        row.file = dwarf_linesrc(line, nullptr, nullptr);
+        dwarf_linebeginstatement(line, &row.is_statement);
+        dwarf_lineendsequence(line, &row.end_sequence);
+        dwarf_lineprologueend(line, &row.prologue_end);
+        visit(row);
+    }
+}
+
+// Calls `visit(path)` for each file of the table; stops when it returns false. libdw puts one of the name "???" in
+// front where the table does not begin with a file.
+template <typename Visit> void for_each_source_file(Dwarf_Die& unit, Visit visit) {
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (const char* path = dwarf_filesrc(files, i, nullptr, nullptr); path && !visit(path))
+            return;
+}
+
+} // namespace sonde

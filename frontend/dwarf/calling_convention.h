@@ -1,0 +1,41 @@
+// Where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3; i386's and Rust's own conventions
+// for results; Go's in go_results.h.
+//
+// All of it follows from types. Nothing is kept.
+#pragma once
+
+#include "frontend/dwarf/module_data.h"
+
+namespace sonde {
+
+class ProgramFile;
+class TypeReader;
+class UnitIndex;
+class Variables;
+
+class CallingConvention {
+  public:
+    CallingConvention(const ProgramFile& file, UnitIndex& units, TypeReader& types, Variables& variables)
+        : file_(file), units_(units), types_(types), variables_(variables) {}
+
+    // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
+    // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
+    Location result_location(const FunctionInstance& function);
+    Location result_location(const FunctionInstance& function, const Variable& result);
+    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
+    // that keeps to the ABI, as unoptimised C and C++ do.
+    Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
+    bool keeps_to_abi(const FunctionInstance& function);
+
+  private:
+    // C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
+    bool by_reference(const Type* type);
+
+    const ProgramFile& file_;
+    UnitIndex& units_;
+    TypeReader& types_;
+    Variables& variables_;
+};
+
+} // namespace sonde

@@ -1,0 +1,91 @@
+#include "frontend/dwarf/calls.h"
+
+#include <elf.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/types/relocations.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+
+const std::map<Address, Address>& Calls::own_slots() {
+    if (own_slots_)
+        return *own_slots_;
+    own_slots_.emplace();
+    std::map<std::string_view, Address> own; // by name
+    for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
+        if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
+            relocation.symbol.st_shndx != SHN_UNDEF) {
+            own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
+            own.emplace(relocation.name, relocation.symbol.st_value);
+        }
+    });
+    for (const PltEntry& entry : file_.plt())
+        if (auto found = own.find(entry.name); found != own.end())
+            own_slots_->emplace(entry.address, found->second);
+    return *own_slots_;
+}
+
+Address Calls::called(const X86Instruction& one, Address next) {
+    const bool indirect = one.opcode == 0xff, by_slot = indirect && (one.modrm & 0xc7) == 5; // disp(%rip)
+    if (indirect && !by_slot)
+        return 0;
+    const Address to = next + static_cast<Address>(by_slot ? one.displacement : one.immediate);
+    if (!by_slot && entries_.contains(to))
+        return to;
+    auto slot = own_slots().find(to);
+    return slot == own_slots().end() ? 0 : slot->second;
+}
+
+std::vector<CallSite> Calls::in(const FunctionInstance& function) {
+    if (entries_.empty()) {
+        // Of several names of one function the one that is described.
+        for (FunctionInstance& one : functions_.find(FunctionPattern()))
+            if (!one.inlined)
+                if (auto [entry, fresh] = entries_.try_emplace(one.entry, one); !fresh && !entry->second.has_debug_info)
+                    entry->second = one;
+    }
+    std::vector<CallSite> calls;
+    std::vector<std::pair<Address, Address>> parts = {{function.low, function.high}};
+    Dwarf_Die die;
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
+        parts = units_.ranges(die).ranges;
+    FunctionRef caller = function.has_debug_info ? units_.find_function(function.die) : FunctionRef();
+    for (auto [low, high] : parts) {
+        const std::string bytes = file_.code(low, high);
+        for (size_t at = 0; at < bytes.size();) {
+            const Address here = low + at;
+            std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+            at += one ? one->length : 1; // what cannot be decoded is passed over
+            if (!one)
+                continue;
+            const bool jumps = (one->is_direct_jump() && one->map == 0 && one->opcode >> 4 == 0xe) ||
+                               one->is_indirect_jump(); // a conditional one is none
+            auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
+            // A jump to its own beginning is a loop. What an inlined copy calls is not its caller's.
+            if (callee == entries_.end() || (jumps && callee->first == function.entry) ||
+                (caller && units_.function_at(*caller.unit, here) != caller))
+                continue;
+            if (jumps)
+                calls.push_back({0, here, callee->second});
+            else
+                calls.push_back({low + at, std::nullopt, callee->second});
+        }
+    }
+    if (caller)
+        for (uint32_t i = 0; i < caller.unit->functions.size(); i++)
+            if (const FunctionEntry& copy = caller.unit->functions[i]; copy.inlined && copy.parent == caller.index)
+                if (const FunctionInstance* known = instances_.of({caller.unit, i}))
+                    calls.push_back({0, std::nullopt, *known});
+    return calls;
+}
+
+} // namespace sonde

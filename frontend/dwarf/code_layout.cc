@@ -1,0 +1,129 @@
+#include "frontend/dwarf/code_layout.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "frontend/dwarf/line_tables.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/unwind_table.h"
+#include "frontend/types/code_map.h"
+
+namespace sonde {
+namespace {
+
+// More code than that is not read for one address.
+constexpr Address most_code = 4 << 20;
+constexpr Address max_unsized = 64 << 10;
+
+} // namespace
+
+std::optional<Stretch> CodeLayout::stretch_at(Address address) {
+    const ElfSection* section = file_.section_at(address);
+    if (section && !(section->flags & SHF_EXECINSTR))
+        return std::nullopt;
+    // Places that data in the code has.
+    std::optional<Stretch> found;
+    if (const UnwindEntry* entry = unwind_.at(address)) {
+        found = {entry->low, entry->high, true, {entry->low}};
+    } else if (FunctionRef around = enclosing_subprogram(units_.function_at(address))) {
+        Dwarf_Die die;
+        for (auto [low, high] : die_of(around, &die) ? units_.ranges(die).ranges : decltype(RangeList::ranges)())
+            if (address >= low && address < high)
+                found = {low, high, true, {low}};
+    }
+    const std::vector<FunctionSymbol>& all = symbols_.all();
+    auto after = symbols_.first_after(address);
+    for (auto at = after; !found && at != all.begin();) {
+        --at;
+        bool same = !section || at->address >= section->address;
+        if (!same || after == all.begin() || at->address != std::prev(after)->address)
+            break;
+        if (at->size != 0 && address - at->address < at->size)
+            found = {at->address, at->address + at->size, true, {at->address}};
+    }
+    if (!found && after != all.begin() && std::prev(after)->size == 0 &&
+        (!section || std::prev(after)->address >= section->address)) {
+        // Hand-written assembler often gives no size: such a symbol reaches up to the next.
+        Address high = section ? section->address + section->size : address + max_unsized;
+        if (after != all.end())
+            high = std::min(high, after->address);
+        if (std::optional<Address> next = unwind_.next_after(address))
+            high = std::min(high, *next);
+        found = {std::prev(after)->address, high, false, {std::prev(after)->address}};
+    }
+    bool linked =
+        section && (section->name.starts_with(".plt") || section->name == ".init" || section->name == ".fini");
+    if (!found && linked)
+        found = {section->address, section->address + section->size, true, {section->address}};
+    if (!found && file_.elf().entry() <= address && address - file_.elf().entry() < max_unsized)
+        found = {file_.elf().entry(), address + 16, false, {file_.elf().entry()}};
+    if (!found || found->high - found->low > most_code)
+        return std::nullopt;
+    for (auto at = symbols_.first_from(found->low); at != all.end() && at->address < found->high; ++at)
+        found->starts.push_back(at->address);
+    if (Unit* unit = units_.unit_at(address)) {
+        const std::vector<LineRow>& lines = lines_.rows(*unit);
+        for (auto row = lines_.first_from(*unit, found->low); row != lines.end() && row->address < found->high; ++row)
+            if (!row->end_sequence)
+                found->starts.push_back(row->address);
+    }
+    return found;
+}
+
+InstructionPlace CodeLayout::instruction_at(Address address) {
+    InstructionPlace out;
+    if (!file_.is_executable(address)) {
+        out.why = "no code is there";
+        return out;
+    }
+    std::optional<Stretch> stretch = stretch_at(address);
+    const ElfSection* section = file_.section_at(address);
+    if ((!stretch && section && !(section->flags & SHF_EXECINSTR)) || symbols_.is_variable(address)) {
+        out.why = "data is there";
+        return out;
+    }
+    if (!stretch) {
+        out.why = "no function is there that symbols, unwinding entries or debug information know";
+        return out;
+    }
+    out.function = stretch->low;
+    if (file_.is_32_bit()) { // whose instructions are not decoded
+        std::sort(stretch->starts.begin(), stretch->starts.end());
+        auto after = std::upper_bound(stretch->starts.begin(), stretch->starts.end(), address);
+        if (after != stretch->starts.begin())
+            out.before = *std::prev(after);
+        if (out.before != address)
+            out.why = "in 32-bit code only the beginnings of functions and source lines are known";
+        return out;
+    }
+    std::string bytes = file_.code(stretch->low, stretch->high);
+    CodeMap map(stretch->low, bytes, stretch->starts, stretch->whole);
+    out.before = map.start_before(address);
+    if (map.is_start(address))
+        return out;
+    out.inside = map.is_code(address);
+    out.why = out.inside ? "it is inside of an instruction" : "nothing shows that an instruction begins there";
+    return out;
+}
+
+std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstance& function) {
+    unsigned char code[6] = {};
+    std::optional<uint64_t> offset = file.file_offset(function.entry);
+    if (function.inlined || !offset || file.is_32_bit() ||
+        pread(file.fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
+        return std::nullopt;
+    constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;
+    // push of a register, with or without REX.B.
+    if (code[at] == 0x41)
+        return code[at + 1] >= 0x50 && code[at + 1] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
+    return code[at] >= 0x50 && code[at] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
+}
+
+} // namespace sonde

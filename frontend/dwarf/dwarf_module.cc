@@ -1,0 +1,158 @@
+// The components of a module, and every question's way to the one that answers it.
+#include "frontend/dwarf/dwarf_module.h"
+
+#include <utility>
+
+#include "frontend/dwarf/calling_convention.h"
+#include "frontend/dwarf/calls.h"
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/function_search.h"
+#include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/labels.h"
+#include "frontend/dwarf/line_tables.h"
+#include "frontend/dwarf/locations.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/return_sites.h"
+#include "frontend/dwarf/statements.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/dwarf/type_definitions.h"
+#include "frontend/dwarf/type_names.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/unwind_table.h"
+#include "frontend/dwarf/variables.h"
+
+namespace sonde {
+
+// The components, each built from those before it. Each says in its header what it knows and what it costs.
+struct DwarfModule::Impl {
+    explicit Impl(ProgramFile program) : file(std::move(program)) {}
+
+    ProgramFile file;                                                      // the ELF file: addresses, code, imports
+    DebugFiles debug{file};                                                // where libdw opens it, and DIEs by number
+    SymbolTables symbols{file, debug};                                     // functions without debug information
+    UnitIndex units{file, debug};                                          // addresses and DIEs to functions
+    LineTables lines;                                                      // rows by unit
+    TypeDefinitions definitions{units};                                    // types by name, of all units
+    TypeReader types{file, definitions};                                   // DIEs to types
+    TypeNames type_names{file, debug, units, definitions, types};          // what a script calls a type
+    Variables variables{debug, units, types};                              // scopes at an address, parameters, globals
+    FunctionInstances instances{file, debug, symbols, units, lines};       // functions as places
+    FunctionSearch functions{debug, symbols, units, variables, instances}; // patterns to functions
+    Statements statements{file, symbols, units, lines, instances, functions}; // lines to addresses and back
+    UnwindTable unwind{file, debug};                                // functions and frames as unwinders see them
+    CodeLayout code{file, symbols, units, lines, unwind};           // where instructions begin
+    ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
+    Calls calls{file, debug, units, instances, functions};          // who calls whom
+    Locations locations{file, debug, units, instances, statements}; // where variables are
+    CallingConvention calling{file, units, types, variables};       // where arguments and results are
+
+    // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
+    // reads it again. No type, unit or DIE outlives this; a DieOffset does.
+    void forget() {
+        units.forget();
+        lines.forget();
+        instances.forget();
+        definitions.forget();
+        types.forget();
+        debug.forget();
+    }
+};
+
+DwarfModule::DwarfModule(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DwarfModule::~DwarfModule() = default;
+
+Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, bool object) {
+    Result<ProgramFile> file = ProgramFile::open(path, object);
+    if (!file)
+        return std::move(file).error();
+    return std::unique_ptr<DwarfModule>(new DwarfModule(std::make_unique<Impl>(*std::move(file))));
+}
+
+const std::string& DwarfModule::path() const { return impl_->file.path(); }
+ProgramFile& DwarfModule::file() const { return impl_->file; }
+ReturnSites& DwarfModule::returns() const { return impl_->returns; }
+CallingConvention& DwarfModule::calling_convention() const { return impl_->calling; }
+SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
+bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
+const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }
+std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
+    return impl_->functions.find(pattern);
+}
+void DwarfModule::visit_functions(const FunctionPattern& pattern,
+                                  const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
+    const bool keeps = impl_->types.has_made_any(); // somebody may have them
+    uint64_t bytes = 0;
+    impl_->functions.visit(pattern, visit, [&](uint64_t read) {
+        bytes += read;
+        if (keeps || bytes < most_bytes || !impl_->debug.may_forget())
+            return;
+        impl_->forget();
+        bytes = 0;
+    });
+}
+std::vector<Statement> DwarfModule::statements(const FunctionPattern& pattern) {
+    return impl_->statements.find(pattern);
+}
+std::optional<Statement> DwarfModule::statement_at(Address address) { return impl_->statements.at(address); }
+std::optional<Address> DwarfModule::statement_start(Address address) { return impl_->statements.start(address); }
+std::vector<std::string> DwarfModule::function_names() { return impl_->functions.names(); }
+std::vector<std::string> DwarfModule::source_files() { return impl_->statements.source_files(); }
+std::vector<int> DwarfModule::statement_lines(std::string_view file) { return impl_->statements.lines_of(file); }
+std::vector<Variable> DwarfModule::variables_at(Address address, bool globals) {
+    return impl_->variables.at(address, globals);
+}
+std::vector<Variable> DwarfModule::variables_in(const FunctionInstance& function, Address address, bool globals) {
+    return impl_->variables.in(function, address, globals);
+}
+std::vector<Variable> DwarfModule::variables_to_list(const FunctionInstance& function, Address address) {
+    return impl_->variables.to_list(function, address);
+}
+std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) {
+    return impl_->variables.parameters(function);
+}
+Location DwarfModule::locate(const Variable& variable, Address address) {
+    return impl_->locations.locate(variable, address);
+}
+std::vector<LocationRange> DwarfModule::location_ranges(const Variable& variable, const FunctionInstance& function) {
+    return impl_->locations.ranges(variable, function);
+}
+std::optional<Address> DwarfModule::global_address(const Variable& variable) {
+    return impl_->locations.global_address(variable);
+}
+std::vector<Variable> DwarfModule::globals(std::string_view name, std::string_view file) {
+    return impl_->variables.globals(name, file);
+}
+std::vector<std::string> DwarfModule::global_names() { return sonde::global_names(impl_->units); }
+const Type* DwarfModule::find_type(std::string_view name, DieOffset near) {
+    return impl_->type_names.find_type(name, near);
+}
+std::optional<int64_t> DwarfModule::enumerator(std::string_view name, DieOffset near) {
+    return impl_->type_names.enumerator(name, near);
+}
+std::optional<int64_t> DwarfModule::visible_enumerator(const FunctionInstance& function, Address address,
+                                                       std::string_view name) {
+    return impl_->type_names.visible_enumerator(function, address, name);
+}
+std::vector<std::string> DwarfModule::type_names() { return impl_->type_names.all(); }
+const Type* DwarfModule::result_type(const FunctionInstance& function) {
+    return impl_->variables.result_type(function);
+}
+std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
+    return labels_in(impl_->file, impl_->debug, function);
+}
+std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls.in(function); }
+std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind.frame_rule(address); }
+std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables.signature(function); }
+Location DwarfModule::return_address(Address address) { return impl_->locations.return_address(address); }
+std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
+    return sonde::cheap_entry(impl_->file, function);
+}
+std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
+    return impl_->variables.results(function);
+}
+InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code.instruction_at(address); }
+
+} // namespace sonde

@@ -1,0 +1,123 @@
+#include "frontend/dwarf/function_body.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+namespace {
+
+// The one register that an expression consists of, or that it is relative to; -1 for anything else.
+int base_register(const Dwarf_Op& op) {
+    if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31)
+        return op.atom - DW_OP_reg0;
+    if (op.atom >= DW_OP_breg0 && op.atom <= DW_OP_breg31)
+        return op.atom - DW_OP_breg0;
+    return -1;
+}
+
+// True if parameters have a fixed home in the frame that the prologue fills.
+bool keeps_parameters_in_frame(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Op* base = nullptr;
+    size_t base_length = 0;
+    bool cfa_base = false;
+    if (dwarf_attr_integrate(&die, DW_AT_frame_base, &attribute) &&
+        dwarf_getlocation(&attribute, &base, &base_length) == 0 && base_length == 1)
+        cfa_base = base[0].atom == DW_OP_call_frame_cfa;
+    bool parameters = false, in_frame = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            return true;
+        parameters = true;
+        Dwarf_Op* ops = nullptr;
+        size_t length = 0;
+        // A location list says itself where it holds; only a single location is blind to the prologue.
+        if (!dwarf_attr_integrate(&child, DW_AT_location, &attribute) ||
+            dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
+            return true;
+        if (ops[0].atom == DW_OP_fbreg) {
+            // Above the CFA are the arguments that the caller put on the stack; they are right from the start.
+            in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0;
+        } else {
+            int reg = base_register(ops[0]);
+            in_frame = ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 && (reg == 6 || reg == 7);
+        }
+        return !in_frame;
+    });
+    if (parameters)
+        return in_frame;
+    // Without parameters nothing depends on the prologue but locals; gcc writes its options into the producer, and
+    // clang uses rbp as the frame base only in unoptimised code.
+    Dwarf_Die unit;
+    const char* producer =
+        dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
+    if (producer && strncmp(producer, "GNU C", 5) == 0) {
+        const char* level = strstr(producer, " -O");
+        return !level || level[3] == '0';
+    }
+    return base && base_length == 1 && base_register(base[0]) == 6 && producer && strstr(producer, "clang");
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+} // namespace
+
+bool has_parameters(Dwarf_Die& die) {
+    bool any = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        any = dwarf_tag(&child) == DW_TAG_formal_parameter;
+        return !any;
+    });
+    return any;
+}
+
+Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, Address high) {
+    if (!keeps_parameters_in_frame(die))
+        return entry;
+    const std::vector<LineRow>& all = lines.rows(unit);
+    auto first = lines.first_from(unit, entry);
+    // The end of the function before, where each has a section of its own.
+    while (first != all.end() && first->address == entry && first->end_sequence)
+        ++first;
+    auto in_function = [&](auto row) { return row != all.end() && row->address < high && !row->end_sequence; };
+    for (auto row = first; in_function(row); ++row)
+        if (row->prologue_end)
+            return row->address;
+    bool other_file = in_function(first) && first->file && *declaration_file(die) &&
+                      file_name(first->file) != file_name(declaration_file(die));
+    auto second = first;
+    if (in_function(first) && !other_file && in_function(first + 1))
+        ++second;
+    // Two records of one address: there is no prologue. Parameters that are in the frame have been put there by one.
+    bool parameters = has_parameters(die);
+    while (parameters && in_function(second) && second->address == entry)
+        ++second;
+    return in_function(second) ? second->address : entry;
+}
+
+bool runs_once(const ProgramFile& file, Address entry, Address body, Address high) {
+    const std::string bytes = file.code(entry, high);
+    for (size_t at = 0; at < bytes.size();) {
+        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        if (!one)
+            return true; // nothing shows that it does not
+        bool before = entry + at < body;
+        at += one->length;
+        Address target = entry + at + static_cast<uint64_t>(one->immediate);
+        if (before && one->is_return())
+            return false;
+        if (one->is_direct_jump() && (before ? target > body || target < entry : target > entry && target <= body))
+            return false;
+    }
+    return true;
+}
+
+} // namespace sonde

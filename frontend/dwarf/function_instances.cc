@@ -1,0 +1,110 @@
+#include "frontend/dwarf/function_instances.h"
+
+#include <algorithm>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "base/demangle.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_body.h"
+#include "frontend/dwarf/go.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/line_tables.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/dwarf/symbol_text.h"
+#include "frontend/dwarf/unit_index.h"
+
+namespace sonde {
+
+std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
+    Dwarf_Die die;
+    const char* bare = units_.bare_name(function);
+    if (!function->has_code || !bare || !die_of(function, &die))
+        return std::nullopt;
+    RangeList code = units_.ranges(die);
+    FunctionInstance instance;
+    instance.inlined = function->inlined;
+    Dwarf_Attribute attribute;
+    Dwarf_Word distance = 0;
+    Dwarf_Addr entry = 0;
+    if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formaddr(&attribute, &entry) == 0)
+        instance.entry = entry;
+    else if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formudata(&attribute, &distance) == 0)
+        instance.entry = code.base + distance; // DWARF 5, section 2.18
+    else if (!code.ranges.empty())
+        // The first range is where a function begins; a cold part split off it may have lower addresses.
+        instance.entry = instance.inlined ? std::min_element(code.ranges.begin(), code.ranges.end())->first
+                                          : code.ranges.front().first;
+    if (instance.entry == 0 || !file_.is_executable(instance.entry))
+        return std::nullopt;
+    instance.low = instance.high = instance.entry;
+    Address entry_range_end = instance.entry;
+    for (auto [low, high] : code.ranges) {
+        instance.low = std::min(instance.low, low);
+        instance.high = std::max(instance.high, high);
+        if (instance.entry >= low && instance.entry < high)
+            entry_range_end = high;
+    }
+    instance.name = units_.qualified_name(function);
+    if (instance.name.empty())
+        instance.name = bare;
+    if (!is_c_language(function.unit->language)) {
+        const char* linkage = linkage_name(die);
+        instance.linkage_name = linkage ? linkage : "";
+    }
+    if (instance.name.find("{impl#") != std::string::npos)
+        if (std::optional<std::string> plain = demangle(instance.linkage_name))
+            instance.name = *std::move(plain);
+    instance.file = declaration_file(die);
+    if (dwarf_decl_line(&die, &instance.line) != 0)
+        instance.line = 0;
+    instance.external = flag_attribute(die, DW_AT_external);
+    instance.is_go = function.unit->language == DW_LANG_Go;
+    if (instance.is_go && instance.line == 0) // Go's debug information names only the file
+        if (const LineRow* row = lines_.row_at(*function.unit, instance.entry))
+            instance.line = row->line;
+    if (instance.is_go && !instance.inlined)
+        find_stack_check(file_, instance, entry_range_end);
+    else
+        instance.body =
+            instance.inlined ? instance.entry : find_body(lines_, *function.unit, die, instance.entry, entry_range_end);
+    if (!instance.is_go && instance.body != instance.entry && !file_.is_32_bit() &&
+        !runs_once(file_, instance.entry, instance.body, entry_range_end)) {
+        if (has_parameters(die))
+            instance.body_repeats = true;
+        else
+            instance.body = instance.entry;
+    }
+    instance.die = debug_.pack(die);
+    return instance;
+}
+
+const FunctionInstance* FunctionInstances::of(FunctionRef function) {
+    if (!function)
+        return nullptr;
+    auto [entry, added] = made_[function.unit].try_emplace(function.index);
+    if (added)
+        entry->second = make(function);
+    return entry->second ? &*entry->second : nullptr;
+}
+
+FunctionInstance FunctionInstances::of_symbol(const FunctionSymbol& symbol) {
+    FunctionInstance instance;
+    instance.name = symbol.name;
+    if (std::optional<std::string> plain = demangle(symbol.name)) {
+        instance.name = symbol_name(*plain);
+        instance.linkage_name = symbol.name;
+    }
+    instance.external = symbol.global;
+    instance.entry = instance.body = instance.low = symbol.address;
+    instance.high = symbol.address + symbol.size;
+    instance.has_debug_info = false;
+    instance.is_go = symbols_.is_go_function(symbol.address);
+    if (instance.is_go)
+        find_stack_check(file_, instance, instance.high);
+    return instance;
+}
+
+} // namespace sonde

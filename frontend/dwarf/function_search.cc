@@ -1,0 +1,260 @@
+#include "frontend/dwarf/function_search.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "base/demangle.h"
+#include "base/glob.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/go.h"
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/name_filter.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/dwarf/symbol_text.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/variables.h"
+
+namespace sonde {
+namespace {
+
+bool line_matches(const FunctionPattern& pattern, int line) {
+    switch (pattern.line_kind) {
+    case FunctionPattern::Absolute:
+        return line == pattern.line;
+    case FunctionPattern::LineRange:
+        return line >= pattern.line && line <= pattern.line_end;
+    case FunctionPattern::None:
+    case FunctionPattern::Relative:
+    case FunctionPattern::Wildcard:
+        break;
+    }
+    return true;
+}
+
+// By a mangled name, or by Rust's for what DWARF has no name for, as `<T as Trait>::f`.
+bool linkage_matches(FunctionRef function, const std::string& pattern) {
+    bool is_rust =
+        function.unit->language == DW_LANG_Rust && (pattern.find("::") != std::string::npos || has_wildcard(pattern));
+    Dwarf_Die die;
+    if ((!is_rust && !pattern.starts_with("_")) || !die_of(function, &die))
+        return false;
+    const char* linkage = string_attribute(die, DW_AT_linkage_name);
+    return linkage && (glob_match(pattern, linkage) || (is_rust && symbol_matches(pattern, linkage)));
+}
+
+// A part that the compiler has moved away from a function; nobody calls it.
+bool is_cold_part(std::string_view name) { return name.ends_with(".cold"); }
+
+// The rest of a function whose beginning is inlined; what calls it has begun the function already.
+bool is_later_part(std::string_view name) { return name.find(".part.") != std::string_view::npos; }
+
+bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
+
+// Of several names of one address, the one that a program's author would write.
+bool is_better(const FunctionSymbol& one, const FunctionSymbol& other) {
+    auto rank = [](const FunctionSymbol& symbol) {
+        size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
+        return std::tuple(!symbol.global, is_mangled(symbol.name) ? 0 : underscores, symbol.name.size(), symbol.name);
+    };
+    return rank(one) < rank(other);
+}
+
+// By address and name, each once.
+void sort_functions(std::vector<FunctionInstance>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const FunctionInstance& a, const FunctionInstance& b) {
+        if (a.entry != b.entry)
+            return a.entry < b.entry;
+        if (a.name != b.name)
+            return a.name < b.name;
+        return a.inlined < b.inlined;
+    });
+    // A constructor's variants share one body; two inlined copies may begin at one address only by different names.
+    auto same = [](const FunctionInstance& a, const FunctionInstance& b) {
+        return a.entry == b.entry && a.name == b.name && a.inlined == b.inlined;
+    };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+}
+
+} // namespace
+
+bool FunctionSearch::name_matches(FunctionRef function, const std::string& pattern) {
+    if (pattern == "*")
+        return true;
+    const char* name = units_.bare_name(function);
+    if (!name)
+        return false;
+    if (function.unit->language == DW_LANG_Go)
+        return go_name_matches(pattern, name);
+    if (glob_match(pattern, name))
+        return true;
+    if (is_c_language(function.unit->language))
+        return false;
+    if (pattern.find('<') == std::string::npos && strchr(name, '<') &&
+        glob_match(pattern, without_template_arguments(name)))
+        return true;
+    bool wildcard = has_wildcard(pattern);
+    if (wildcard || pattern.find("::") != std::string::npos) { // `*` crosses `::`
+        FunctionRef naming = units_.naming_entry(function);
+        if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
+            return true;
+    }
+    return linkage_matches(function, pattern);
+}
+
+bool FunctionSearch::matches(FunctionRef function, const FunctionPattern& pattern) {
+    if (!name_matches(function, pattern.function))
+        return false;
+    const FunctionInstance* candidate = pattern.parameters.empty() ? nullptr : instances_.of(function);
+    return pattern.parameters.empty() ||
+           (candidate && same_parameters(pattern.parameters, variables_.signature(*candidate)));
+}
+
+void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
+    scan(unit);
+    for (uint32_t i = 0; i < unit.functions.size(); i++) {
+        FunctionRef function{&unit, i};
+        if (!function->has_code || function->declaration || !matches(function, pattern))
+            continue;
+        const FunctionInstance* candidate = instances_.of(function);
+        if (candidate && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
+            line_matches(pattern, candidate->line))
+            found.push_back(*candidate);
+    }
+}
+
+void FunctionSearch::visit(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
+                           const std::function<void(uint64_t)>& after_unit) {
+    std::set<Address> entries;
+    for (size_t i = 0; i < units_.all().size(); i++) {
+        Unit& unit = units_.all()[i];
+        std::vector<FunctionInstance> found;
+        add_functions(unit, pattern, found);
+        sort_functions(found);
+        for (const FunctionInstance& function : found) {
+            if (!function.inlined)
+                entries.insert(function.entry);
+            visit(function);
+        }
+        after_unit(unit.end - unit.begin);
+    }
+    std::vector<FunctionInstance> found;
+    add_symbols(pattern, entries, found);
+    for (const FunctionInstance& function : found)
+        visit(function);
+}
+
+std::vector<FunctionInstance> FunctionSearch::find(const FunctionPattern& pattern) {
+    std::vector<FunctionInstance> found;
+    const NameFilter filter(debug_.dwarf(), pattern.function);
+    for (Unit& unit : units_.all())
+        if (filter.may_have(unit))
+            add_functions(unit, pattern, found);
+    std::set<Address> entries;
+    for (const FunctionInstance& function : found)
+        if (!function.inlined)
+            entries.insert(function.entry);
+    add_symbols(pattern, entries, found);
+    sort_functions(found);
+    return found;
+}
+
+std::vector<std::string> FunctionSearch::names() {
+    std::set<std::string> names;
+    for (Unit& unit : units_.all()) {
+        scan(unit);
+        for (uint32_t i = 0; i < unit.functions.size(); i++) {
+            FunctionRef function{&unit, i};
+            const char* bare = function->has_code && !function->declaration ? units_.bare_name(function) : nullptr;
+            if (!bare)
+                continue;
+            names.insert(
+                is_c_language(unit.language) || unit.language == DW_LANG_Go ? bare : without_template_arguments(bare));
+            if (!is_c_language(unit.language))
+                names.insert(units_.qualified_name(function));
+        }
+    }
+    for (const FunctionSymbol& symbol : symbols_.all()) {
+        FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
+        const FunctionInstance* known = instances_.of(around);
+        // A mangled name is no help when the plain one is there.
+        if (!known || (known->entry == symbol.address && !symbol.name.starts_with("_Z")))
+            names.emplace(symbol.name);
+    }
+    names.erase("");
+    return {names.begin(), names.end()};
+}
+
+// Debug information gives a part its function's own name.
+bool FunctionSearch::is_part(const FunctionInstance& function) {
+    bool part = false;
+    for (auto at = symbols_.first_from(function.entry);
+         !function.inlined && at != symbols_.all().end() && at->address == function.entry; ++at) {
+        part = is_cold_part(at->name) || is_later_part(at->name);
+        if (!part)
+            return false;
+    }
+    return part;
+}
+
+bool FunctionSearch::symbol_has_name(const FunctionSymbol& symbol, const FunctionPattern& pattern) {
+    if (is_later_part(symbol.name)) // by its own name only
+        return glob_match(pattern.function, symbol.name);
+    if (symbols_.is_go_function(symbol.address))
+        return go_name_matches(pattern.function, symbol.name);
+    // `*f*` means the name as it is listed, not letters of its mangled form, which has the types of parameters in it.
+    auto is_wanted_mangled = [&] {
+        return pattern.function.starts_with("_") || pattern.function == "*" || !is_mangled(symbol.name) ||
+               !demangle(symbol.name);
+    };
+    return (glob_match(pattern.function, symbol.name) && is_wanted_mangled()) ||
+           symbol_matches(pattern.function, symbol.name);
+}
+
+void FunctionSearch::add_symbol(const FunctionSymbol& symbol, const FunctionPattern& pattern,
+                                std::vector<FunctionInstance>& found) {
+    FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
+    const FunctionInstance* known = instances_.of(around);
+    if (!known) {
+        FunctionInstance candidate = instances_.of_symbol(symbol);
+        if (pattern.parameters.empty() || same_parameters(pattern.parameters, variables_.signature(candidate)))
+            found.push_back(std::move(candidate));
+        return;
+    }
+    // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
+    if (known->entry != symbol.address || !pattern.parameters.empty() ||
+        (has_wildcard(pattern.function) && (!glob_match(pattern.function, symbol.name) || is_later_part(symbol.name))))
+        return;
+    // Another name of a function that is described under its first one. A pattern finds the function itself.
+    found.push_back(*known);
+    if (!has_wildcard(pattern.function))
+        found.back().name = symbol.name;
+}
+
+void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
+                                 std::vector<FunctionInstance>& found) {
+    // Files and lines are debug information's.
+    if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
+        return;
+    bool wildcard = has_wildcard(pattern.function);
+    const std::vector<FunctionSymbol>& all = symbols_.all();
+    for (size_t at = 0; at < all.size();) {
+        const FunctionSymbol* best = nullptr;
+        const Address address = all[at].address;
+        for (; at < all.size() && all[at].address == address; at++)
+            if (symbol_has_name(all[at], pattern) && (!best || is_better(all[at], *best)))
+                best = &all[at];
+        if (!best || entries.contains(address))
+            continue;
+        if (wildcard && is_cold_part(best->name))
+            continue;
+        add_symbol(*best, pattern, found);
+    }
+}
+
+} // namespace sonde

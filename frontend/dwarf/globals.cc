@@ -1,0 +1,125 @@
+#include "frontend/dwarf/globals.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include "base/debug/die.h"
+
+namespace sonde {
+namespace {
+
+// "ns::C::x" is found by "C::x" too.
+bool ends_in_name(std::string_view qualified, std::string_view name) {
+    return qualified.ends_with(name) &&
+           (qualified.size() == name.size() || qualified.substr(0, qualified.size() - name.size()).ends_with("::"));
+}
+
+std::string without_anonymous(std::string name) {
+    constexpr std::string_view part = "(anonymous namespace)::";
+    for (size_t at; (at = name.find(part)) != std::string::npos;)
+        name.erase(at, part.size());
+    return name;
+}
+
+} // namespace
+
+std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
+    const char* name = dwarf_diename(&die);
+    if (!name)
+        return "";
+    std::string text = name;
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration = die;
+    Dwarf_Die* scopes = nullptr;
+    if (dwarf_attr(&die, DW_AT_specification, &attribute) && !dwarf_formref_die(&attribute, &declaration))
+        return text;
+    Dwarf_Off offset = dwarf_dieoffset(&declaration);
+    if (Unit* unit = units.unit_of(declaration)) {
+        scan(*unit);
+        auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
+                                      [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
+        if (entry != unit->variables.end() && entry->offset == offset)
+            return scope_prefix(*unit, entry->scope) + text;
+    }
+    // A static member before DWARF 5; libdw looks through the whole unit for it.
+    int count = dwarf_getscopes_die(&declaration, &scopes);
+    for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
+        int tag = dwarf_tag(&scopes[i]);
+        if (tag != DW_TAG_namespace && tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
+            tag != DW_TAG_union_type)
+            break;
+        const char* scope = dwarf_diename(&scopes[i]);
+        text = fmt::format("{}::{}", scope_name({scope, no_index, tag == DW_TAG_namespace, false}), text);
+    }
+    if (count > 0)
+        free(scopes);
+    return text;
+}
+
+bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Die* die) {
+    const char* name = dwarf_diename(&declaration);
+    if (!name)
+        return false;
+    std::string qualified = qualified_global(units, declaration);
+    auto find_in = [&](Unit& unit) {
+        scan(unit);
+        for (const NamedEntry& entry : unit.variables) {
+            // A definition without a name of its own refers to a declaration in a namespace or class.
+            if (entry.declaration || (entry.name && strcmp(entry.name, name) != 0))
+                continue;
+            Dwarf_Die candidate;
+            if (!dwarf_offdie(unit.dwarf, entry.offset, &candidate))
+                continue;
+            const char* candidate_name = entry.name ? entry.name : dwarf_diename(&candidate);
+            if (!candidate_name || strcmp(candidate_name, name) != 0 ||
+                !dwarf_hasattr_integrate(&candidate, DW_AT_location) || qualified_global(units, candidate) != qualified)
+                continue;
+            // Only an external definition of another unit can be meant.
+            if (&unit != first && !flag_attribute(candidate, DW_AT_external))
+                continue;
+            *die = candidate;
+            return true;
+        }
+        return false;
+    };
+    if (first && find_in(*first))
+        return true;
+    for (Unit& unit : units.all())
+        if (&unit != first && find_in(unit))
+            return true;
+    return false;
+}
+
+bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwarf_Die& die, std::string_view plain,
+                     std::string_view name) {
+    std::string_view last = last_component(name);
+    if (plain != last)
+        return false;
+    if (last.size() == name.size() || qualified_matches(unit, entry.scope, plain, name))
+        return true;
+    std::string qualified = qualified_global(units, die);
+    return ends_in_name(qualified, name) || ends_in_name(without_anonymous(qualified), name);
+}
+
+std::vector<std::string> global_names(UnitIndex& units) {
+    std::set<std::string> names;
+    for (Unit& unit : units.all()) {
+        scan(unit);
+        for (const NamedEntry& entry : unit.variables) {
+            Dwarf_Die die;
+            const char* name = entry.name;
+            if (!name && dwarf_offdie(unit.dwarf, entry.offset, &die))
+                name = dwarf_diename(&die);
+            if (name && !entry.declaration)
+                names.emplace(name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+} // namespace sonde

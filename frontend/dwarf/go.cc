@@ -1,0 +1,120 @@
+#include "frontend/dwarf/go.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/elf_file.h"
+#include "base/glob.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/types/go_table.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+namespace {
+
+// "[go.shape.int]" and the like; in the order of the text. Arguments may have brackets themselves.
+std::string replace_type_arguments(std::string_view name, std::string_view with) {
+    std::string out;
+    int depth = 0;
+    for (char c : name) {
+        if (c == '[' && depth++ == 0)
+            out += with;
+        if (depth == 0)
+            out += c;
+        if (c == ']' && depth > 0)
+            depth--;
+    }
+    return out;
+}
+
+} // namespace
+
+// A `*` after a parenthesis and brackets are part of Go's names, not wildcards. Names have type arguments as the
+// compiler calls them, or "[...]" in the table of functions; a pattern may leave them out.
+bool go_name_matches(std::string_view pattern, std::string_view name) {
+    std::string plain;
+    for (size_t i = 0; i < pattern.size(); i++) {
+        bool receiver = pattern[i] == '*' && i > 0 && pattern[i - 1] == '(' && i + 1 < pattern.size() &&
+                        pattern[i + 1] != '*' && pattern[i + 1] != ')';
+        if (receiver || pattern[i] == '[' || pattern[i] == ']')
+            plain += '\\';
+        plain += pattern[i];
+    }
+    auto matches = [&](std::string_view text) {
+        if (glob_match(plain, text))
+            return true;
+        // "f" is the program's own main.f.
+        constexpr std::string_view own = "main.";
+        return pattern.find('.') == std::string_view::npos && text.starts_with(own) &&
+               glob_match(plain, text.substr(own.size()));
+    };
+    if (matches(name))
+        return true;
+    return name.find('[') != std::string_view::npos &&
+           (matches(replace_type_arguments(name, "")) || matches(replace_type_arguments(name, "[...]")));
+}
+
+const Type* go_runtime_type(const ElfFile& file, std::string_view name, TypeReader& types) {
+    std::optional<int> version =
+        name == "runtime.g" ? read_go_version(file.section_data(".go.buildinfo")) : std::nullopt;
+    std::optional<GoLayout> layout = version ? go_layout(*version) : std::nullopt;
+    if (!layout)
+        return nullptr;
+    auto make = [&](Type::Kind kind, std::string called, uint64_t size) -> Type& {
+        Type& type = types.add();
+        type.kind = kind;
+        type.name = std::move(called);
+        type.size = size;
+        return type;
+    };
+    auto pointer_to = [&](const Type& target) {
+        Type& pointer = make(Type::Pointer, "", 8);
+        pointer.target = &target;
+        return &pointer;
+    };
+    Type &g = make(Type::Struct, "runtime.g", 0), &m = make(Type::Struct, "runtime.m", 0);
+    g.members = {{.name = "m", .type = pointer_to(m), .byte_offset = layout->m},
+                 {.name = "goid", .type = &make(Type::Integer, "uint64", 8), .byte_offset = layout->goid}};
+    m.members = {{.name = "curg", .type = pointer_to(g), .byte_offset = layout->curg}};
+    return &g;
+}
+
+namespace {
+
+// The check compares the stack pointer, or for large frames R12 below it, with the limit in the goroutine's `g`, which
+// is in R14, or in assembly in RCX, and jumps to the call of morestack at the function's end.
+std::optional<Address> stack_check(const ProgramFile& file, Address entry, Address high) {
+    constexpr size_t max_instructions = 8, max_bytes = 64;
+    constexpr int r14 = 14, rcx = 1;
+    constexpr uint8_t compare = 0x3b, below_or_equal = 6;
+    std::string bytes = file.code(entry, std::min(high, entry + max_bytes));
+    std::string_view rest = bytes;
+    bool compared = false;
+    for (size_t i = 0; i < max_instructions; i++) {
+        std::optional<X86Instruction> one = decode_x86(rest);
+        if (!one)
+            break;
+        if (one->is_jump_if(below_or_equal) && compared)
+            return entry + (bytes.size() - rest.size());
+        rest.remove_prefix(one->length);
+        if (one->map == 0 && one->opcode == compare && (one->base == r14 || one->base == rcx) &&
+            (one->displacement == 0x10 || one->displacement == 0x18)) // stackguard0, stackguard1
+            compared = true;
+        else if (compared || one->is_return())
+            break;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+void find_stack_check(const ProgramFile& file, FunctionInstance& function, Address high) {
+    std::optional<Address> check = stack_check(file, function.entry, high);
+    function.checks_stack = check.has_value();
+    function.body = check.value_or(function.entry);
+}
+
+} // namespace sonde

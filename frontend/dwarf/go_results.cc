@@ -1,0 +1,166 @@
+#include "frontend/dwarf/go_results.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/variables.h"
+
+namespace sonde {
+namespace {
+
+// DWARF numbers of RAX, RBX, RCX, RDI, RSI, R8 to R11.
+constexpr int integer_registers[] = {0, 3, 2, 5, 4, 8, 9, 10, 11};
+constexpr size_t float_registers = 15;
+constexpr int rsp = 7;
+
+// Hands out registers and stack to values, in the order of their declaration.
+class GoAssignment {
+  public:
+    explicit GoAssignment(size_t integers) : integers_(integers) {}
+
+    // Results begin with the first registers again, and lie on the stack after the arguments.
+    void begin_results() {
+        integers_ = floats_ = 0;
+        stack_ = align(stack_, 8);
+    }
+
+    // `unreadable` says what a value in a floating point register is not.
+    Location place(const Type* type, const char* unreadable) {
+        size_t integers = integers_, floats = floats_;
+        std::vector<Location::Piece> pieces;
+        if (in_registers(type, pieces, unreadable, 0)) {
+            if (pieces.size() == 1)
+                return pieces[0].place;
+            Location location;
+            location.kind = Location::Pieces;
+            location.pieces = std::move(pieces);
+            return location;
+        }
+        integers_ = integers;
+        floats_ = floats;
+        stack_ = align(stack_, alignment(type, 0));
+        constexpr uint64_t return_address = 8;
+        Location location;
+        location.kind = Location::Memory;
+        location.ops = {{LocationOp::Register, rsp},
+                        {LocationOp::Constant, static_cast<int64_t>(return_address + stack_)},
+                        {LocationOp::Add}};
+        stack_ += size_of(type);
+        return location;
+    }
+
+  private:
+    static uint64_t align(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+    static uint64_t size_of(const Type* type) {
+        type = strip(type);
+        return type ? complete(type)->size : 0;
+    }
+
+    static uint64_t alignment(const Type* type, int depth) {
+        type = strip(type);
+        if (!type || depth > 16)
+            return 1;
+        if (type->kind == Type::Array)
+            return alignment(type->target, depth + 1);
+        if (type->kind != Type::Struct)
+            return std::clamp<uint64_t>(type->size, 1, 8);
+        uint64_t most = 1;
+        for (const TypeMember& member : complete(type)->members)
+            most = std::max(most, alignment(member.type, depth + 1));
+        return most;
+    }
+
+    // One value takes registers for all of its parts, or none.
+    bool in_registers(const Type* type, std::vector<Location::Piece>& pieces, const char* unreadable, int depth) {
+        type = strip(type);
+        if (!type || depth > 16)
+            return false;
+        switch (type->kind) {
+        case Type::Float: // a complex number is two
+            for (uint64_t part = type->size > 8 ? type->size / 2 : type->size, at = 0; at < type->size; at += part) {
+                if (floats_++ == float_registers)
+                    return false;
+                pieces.push_back({static_cast<uint32_t>(part), unavailable(unreadable)});
+            }
+            return true;
+        case Type::Array:
+            if (type->count.value_or(0) > 1)
+                return false;
+            return type->count.value_or(0) == 0 || in_registers(type->target, pieces, unreadable, depth + 1);
+        case Type::Struct: {
+            complete(type);
+            auto bytes = [&] {
+                uint64_t sum = 0;
+                for (const Location::Piece& piece : pieces)
+                    sum += piece.byte_size;
+                return sum;
+            };
+            uint64_t begin = bytes();
+            for (const TypeMember& member : type->members) {
+                if (uint64_t gap = begin + member.byte_offset - bytes(); gap != 0 && gap < 8)
+                    pieces.push_back({static_cast<uint32_t>(gap), unavailable("between members")});
+                if (!in_registers(member.type, pieces, unreadable, depth + 1))
+                    return false;
+            }
+            if (uint64_t gap = begin + type->size - bytes(); gap != 0 && gap < 8 && depth > 0)
+                pieces.push_back({static_cast<uint32_t>(gap), unavailable("behind the members")});
+            return true;
+        }
+        default:
+            if (!is_scalar(type) || type->size > 8 || integers_ == std::size(integer_registers))
+                return false;
+            Location location;
+            location.kind = Location::Register;
+            location.reg = integer_registers[integers_++];
+            pieces.push_back({static_cast<uint32_t>(type->size), std::move(location)});
+            return true;
+        }
+    }
+
+    size_t integers_, floats_ = 0;
+    uint64_t stack_ = 0; // above the return address
+};
+
+// Code for several types takes a hidden argument with what it needs to know of them.
+bool takes_dictionary(std::string_view name) {
+    if (name.find("[go.shape.") == std::string_view::npos)
+        return false;
+    // A closure inside has it from the function around.
+    size_t dot = name.rfind(".func");
+    return dot == std::string_view::npos || name.find(']', dot) != std::string_view::npos;
+}
+
+bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
+    FunctionRef found = units.find_function(function.die);
+    const char* producer = found ? string_attribute(found.unit->unit_die, DW_AT_producer) : nullptr;
+    return producer && strstr(producer, "regabi");
+}
+
+} // namespace
+
+Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
+                            const Variable& result) {
+    if (!passes_in_registers(units, function))
+        return unavailable("Go before 1.17 returns results in another way, which is not supported");
+    const char* unreadable = "is returned in a floating point register, which a probe cannot read";
+    GoAssignment assignment(takes_dictionary(function.name) ? 1 : 0);
+    for (const Variable& one : variables.parameters(function))
+        assignment.place(one.type, unreadable);
+    assignment.begin_results();
+    for (const Variable& one : variables.results(function)) {
+        Location here = assignment.place(one.type, unreadable);
+        if (one.die == result.die)
+            return here;
+    }
+    return unavailable("it is no result");
+}
+
+} // namespace sonde

@@ -1,0 +1,16 @@
+// Labels of the source inside of a function.
+#pragma once
+
+#include <vector>
+
+#include "frontend/dwarf/module_data.h"
+
+namespace sonde {
+
+class DebugFiles;
+class ProgramFile;
+
+// Those that have code, by address.
+std::vector<Label> labels_in(const ProgramFile& file, DebugFiles& debug, const FunctionInstance& function);
+
+} // namespace sonde

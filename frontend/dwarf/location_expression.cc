@@ -1,0 +1,540 @@
+#include "frontend/dwarf/location_expression.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_instances.h"
+#include "frontend/dwarf/program_file.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t max_operations = 1024;
+
+// Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
+bool is_readable(uint64_t reg) { return reg <= 16; }
+
+// The number of the same register here, for one of i386 (its System V ABI, table 2.14).
+uint64_t widen_register(uint64_t reg) {
+    constexpr uint64_t general[] = {0, 2, 1, 3, 7, 6, 4, 5, 16}; // eax ecx edx ebx esp ebp esi edi eip
+    constexpr uint64_t st0 = 11, xmm0 = 21, eight = 8, other = 64;
+    if (reg < std::size(general))
+        return general[reg];
+    if (reg >= st0 && reg < st0 + eight)
+        return 33 + reg - st0;
+    return reg >= xmm0 && reg < xmm0 + eight ? 17 + reg - xmm0 : other;
+}
+
+std::string unreadable_register(uint64_t reg) {
+    if (reg >= 17 && reg <= 32)
+        return fmt::format("is in the vector register xmm{}, which a probe cannot read", reg - 17);
+    if (reg >= 33 && reg <= 40)
+        return "is in a floating point register, which a probe cannot read";
+    return fmt::format("is in register {}, which a probe cannot read", reg);
+}
+
+// Translates the expressions that one variable's location is made of.
+class LocationTranslator {
+  public:
+    LocationTranslator(const ExpressionContext& context, Address address, FunctionRef subprogram)
+        : context_(context), address_(address), subprogram_(subprogram) {}
+
+    // `attribute` is where the expression comes from; null for CFI's.
+    Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+        Location whole;
+        std::vector<Location::Piece> pieces;
+        reset();
+        if (count == 0)
+            return unavailable("optimized out at this address");
+        for (size_t i = 0; i < count; i++) {
+            const Dwarf_Op& op = ops[i];
+            if (op.atom == DW_OP_piece || op.atom == DW_OP_bit_piece) {
+                uint64_t bytes = op.number;
+                if (op.atom == DW_OP_bit_piece) {
+                    if (op.number % 8 != 0 || op.number2 != 0)
+                        return unavailable("is composed of single bits");
+                    bytes = op.number / 8;
+                }
+                if (bytes > UINT32_MAX || pieces.size() >= 256)
+                    return unavailable("has a corrupt location");
+                pieces.push_back({static_cast<uint32_t>(bytes), finish(true)});
+                reset();
+                continue;
+            }
+            if (op.atom == DW_OP_nop || op.atom == DW_OP_GNU_uninit)
+                continue; // the latter follows a register whose variable has no value yet
+            if (done_)
+                return unavailable("has a corrupt location");
+            if (!step(attribute, op))
+                return unavailable(why_);
+        }
+        if (pieces.empty())
+            return finish(false);
+        whole.kind = Location::Pieces;
+        whole.pieces = std::move(pieces);
+        bool any = std::any_of(whole.pieces.begin(), whole.pieces.end(),
+                               [](const Location::Piece& piece) { return piece.place.kind != Location::Unavailable; });
+        return any ? whole : whole.pieces.front().place;
+    }
+
+    // Leaves the value of an expression (not a location: CFA, frame base) on the stack.
+    bool push_value(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+        if (++depth_ > 8 || count == 0)
+            return fail("has a location that refers to itself");
+        for (size_t i = 0; i < count; i++) {
+            // The frame base as a register is the register's content (DWARF 5, section 3.3.5).
+            if (count == 1 && (ops[i].atom == DW_OP_regx || (ops[i].atom >= DW_OP_reg0 && ops[i].atom <= DW_OP_reg31)))
+                return push_register(ops[i].atom == DW_OP_regx ? ops[i].number : ops[i].atom - DW_OP_reg0, 0);
+            if (!step(attribute, ops[i]))
+                return false;
+            if (done_ && i + 1 != count)
+                return fail("has a corrupt location");
+        }
+        bool is_value = !done_ || result_.kind == Location::Value;
+        done_ = false;
+        result_ = {};
+        depth_--;
+        return is_value ? true : fail("has a location that a probe cannot evaluate");
+    }
+
+  private:
+    using Code = LocationOp::Code;
+
+    void reset() {
+        ops_.clear();
+        result_ = {};
+        done_ = false;
+    }
+
+    // What the operations since the last piece describe.
+    Location finish(bool piece) {
+        if (done_) {
+            if (result_.kind == Location::Value)
+                result_.ops = std::move(ops_);
+            return std::move(result_);
+        }
+        if (ops_.empty())
+            return unavailable(piece ? "this part is optimized out" : "optimized out at this address");
+        Location memory;
+        memory.kind = Location::Memory;
+        memory.ops = std::move(ops_);
+        return memory;
+    }
+
+    bool fail(std::string why) {
+        why_ = std::move(why);
+        return false;
+    }
+
+    bool push(Code code, int64_t operand = 0) {
+        if (ops_.size() >= max_operations)
+            return fail("has a location that is too long");
+        ops_.push_back({code, operand});
+        return true;
+    }
+
+    bool push_register(uint64_t reg, int64_t offset) {
+        if (context_.file.is_32_bit())
+            reg = widen_register(reg);
+        if (!is_readable(reg))
+            return fail(unreadable_register(reg));
+        return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
+    }
+
+    // Adds a constant, merging it with one just added: frame base and offset become one.
+    bool add(int64_t value) {
+        size_t size = ops_.size();
+        if (size >= 2 && ops_[size - 1].code == LocationOp::Add && ops_[size - 2].code == LocationOp::Constant) {
+            uint64_t sum = static_cast<uint64_t>(ops_[size - 2].operand) + static_cast<uint64_t>(value);
+            ops_[size - 2].operand = static_cast<int64_t>(sum);
+            if (sum == 0)
+                ops_.resize(size - 2);
+            return true;
+        }
+        if (value == 0)
+            return true;
+        return push(LocationOp::Constant, value) && push(LocationOp::Add);
+    }
+
+    bool finish_with(Location::Kind kind) {
+        result_.kind = kind;
+        done_ = true;
+        return true;
+    }
+
+    bool finish_in_register(uint64_t reg) {
+        if (!ops_.empty())
+            return fail("has a corrupt location");
+        if (context_.file.is_32_bit())
+            reg = widen_register(reg);
+        done_ = true;
+        if (is_readable(reg)) {
+            result_.kind = Location::Register;
+            result_.reg = static_cast<int>(reg);
+        } else {
+            result_ = unavailable(unreadable_register(reg)); // other pieces may still be readable
+        }
+        return true;
+    }
+
+    bool push_frame_base(int64_t offset) {
+        Dwarf_Die die;
+        Dwarf_Attribute attribute;
+        if (!die_of(subprogram_, &die) || !location_attribute(die, DW_AT_frame_base, &attribute))
+            return fail("is relative to a frame base that is not described");
+        Dwarf_Op* expression = nullptr;
+        size_t length = 0;
+        if (dwarf_getlocation_addr(&attribute, address_, &expression, &length, 1) != 1)
+            return fail("is relative to a frame base that is not described at this address");
+        return push_value(&attribute, expression, length) && add(offset);
+    }
+
+    bool push_cfa() {
+        Dwarf_CFI* tables[] = {context_.debug.eh_frame(), context_.debug.debug_frame()};
+        for (Dwarf_CFI* table : tables) {
+            Dwarf_Frame* frame = nullptr;
+            if (!table || dwarf_cfi_addrframe(table, address_, &frame) != 0)
+                continue;
+            Dwarf_Op* expression = nullptr;
+            size_t length = 0;
+            bool found = dwarf_frame_cfa(frame, &expression, &length) == 0 && length > 0;
+            bool pushed = found && push_value(nullptr, expression, length);
+            free(frame);
+            if (found)
+                return pushed;
+        }
+        return fail("is relative to the frame, but there is no call frame information for this address");
+    }
+
+    // Address of something at a fixed place of the module.
+    bool push_address(Address address) {
+        constexpr int64_t rip = 16;
+        if (!context_.file.position_independent())
+            return push(LocationOp::Constant, static_cast<int64_t>(address));
+        // The program counter says where the module is.
+        return push(LocationOp::Register, rip) &&
+               push(LocationOp::Constant, static_cast<int64_t>(address - address_)) && push(LocationOp::Add);
+    }
+
+    // On the stack is the variable's place in the module's block.
+    bool push_thread_local() {
+        if (std::optional<int64_t> bias = context_.file.thread_distance())
+            return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
+        if (context_.file.is_32_bit())
+            return fail("is a thread-local variable of a 32-bit program");
+        if (!context_.file.thread_slot())
+            return fail("is a thread-local variable of a shared library that does not tell where its block is");
+        const ThreadSlot& slot = *context_.file.thread_slot();
+        constexpr int64_t rip = 16, table = 8, entry_size = 16;
+        // The program counter says where the library is.
+        auto push_slot = [&] {
+            return push(LocationOp::Register, rip) &&
+                   push(LocationOp::Constant, static_cast<int64_t>(slot.address - address_)) && push(LocationOp::Add) &&
+                   push(LocationOp::Deref, 8);
+        };
+        if (slot.distance)
+            return push(LocationOp::ThreadBase) && push(LocationOp::Add) && push_slot() && push(LocationOp::Add) &&
+                   add(-slot.offset);
+        return push(LocationOp::ThreadBase) && push(LocationOp::Constant, table) && push(LocationOp::Add) &&
+               push(LocationOp::Deref, 8) && push_slot() && push(LocationOp::Constant, entry_size) &&
+               push(LocationOp::Mul) && push(LocationOp::Add) && push(LocationOp::Deref, 8) && push(LocationOp::Add);
+    }
+
+    bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        Dwarf_Attribute inner;
+        Dwarf_Op* expression = nullptr;
+        size_t length = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &inner) != 0 ||
+            dwarf_getlocation(&inner, &expression, &length) != 0)
+            return fail("has a corrupt location");
+        const FunctionInstance* function = context_.instances.of(subprogram_);
+        if (!function || function->entry != address_)
+            return fail("is known only as the value that a register had when the function was entered");
+        return push_value(&inner, expression, length);
+    }
+
+    // Converts the top of the stack to an integer type; values are kept extended to 64 bits as their type says.
+    bool convert(Dwarf_Attribute* attribute, const Dwarf_Op& op, bool generic_allowed) {
+        if (generic_allowed && op.number == 0)
+            return true; // to the generic type
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return extend(type->first, type->second);
+    }
+
+    bool extend(uint64_t size, bool is_signed) {
+        if (size >= 8) {
+            unsigned_64_ = unsigned_64_ || !is_signed;
+            return true;
+        }
+        if (!is_signed)
+            return push(LocationOp::Constant, static_cast<int64_t>((uint64_t{1} << size * 8) - 1)) &&
+                   push(LocationOp::And);
+        int64_t shift = static_cast<int64_t>(64 - size * 8);
+        return push(LocationOp::Constant, shift) && push(LocationOp::Shl) && push(LocationOp::Constant, shift) &&
+               push(LocationOp::Sar);
+    }
+
+    // Size and signedness of the base type that an operation names; nullopt if it is no integer of up to 8 bytes.
+    std::optional<std::pair<uint64_t, bool>> integer_type(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        Dwarf_Die die;
+        if (!attribute || dwarf_getlocation_die(attribute, &op, &die) != 0)
+            return std::nullopt;
+        uint64_t encoding = number_attribute(die, DW_AT_encoding).value_or(0);
+        uint64_t size = number_attribute(die, DW_AT_byte_size).value_or(0);
+        switch (encoding) {
+        case DW_ATE_signed:
+        case DW_ATE_signed_char:
+        case DW_ATE_unsigned:
+        case DW_ATE_unsigned_char:
+        case DW_ATE_boolean:
+        case DW_ATE_address:
+            break;
+        default:
+            return std::nullopt;
+        }
+        if (size == 0 || size > 8)
+            return std::nullopt;
+        return std::pair(size, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
+    }
+
+    bool push_typed_constant(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        Dwarf_Attribute value;
+        Dwarf_Block block;
+        if (!type)
+            return fail("is computed with floating point numbers");
+        if (dwarf_getlocation_attr(attribute, &op, &value) != 0 || dwarf_formblock(&value, &block) != 0 ||
+            block.length > 8 || block.length == 0)
+            return fail("has a corrupt location");
+        uint64_t bits = 0;
+        memcpy(&bits, block.data, block.length);
+        unsigned shift = static_cast<unsigned>(64 - block.length * 8);
+        int64_t number = type->second ? static_cast<int64_t>(bits << shift) >> shift : static_cast<int64_t>(bits);
+        return push(LocationOp::Constant, number);
+    }
+
+    bool dereference(uint64_t size) {
+        if (size != 1 && size != 2 && size != 4 && size != 8)
+            return fail("has a location that loads an odd number of bytes");
+        return push(LocationOp::Deref, static_cast<int64_t>(size));
+    }
+
+    bool step(Dwarf_Attribute* attribute, const Dwarf_Op& op);
+
+    const ExpressionContext& context_;
+    Address address_;
+    FunctionRef subprogram_;
+    std::vector<LocationOp> ops_;
+    Location result_; // set by an operation that ends a location
+    bool done_ = false;
+    bool unsigned_64_ = false; // a value may be an unsigned 64-bit one: a signed division would be wrong
+    int depth_ = 0;
+    std::string why_;
+};
+
+bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+    unsigned atom = op.atom;
+    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+        return push(LocationOp::Constant, atom - DW_OP_lit0);
+    if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
+        return push_register(atom - DW_OP_breg0, static_cast<int64_t>(op.number));
+    if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
+        return finish_in_register(atom - DW_OP_reg0);
+    switch (atom) {
+    case DW_OP_addr:
+        return push_address(op.number);
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index: {
+        Dwarf_Attribute value;
+        Dwarf_Addr address = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &value) != 0 || dwarf_formaddr(&value, &address) != 0)
+            return fail("has a corrupt location");
+        return push_address(address);
+    }
+    case DW_OP_constx:
+    case DW_OP_GNU_const_index: {
+        // The operand of a thread-local variable in split debug information.
+        Dwarf_Attribute value;
+        Dwarf_Word number = 0;
+        Dwarf_Addr address = 0;
+        if (!attribute || dwarf_getlocation_attr(attribute, &op, &value) != 0)
+            return fail("has a corrupt location");
+        if (dwarf_formaddr(&value, &address) == 0)
+            number = address;
+        else if (dwarf_formudata(&value, &number) != 0)
+            return fail("has a corrupt location");
+        return push(LocationOp::Constant, static_cast<int64_t>(number));
+    }
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+    case DW_OP_const8u:
+    case DW_OP_const8s:
+    case DW_OP_constu:
+    case DW_OP_consts:
+        return push(LocationOp::Constant, static_cast<int64_t>(op.number));
+    case DW_OP_regx:
+        return finish_in_register(op.number);
+    case DW_OP_bregx:
+        return push_register(op.number, static_cast<int64_t>(op.number2));
+    case DW_OP_fbreg:
+        return push_frame_base(static_cast<int64_t>(op.number));
+    case DW_OP_call_frame_cfa:
+        return push_cfa();
+    case DW_OP_plus_uconst:
+        return add(static_cast<int64_t>(op.number));
+    case DW_OP_deref:
+        return dereference(context_.file.is_32_bit() ? 4 : 8);
+    case DW_OP_deref_size:
+        return dereference(op.number);
+    case DW_OP_dup:
+        return push(LocationOp::Dup);
+    case DW_OP_drop:
+        return push(LocationOp::Drop);
+    case DW_OP_over:
+        return push(LocationOp::Over);
+    case DW_OP_pick:
+        return push(LocationOp::Pick, static_cast<int64_t>(op.number));
+    case DW_OP_swap:
+        return push(LocationOp::Swap);
+    case DW_OP_rot:
+        return push(LocationOp::Rot);
+    case DW_OP_abs:
+        return push(LocationOp::Abs);
+    case DW_OP_neg:
+        return push(LocationOp::Neg);
+    case DW_OP_not:
+        return push(LocationOp::Not);
+    case DW_OP_and:
+        return push(LocationOp::And);
+    case DW_OP_or:
+        return push(LocationOp::Or);
+    case DW_OP_xor:
+        return push(LocationOp::Xor);
+    case DW_OP_plus:
+        return push(LocationOp::Add);
+    case DW_OP_minus:
+        return push(LocationOp::Sub);
+    case DW_OP_mul:
+        return push(LocationOp::Mul);
+    case DW_OP_div:
+        if (unsigned_64_)
+            return fail("is computed by an unsigned division");
+        return push(LocationOp::Div);
+    case DW_OP_mod:
+        return push(LocationOp::Mod);
+    case DW_OP_shl:
+        return push(LocationOp::Shl);
+    case DW_OP_shr:
+        return push(LocationOp::Shr);
+    case DW_OP_shra:
+        return push(LocationOp::Sar);
+    case DW_OP_eq:
+        return push(LocationOp::Eq);
+    case DW_OP_ne:
+        return push(LocationOp::Ne);
+    case DW_OP_lt:
+        return push(LocationOp::Lt);
+    case DW_OP_le:
+        return push(LocationOp::Le);
+    case DW_OP_gt:
+        return push(LocationOp::Gt);
+    case DW_OP_ge:
+        return push(LocationOp::Ge);
+    case DW_OP_nop:
+    case DW_OP_GNU_uninit:
+        return true;
+    case DW_OP_stack_value:
+        if (ops_.empty())
+            return fail("has a corrupt location");
+        return finish_with(Location::Value);
+    case DW_OP_implicit_value: {
+        Dwarf_Block block;
+        if (!attribute || dwarf_getlocation_implicit_value(attribute, &op, &block) != 0 || block.length > (1 << 20))
+            return fail("has a corrupt location");
+        result_.bytes.assign(block.data, block.data + block.length);
+        return finish_with(Location::Bytes);
+    }
+    case DW_OP_implicit_pointer:
+    case DW_OP_GNU_implicit_pointer:
+        done_ = true;
+        result_ = unavailable("points to something that was optimized out");
+        return true;
+    case DW_OP_entry_value:
+    case DW_OP_GNU_entry_value:
+        return push_entry_value(attribute, op);
+    case DW_OP_form_tls_address:
+    case DW_OP_GNU_push_tls_address:
+        return push_thread_local();
+    case DW_OP_const_type:
+    case DW_OP_GNU_const_type:
+        return push_typed_constant(attribute, op);
+    case DW_OP_regval_type:
+    case DW_OP_GNU_regval_type: {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return push_register(op.number, 0) && extend(type->first, type->second);
+    }
+    case DW_OP_deref_type:
+    case DW_OP_GNU_deref_type: {
+        std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
+        if (!type)
+            return fail("is computed with floating point numbers");
+        return dereference(op.number) && extend(type->first, type->second);
+    }
+    case DW_OP_convert:
+    case DW_OP_GNU_convert:
+    case DW_OP_reinterpret:
+    case DW_OP_GNU_reinterpret:
+        return convert(attribute, op, true);
+    case DW_OP_bra:
+    case DW_OP_skip:
+        return fail("has a location that depends on a condition");
+    case DW_OP_GNU_parameter_ref:
+        return fail("is known only from the caller's arguments");
+    case DW_OP_push_object_address:
+    case DW_OP_call2:
+    case DW_OP_call4:
+    case DW_OP_call_ref:
+    case DW_OP_GNU_variable_value:
+        return fail("has a location that refers to another variable");
+    default:
+        return fail(fmt::format("has a location with operation {:#x}, which is not supported", atom));
+    }
+}
+
+} // namespace
+
+// Go writes expressions as blocks, which DWARF 4 has for other things, so libdw takes no block for one; a short one has
+// the same bytes in both forms.
+bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
+    if (!dwarf_attr_integrate(&die, name, attribute))
+        return false;
+    constexpr unsigned char first_long = 0x80;
+    if (attribute->form == DW_FORM_block1 && *attribute->valp < first_long)
+        attribute->form = DW_FORM_exprloc;
+    return true;
+}
+
+Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
+                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
+    return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
+}
+
+} // namespace sonde

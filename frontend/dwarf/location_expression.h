@@ -1,0 +1,36 @@
+// Location expressions to data: DWARF 5, section 2.5 and 2.6, evaluated as far as a compiler can.
+//
+// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the
+// frame base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's
+// memory or control flow ends in Unavailable with the reason in words.
+#pragma once
+
+#include <cstddef>
+
+#include <elfutils/libdw.h>
+
+#include "frontend/dwarf/unit.h"
+#include "frontend/types/location.h"
+
+namespace sonde {
+
+class DebugFiles;
+class FunctionInstances;
+class ProgramFile;
+
+// What expressions refer to.
+struct ExpressionContext {
+    const ProgramFile& file;
+    DebugFiles& debug;
+    FunctionInstances& instances;
+};
+
+// The place that an expression gives at `address`, inside of `subprogram`. `attribute` is where the expression comes
+// from; null for one of our own.
+Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
+                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count);
+
+// An attribute whose value is an expression or a list of them; false: there is none.
+bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute);
+
+} // namespace sonde

@@ -1,0 +1,182 @@
+#include "frontend/dwarf/locations.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/scopes.h"
+#include "frontend/dwarf/statements.h"
+#include "frontend/dwarf/unit_index.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t max_ranges = 4096;
+
+// Addresses at which the location's description changes, among [low, high).
+void add_borders(Dwarf_Attribute& attribute, Address low, Address high, std::vector<Address>& borders) {
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    ptrdiff_t offset = 0;
+    while (borders.size() < max_ranges &&
+           (offset = dwarf_getlocations(&attribute, offset, &base, &begin, &end, &ops, &length)) > 0)
+        for (Address border : {begin, end})
+            if (border > low && border < high)
+                borders.push_back(border);
+}
+
+// DW_AT_const_value: the variable never changes and has no place.
+Location constant_location(Dwarf_Attribute& attribute) {
+    Location location;
+    Dwarf_Sword number = 0;
+    Dwarf_Block block;
+    switch (dwarf_whatform(&attribute)) {
+    case DW_FORM_string:
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+        if (const char* text = dwarf_formstring(&attribute)) {
+            location.kind = Location::Bytes;
+            location.bytes.assign(text, text + strlen(text) + 1);
+            return location;
+        }
+        break;
+    case DW_FORM_block:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_exprloc:
+    case DW_FORM_data16:
+        if (dwarf_formblock(&attribute, &block) == 0 && block.length <= (1 << 20)) {
+            location.kind = Location::Bytes;
+            location.bytes.assign(block.data, block.data + block.length);
+            return location;
+        }
+        break;
+    default:
+        // dataN has no sign of its own; sign extension is right for both, since the type cuts it to its size.
+        if (dwarf_formsdata(&attribute, &number) == 0) {
+            location.kind = Location::Value;
+            location.ops.push_back({LocationOp::Constant, number});
+            return location;
+        }
+        break;
+    }
+    return unavailable("has a corrupt constant value");
+}
+
+} // namespace
+
+Location Locations::locate(const Variable& variable, Address address) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute;
+    if (!debug_.unpack(variable.die, &die))
+        return unavailable("has no debug information");
+    if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
+        // gcc writes a narrow unsigned constant as data1: 200 must not become -56.
+        Location location = constant_location(attribute);
+        const Type* type = strip(variable.type);
+        unsigned form = dwarf_whatform(&attribute);
+        Dwarf_Word bits = 0;
+        bool plain = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
+        if (location.kind == Location::Value && plain && type &&
+            (type->size > (form == DW_FORM_data1   ? 1u
+                           : form == DW_FORM_data2 ? 2u
+                                                   : 4u) ||
+             !type->is_signed) &&
+            dwarf_formudata(&attribute, &bits) == 0)
+            location.ops[0].operand = static_cast<int64_t>(bits);
+        return location;
+    }
+    if (!location_attribute(die, DW_AT_location, &attribute))
+        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
+                                                                  : "optimized out");
+    FunctionRef function = units_.function_at(address);
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    int found = dwarf_getlocation_addr(&attribute, address, &ops, &length, 1);
+    if (found < 0)
+        return unavailable("has a corrupt location");
+    if (found == 0 || length == 0) {
+        // A gap in the location list: say where it is available.
+        std::vector<std::pair<Address, Address>> available;
+        Dwarf_Addr base = 0, low = 0, high = 0;
+        ptrdiff_t offset = 0;
+        while ((offset = dwarf_getlocations(&attribute, offset, &base, &low, &high, &ops, &length)) > 0 &&
+               available.size() < 1000)
+            if (length > 0 && low < high)
+                available.push_back({low, high});
+        std::string lines = function ? statements_.describe_lines(owner_of(die, function), available) : "";
+        if (lines.empty())
+            return unavailable("optimized out at this address");
+        bool one = lines.find_first_of("-,") == std::string::npos;
+        return unavailable(
+            fmt::format("optimized out at this address; available at {} {}", one ? "line" : "lines", lines));
+    }
+    return translate_expression(context_, address, enclosing_subprogram(function), &attribute, ops, length);
+}
+
+Location Locations::return_address(Address address) {
+    // Below the frame's canonical address, which is the stack pointer before the call. In 32-bit programs it is only 4
+    // bytes below; who looks for values under this place counts from where the stack is after the return.
+    constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
+    return translate_expression(context_, address, {}, nullptr, ops, std::size(ops));
+}
+
+std::optional<Address> Locations::global_address(const Variable& variable) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute, value;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    Dwarf_Addr address = 0;
+    if (!debug_.unpack(variable.die, &die) || !location_attribute(die, DW_AT_location, &attribute) ||
+        dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
+        return std::nullopt;
+    if (ops[0].atom == DW_OP_addr)
+        address = ops[0].number;
+    else if ((ops[0].atom != DW_OP_addrx && ops[0].atom != DW_OP_GNU_addr_index) ||
+             dwarf_getlocation_attr(&attribute, &ops[0], &value) != 0 || dwarf_formaddr(&value, &address) != 0)
+        return std::nullopt;
+    if (length == 2 && ops[1].atom == DW_OP_plus_uconst)
+        return address + ops[1].number; // a part of a merged global (clang)
+    return length == 1 ? std::optional<Address>(address) : std::nullopt;
+}
+
+// The location list, cut to the function's own ranges.
+std::vector<LocationRange> Locations::ranges(const Variable& variable, const FunctionInstance& function) {
+    std::vector<LocationRange> out;
+    Dwarf_Die die, function_die;
+    FunctionRef ref = units_.find_function(function.die);
+    if (!ref || !debug_.unpack(variable.die, &die) || !die_of(ref, &function_die))
+        return out;
+    Dwarf_Attribute attribute;
+    bool listed = dwarf_attr_integrate(&die, DW_AT_location, &attribute) != nullptr;
+    for_each_range(function_die, [&](Address low, Address high) {
+        if (low >= high)
+            return true;
+        std::vector<Address> borders = {low, high};
+        if (listed)
+            add_borders(attribute, low, high, borders);
+        std::sort(borders.begin(), borders.end());
+        borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+        for (size_t i = 0; i + 1 < borders.size(); i++)
+            out.push_back({borders[i], borders[i + 1], locate(variable, borders[i]),
+                           statements_.describe_lines(ref, {{borders[i], borders[i + 1]}})});
+        return out.size() < max_ranges;
+    });
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,167 @@
+#include "frontend/dwarf/name_filter.h"
+
+#include <cstring>
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include "base/glob.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace sonde {
+namespace {
+
+constexpr size_t most_needles = 8; // more of them take as long as reading the units
+
+// As std::string_view::find(), for a needle of two bytes or more.
+size_t find_bytes(std::string_view bytes, std::string_view needle, size_t at = 0) {
+#ifdef __SSE2__
+    // Both of the needle's first bytes at 16 places at once; of an offset they are the lower ones, which differ most.
+    const __m128i first = _mm_set1_epi8(needle[0]), second = _mm_set1_epi8(needle[1]);
+    for (; at + 17 <= bytes.size(); at += 16) {
+        const auto* here = reinterpret_cast<const __m128i*>(bytes.data() + at);
+        const auto* next = reinterpret_cast<const __m128i*>(bytes.data() + at + 1);
+        auto both = static_cast<unsigned>(_mm_movemask_epi8(_mm_and_si128(
+            _mm_cmpeq_epi8(_mm_loadu_si128(here), first), _mm_cmpeq_epi8(_mm_loadu_si128(next), second))));
+        for (; both; both &= both - 1)
+            if (bytes.substr(at + static_cast<size_t>(__builtin_ctz(both))).starts_with(needle))
+                return at + static_cast<size_t>(__builtin_ctz(both));
+    }
+#endif
+    return bytes.find(needle, at);
+}
+
+std::string_view section(Elf* elf, std::string_view wanted) {
+    size_t names = 0;
+    if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+        return {};
+    for (Elf_Scn* at = nullptr; (at = elf_nextscn(elf, at));) {
+        GElf_Shdr header;
+        const char* name = gelf_getshdr(at, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+        if (!name || name != wanted || header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED))
+            continue;
+        Elf_Data* data = elf_getdata(at, nullptr);
+        return data && data->d_buf ? std::string_view(static_cast<char*>(data->d_buf), data->d_size)
+                                   : std::string_view();
+    }
+    return {};
+}
+
+bool names_function(unsigned attribute) {
+    return attribute == DW_AT_name || attribute == DW_AT_linkage_name || attribute == DW_AT_MIPS_linkage_name ||
+           attribute == DW_AT_abstract_origin || attribute == DW_AT_specification;
+}
+
+// Whether a value of that form is, or leads within the unit to, a string, its offset in .debug_str or an index of that.
+bool is_plain(unsigned form) {
+    switch (form) {
+    case DW_FORM_string:
+    case DW_FORM_strp:
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+    case DW_FORM_ref1:
+    case DW_FORM_ref2:
+    case DW_FORM_ref4:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_udata:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether all names that the unit's functions can have are in its own bytes.
+bool has_plain_names(Dwarf_Die unit) {
+    size_t length = 0;
+    for (Dwarf_Off offset = 0;; offset += length) {
+        Dwarf_Abbrev* abbrev = dwarf_getabbrev(&unit, offset, &length);
+        if (!abbrev)
+            return false;
+        if (abbrev == DWARF_END_ABBREV || length == 0)
+            return true;
+        unsigned tag = dwarf_getabbrevtag(abbrev);
+        if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+            continue;
+        unsigned name = 0, form = 0;
+        Dwarf_Sword data = 0;
+        for (size_t i = 0; dwarf_getabbrevattr_data(abbrev, i, &name, &form, &data, nullptr) == 0 && name; i++)
+            if (names_function(name) && !is_plain(form))
+                return false;
+    }
+}
+
+} // namespace
+
+NameFilter::NameFilter(Dwarf* dwarf, const std::string& pattern) : dwarf_(dwarf) {
+    Elf* elf = dwarf ? dwarf_getelf(dwarf) : nullptr;
+    GElf_Ehdr header;
+    // What a linker has not seen yet has its offsets elsewhere.
+    if (!elf || !gelf_getehdr(elf, &header) || header.e_type == ET_REL)
+        return;
+    if (pattern.empty() || has_wildcard(pattern) || pattern.find_first_of("<({ ") != std::string::npos)
+        return;
+    size_t scope = pattern.rfind("::");
+    qualified_ = scope != std::string::npos;
+    std::string name = qualified_ ? pattern.substr(scope + 2) : pattern;
+    std::string_view strings = section(elf, ".debug_str");
+    info_ = section(elf, ".debug_info");
+    offsets_ = section(elf, ".debug_str_offsets");
+    if (name.empty() || name.starts_with("operator") || strings.empty() || info_.empty())
+        return;
+    // A template's functions have their arguments in the name.
+    for (const char* end : {"", "<"}) {
+        std::string text = name + end;
+        text += std::string(*end ? 0 : 1, '\0');
+        needles_.push_back(text);
+        find_offsets(strings, text);
+    }
+    decides_ = needles_.size() <= most_needles;
+}
+
+// Everywhere: a string may be the end of another one.
+void NameFilter::find_offsets(std::string_view strings, const std::string& text) {
+    for (size_t at = 0; needles_.size() <= most_needles; at++) {
+        at = find_bytes(strings, text, at);
+        if (at == std::string_view::npos || at > UINT32_MAX)
+            return;
+        auto offset = static_cast<uint32_t>(at);
+        std::string bytes(sizeof offset, '\0');
+        memcpy(bytes.data(), &offset, sizeof offset);
+        needles_.push_back(std::move(bytes));
+    }
+}
+
+// The unit's part of .debug_str_offsets (DWARF 5, section 7.26): its length, version and padding, then offsets.
+std::string_view NameFilter::indexed_strings(Dwarf_Die unit) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Word base = 0;
+    uint32_t length = 0;
+    if (!dwarf_attr(&unit, DW_AT_str_offsets_base, &attribute) || dwarf_formudata(&attribute, &base) != 0)
+        return {};
+    if (base < 8 || base > offsets_.size())
+        return offsets_;
+    memcpy(&length, offsets_.data() + base - 8, sizeof length);
+    return length < 4 || length == UINT32_MAX ? offsets_ : offsets_.substr(base, length - 4);
+}
+
+bool NameFilter::may_have(const Unit& unit) const {
+    if (!decides_ || unit.scanned || unit.dwarf != dwarf_ || unit.end > info_.size() || unit.begin > unit.end)
+        return true;
+    Dwarf_Die die = unit.die;
+    const std::string_view bytes = info_.substr(unit.begin, unit.end - unit.begin), indexed = indexed_strings(die);
+    for (const std::string& needle : needles_)
+        if (find_bytes(bytes, needle) != std::string_view::npos ||
+            find_bytes(indexed, needle) != std::string_view::npos)
+            return true;
+    int language = dwarf_srclang(&die);
+    // Go's names have their package in front; what Rust's have as their scope can be in the mangled name only.
+    return language == DW_LANG_Go || (language == DW_LANG_Rust && qualified_) || !has_plain_names(die);
+}
+
+} // namespace sonde

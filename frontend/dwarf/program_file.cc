@@ -1,0 +1,71 @@
+#include "frontend/dwarf/program_file.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/path.h"
+
+namespace sonde {
+
+Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
+    Result<ElfFile> file = object ? ElfFile::open_linked(path) : ElfFile::open_any_width(path);
+    if (!file)
+        return std::move(file).error();
+    if (file->is_32_bit() && file->find_section(".gopclntab"))
+        return Error(
+            fmt::format("cannot open `{}`: it is a 32-bit program of Go; only 64-bit ones can be probed", path),
+            foreign_program);
+    ProgramFile out(*std::move(file));
+    out.path_ = without_links(path);
+    out.build_id_ = out.elf_.build_id();
+    std::optional<ThreadBlock> block = out.is_32_bit() ? std::nullopt : find_thread_block(out.elf_);
+    if (block && block->distance)
+        out.thread_distance_ = block->distance;
+    else if (block)
+        out.thread_slot_ = find_thread_slot(out.elf_);
+    return out;
+}
+
+std::optional<uint64_t> ProgramFile::file_offset(Address address) const {
+    for (const ElfSegment& segment : elf_.segments())
+        if (segment.executable && address >= segment.address && address - segment.address < segment.file_size)
+            return address - segment.address + segment.offset;
+    return std::nullopt;
+}
+
+const ElfSection* ProgramFile::section_at(Address address) const {
+    for (const ElfSection& section : elf_.sections())
+        if ((section.flags & SHF_ALLOC) && section.type != SHT_NOBITS && address >= section.address &&
+            address - section.address < section.size)
+            return &section;
+    return nullptr;
+}
+
+std::string ProgramFile::code(Address low, Address high) const {
+    std::optional<uint64_t> offset = file_offset(low);
+    constexpr uint64_t max_bytes = 16 << 20;
+    if (!offset || high <= low || high - low > max_bytes)
+        return {};
+    std::string bytes(high - low, '\0');
+    ssize_t got = pread(fd(), bytes.data(), bytes.size(), static_cast<off_t>(*offset));
+    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return bytes;
+}
+
+const std::vector<PltEntry>& ProgramFile::plt() {
+    if (!plt_)
+        plt_ = read_plt(elf_);
+    return *plt_;
+}
+
+const std::vector<UsdtMark>& ProgramFile::marks() {
+    if (!marks_)
+        marks_ = read_usdt_marks(elf_);
+    return *marks_;
+}
+
+} // namespace sonde

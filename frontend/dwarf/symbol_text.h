@@ -1,0 +1,19 @@
+// The text of a mangled symbol: the name, which patterns are compared with, and the parameters, which tell overloads
+// apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sonde {
+
+// Whether a pattern means the function that a mangled symbol stands for: `C::f` and `f` for "ns::C::f(int)", with and
+// without template arguments.
+bool symbol_matches(std::string_view pattern, std::string_view symbol);
+// "ns::C::f" for "void ns::C::f(int)", the text of a mangled symbol; its parameters are "(int)".
+std::string symbol_name(const std::string& demangled);
+std::string symbol_parameters(const std::string& demangled);
+// Whether both name the same parameters: "(const char *)" and "(char const*)".
+bool same_parameters(std::string_view one, std::string_view other);
+
+} // namespace sonde

@@ -1,0 +1,65 @@
+#include "frontend/dwarf/type_definitions.h"
+
+#include <algorithm>
+
+#include <dwarf.h>
+
+namespace sonde {
+
+void TypeDefinitions::index() {
+    if (indexed_)
+        return;
+    indexed_ = true;
+    for (Unit& unit : units_.all()) {
+        scan(unit);
+        for (uint32_t i = 0; i < unit.types.size(); i++)
+            if (!unit.types[i].declaration)
+                by_name_.emplace(unit.types[i].name, std::pair(&unit, i));
+    }
+}
+
+bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
+    const char* name = dwarf_diename(&declaration);
+    if (!name)
+        return false;
+    index();
+    // In C++ the scope must agree too.
+    Unit* own = units_.unit_of(declaration);
+    std::string prefix = scope_of(declaration);
+    bool is_enum = dwarf_tag(&declaration) == DW_TAG_enumeration_type;
+    bool is_union = dwarf_tag(&declaration) == DW_TAG_union_type;
+    const std::pair<Unit*, uint32_t>* best = nullptr;
+    auto [first, last] = by_name_.equal_range(name);
+    for (auto entry = first; entry != last; ++entry) {
+        const NamedEntry& type = entry->second.first->types[entry->second.second];
+        if (type.local || type.tag == DW_TAG_typedef || type.tag == DW_TAG_base_type ||
+            (type.tag == DW_TAG_enumeration_type) != is_enum || (type.tag == DW_TAG_union_type) != is_union ||
+            scope_prefix(*entry->second.first, type.scope) != prefix)
+            continue;
+        // The same unit's wins; otherwise the first in the file, so that the answer is always the same.
+        bool better = !best || (entry->second.first == own && best->first != own) ||
+                      (best->first != own && entry->second.first->begin < best->first->begin);
+        if (better)
+            best = &entry->second;
+    }
+    return best && dwarf_offdie(best->first->dwarf, best->first->types[best->second].offset, definition);
+}
+
+std::string TypeDefinitions::scope_of(Dwarf_Die& die) {
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    Unit* unit = units_.unit_of(die);
+    if (!unit)
+        return "";
+    scan(*unit);
+    auto entry = std::lower_bound(unit->types.begin(), unit->types.end(), offset,
+                                  [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
+    bool found = entry != unit->types.end() && entry->offset == offset;
+    return found ? scope_prefix(*unit, entry->scope) : "";
+}
+
+void TypeDefinitions::forget() {
+    by_name_.clear();
+    indexed_ = false;
+}
+
+} // namespace sonde

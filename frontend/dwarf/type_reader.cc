@@ -1,0 +1,450 @@
+#include "frontend/dwarf/type_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/type_definitions.h"
+
+namespace sonde {
+namespace {
+
+// The attribute's value if it is a constant; locations (variable-length arrays) and references are not.
+std::optional<int64_t> constant_attribute(Dwarf_Die& die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (!dwarf_attr(&die, name, &attribute))
+        return std::nullopt;
+    switch (dwarf_whatform(&attribute)) {
+    case DW_FORM_exprloc:
+    case DW_FORM_block:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_sec_offset:
+    case DW_FORM_ref1:
+    case DW_FORM_ref2:
+    case DW_FORM_ref4:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_udata:
+    case DW_FORM_ref_addr:
+        return std::nullopt;
+    case DW_FORM_sdata:
+    case DW_FORM_implicit_const: {
+        Dwarf_Sword number = 0;
+        return dwarf_formsdata(&attribute, &number) == 0 ? std::optional<int64_t>(number) : std::nullopt;
+    }
+    default:
+        if (dwarf_formudata(&attribute, &value) != 0)
+            return std::nullopt;
+        return static_cast<int64_t>(value);
+    }
+}
+
+// Elements of one dimension; nullopt if they are not fixed (flexible or variable-length).
+std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
+    constexpr uint64_t max_count = uint64_t{1} << 48;
+    std::optional<int64_t> count = constant_attribute(subrange, DW_AT_count);
+    if (!count && dwarf_tag(&subrange) == DW_TAG_enumeration_type) {
+        count = 0;
+        for_each_child(subrange, [&](Dwarf_Die& child) {
+            *count += dwarf_tag(&child) == DW_TAG_enumerator;
+            return true;
+        });
+        return static_cast<uint64_t>(*count);
+    }
+    if (!count) {
+        std::optional<int64_t> upper = constant_attribute(subrange, DW_AT_upper_bound);
+        if (!upper)
+            return std::nullopt;
+        int64_t lower = constant_attribute(subrange, DW_AT_lower_bound).value_or(0);
+        if (__builtin_sub_overflow(*upper, lower, &*upper) || __builtin_add_overflow(*upper, 1, &*upper))
+            return std::nullopt;
+        count = upper;
+    }
+    // gcc writes `[0]` as an upper bound of -1 in the index type's width.
+    if (*count < 0 || static_cast<uint64_t>(*count) > max_count)
+        return std::nullopt;
+    return static_cast<uint64_t>(*count);
+}
+
+Type::Kind base_kind(uint64_t encoding) {
+    switch (encoding) {
+    case DW_ATE_boolean:
+        return Type::Boolean;
+    case DW_ATE_float:
+    case DW_ATE_complex_float:
+    case DW_ATE_imaginary_float:
+    case DW_ATE_decimal_float:
+        return Type::Float;
+    case DW_ATE_signed_char:
+    case DW_ATE_unsigned_char:
+    case DW_ATE_UTF:
+    case DW_ATE_UCS:
+    case DW_ATE_ASCII:
+        return Type::Character;
+    default:
+        return Type::Integer;
+    }
+}
+
+bool is_signed_encoding(uint64_t encoding) { return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char; }
+
+// Whether an enumeration's values are signed: what the underlying type says, else what the values need.
+bool is_signed_enum(Dwarf_Die& die) {
+    if (std::optional<uint64_t> encoding = number_attribute(die, DW_AT_encoding))
+        return is_signed_encoding(*encoding);
+    Dwarf_Attribute attribute;
+    Dwarf_Die underlying;
+    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &underlying) &&
+        dwarf_peel_type(&underlying, &underlying) == 0)
+        return is_signed_encoding(number_attribute(underlying, DW_AT_encoding).value_or(DW_ATE_unsigned));
+    bool negative = false;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        Dwarf_Sword value = 0;
+        unsigned form = dwarf_attr(&child, DW_AT_const_value, &attribute) ? dwarf_whatform(&attribute) : 0;
+        negative = (form == DW_FORM_sdata || form == DW_FORM_implicit_const) &&
+                   dwarf_formsdata(&attribute, &value) == 0 && value < 0;
+        return !negative;
+    });
+    return negative;
+}
+
+void add_enumerators(Dwarf_Die& die, Type& type) {
+    constexpr size_t max_enumerators = 1 << 20;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        Dwarf_Attribute attribute;
+        const char* name = dwarf_diename(&child);
+        if (dwarf_tag(&child) != DW_TAG_enumerator || !name || !dwarf_attr(&child, DW_AT_const_value, &attribute))
+            return true;
+        Dwarf_Sword value = 0;
+        Dwarf_Word bits = 0;
+        // A data1 of 0xff is 255 or -1: only the type tells.
+        if (type.is_signed ? dwarf_formsdata(&attribute, &value) == 0 : dwarf_formudata(&attribute, &bits) == 0)
+            type.enumerators.push_back({name, type.is_signed ? value : static_cast<int64_t>(bits)});
+        return type.enumerators.size() < max_enumerators;
+    });
+}
+
+// Bytes from the start of the record; nullopt where only the running program knows (virtual bases).
+std::optional<uint64_t> member_offset(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr_integrate(&die, DW_AT_data_member_location, &attribute))
+        return 0;
+    Dwarf_Word value = 0;
+    if (dwarf_formudata(&attribute, &value) == 0)
+        return value;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    // DWARF 2 writes the offset as an expression.
+    if (dwarf_getlocation(&attribute, &ops, &length) == 0 && length == 1 &&
+        (ops[0].atom == DW_OP_plus_uconst || ops[0].atom == DW_OP_constu))
+        return ops[0].number;
+    return std::nullopt;
+}
+
+} // namespace
+
+const Type* TypeReader::type_of(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die target;
+    if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &target))
+        return nullptr;
+    return type_from(target);
+}
+
+const Type* TypeReader::type_from(Dwarf_Die& die) {
+    auto found = by_die_.find(die.addr);
+    if (found != by_die_.end())
+        return found->second;
+    return make_type(die);
+}
+
+Type* TypeReader::make_type(Dwarf_Die& die) {
+    Type& type = types_.emplace_back();
+    if (depth_ >= max_die_depth) { // not remembered: reached on a shorter way it may be fine
+        type.name = "<too deep>";
+        return &type;
+    }
+    // Entered before its parts, so that a cycle finds the object itself.
+    by_die_[die.addr] = &type;
+    dies_[&type] = die;
+    const char* name = dwarf_diename(&die);
+    type.name = name ? name : "";
+    type.size = number_attribute(die, DW_AT_byte_size).value_or(0);
+    constexpr unsigned go_kind_attribute = 0x2900;
+    type.go_kind = static_cast<Type::GoKind>(constant_attribute(die, go_kind_attribute).value_or(Type::NotGo));
+    depth_++;
+    int tag = dwarf_tag(&die);
+    switch (tag) {
+    case DW_TAG_base_type: {
+        uint64_t encoding = number_attribute(die, DW_AT_encoding).value_or(0);
+        type.kind = base_kind(encoding);
+        type.is_signed = is_signed_encoding(encoding);
+        break;
+    }
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        type.kind = tag == DW_TAG_pointer_type ? Type::Pointer : Type::Reference;
+        if (type.size == 0)
+            type.size = file_.is_32_bit() ? 4 : 8;
+        type.target = type_of(die);
+        break;
+    case DW_TAG_typedef:
+    case DW_TAG_const_type:
+    case DW_TAG_volatile_type:
+    case DW_TAG_restrict_type:
+    case DW_TAG_atomic_type:
+        type.kind = tag == DW_TAG_typedef         ? Type::Typedef
+                    : tag == DW_TAG_const_type    ? Type::Const
+                    : tag == DW_TAG_volatile_type ? Type::Volatile
+                    : tag == DW_TAG_restrict_type ? Type::Restrict
+                                                  : Type::Atomic;
+        type.target = type_of(die);
+        if (type.target)
+            type.size = type.target->size;
+        break;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        type.kind = tag == DW_TAG_union_type ? Type::Union : Type::Struct;
+        type.source = this;
+        break;
+    case DW_TAG_enumeration_type: {
+        type.kind = Type::Enum;
+        Dwarf_Die definition = die;
+        if (flag_attribute(die, DW_AT_declaration) && !definitions_.find(die, &definition))
+            type.incomplete = true;
+        type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
+        type.is_signed = is_signed_enum(definition);
+        type.scope = definitions_.scope_of(definition);
+        add_enumerators(definition, type);
+        break;
+    }
+    case DW_TAG_array_type: {
+        type.kind = Type::Array;
+        std::vector<std::optional<uint64_t>> counts;
+        for_each_child(die, [&](Dwarf_Die& child) {
+            int child_tag = dwarf_tag(&child);
+            if (child_tag == DW_TAG_subrange_type || child_tag == DW_TAG_enumeration_type)
+                counts.push_back(dimension_count(child));
+            return counts.size() < 32;
+        });
+        if (counts.empty())
+            counts.push_back(std::nullopt);
+        // `int a[2][3]` is two arrays: the inner ones are objects of their own, the outer one is this DIE's.
+        const Type* element = type_of(die);
+        for (size_t i = counts.size(); i-- > 0;) {
+            Type& dimension = i == 0 ? type : types_.emplace_back();
+            dimension.kind = Type::Array;
+            dimension.target = element;
+            dimension.count = counts[i];
+            uint64_t bytes = 0;
+            uint64_t element_size = element ? element->size : 0;
+            if (i == 0 && type.size != 0)
+                break;
+            if (counts[i] && !__builtin_mul_overflow(element_size, *counts[i], &bytes))
+                dimension.size = bytes;
+            element = &dimension;
+        }
+        break;
+    }
+    case DW_TAG_subroutine_type:
+        if (type.go_kind != Type::NotGo) { // a value of such a type is the address of a closure
+            type.kind = Type::Pointer;
+            type.size = 8;
+            break;
+        }
+        type.kind = Type::Function;
+        type.target = type_of(die);
+        for_each_child(die, [&](Dwarf_Die& child) {
+            int child_tag = dwarf_tag(&child);
+            if (child_tag == DW_TAG_formal_parameter)
+                type.members.push_back({"", type_of(child)});
+            else if (child_tag == DW_TAG_unspecified_parameters)
+                type.members.push_back({"...", nullptr});
+            return type.members.size() < 256;
+        });
+        break;
+    default:
+        type.kind = Type::Unknown;
+        if (tag == DW_TAG_ptr_to_member_type && type.size == 0)
+            type.size = 8;
+        break;
+    }
+    depth_--;
+    // An array's or typedef's size needs the record's, which for a declaration stands with its definition.
+    if (type.kind == Type::Struct || type.kind == Type::Union) {
+        if (flag_attribute(die, DW_AT_declaration) && type.size == 0)
+            type.incomplete = true; // until complete() finds the definition
+    }
+    return &type;
+}
+
+bool TypeReader::die_of(const Type* type, Dwarf_Die* die) const {
+    auto found = dies_.find(type);
+    if (found == dies_.end())
+        return false;
+    *die = found->second;
+    return true;
+}
+
+void TypeReader::complete(Type& record) {
+    Dwarf_Die die;
+    if (!die_of(&record, &die))
+        return;
+    if (flag_attribute(die, DW_AT_declaration)) {
+        Dwarf_Die definition;
+        if (definitions_.find(die, &definition)) {
+            die = definition;
+            dies_[&record] = die;
+            record.size = number_attribute(die, DW_AT_byte_size).value_or(0);
+            record.incomplete = false;
+        } else {
+            record.incomplete = true;
+            return;
+        }
+    }
+    record.scope = definitions_.scope_of(die);
+    add_members(die, record, 0);
+    // What a member is made of is looked at together with it: records inside, and the ones that its pointers lead to,
+    // may then be read without asking.
+    for (const TypeMember& member : record.members) {
+        const Type* inner = strip(member.type);
+        for (int depth = 0; inner && inner->kind == Type::Array && depth < max_die_depth; depth++)
+            inner = strip(inner->target);
+        if (depth_ < max_die_depth) {
+            depth_++;
+            sonde::complete(inner);
+            depth_--;
+        }
+    }
+}
+
+void complete_deep(const Type* type) {
+    const Type* inner = strip(type);
+    for (int depth = 0; inner && depth < max_die_depth; depth++) {
+        if (inner->kind != Type::Pointer && inner->kind != Type::Reference && inner->kind != Type::Array)
+            break;
+        inner = strip(inner->target);
+    }
+    sonde::complete(inner);
+}
+
+void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
+    constexpr size_t max_members = 1 << 16;
+    for_each_child(record, [&](Dwarf_Die& child) {
+        switch (dwarf_tag(&child)) {
+        case DW_TAG_member:
+            // A static member has no place in the object.
+            if (!flag_attribute(child, DW_AT_external) && !flag_attribute(child, DW_AT_declaration))
+                add_member(child, type, false);
+            break;
+        case DW_TAG_inheritance:
+            add_member(child, type, true);
+            break;
+        case DW_TAG_template_type_parameter:
+            type.arguments.push_back(type_of(child));
+            break;
+        case DW_TAG_GNU_template_parameter_pack:
+            if (depth < 4)
+                add_members(child, type, depth + 1);
+            break;
+        case DW_TAG_variant_part:
+            add_variants(child, type);
+            break;
+        default:
+            break;
+        }
+        return type.members.size() < max_members;
+    });
+}
+
+// All forms' members lie over each other, as in a union.
+void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die tag;
+    if (dwarf_attr(&part, DW_AT_discr, &attribute) && dwarf_formref_die(&attribute, &tag)) {
+        Type holder;
+        add_member(tag, holder, false);
+        if (!holder.members.empty())
+            type.tag = holder.members[0];
+    }
+    bool is_signed = type.tag && strip(type.tag->type) && strip(type.tag->type)->is_signed;
+    for_each_child(part, [&](Dwarf_Die& form) {
+        if (dwarf_tag(&form) != DW_TAG_variant)
+            return true;
+        TypeVariant variant;
+        variant.member = type.members.size();
+        Dwarf_Sword number = 0;
+        Dwarf_Word bits = 0;
+        if (dwarf_attr(&form, DW_AT_discr_value, &attribute)) {
+            if (is_signed && dwarf_formsdata(&attribute, &number) == 0)
+                variant.tag = number;
+            else if (dwarf_formudata(&attribute, &bits) == 0)
+                variant.tag = static_cast<int64_t>(bits);
+        }
+        for_each_child(form, [&](Dwarf_Die& child) {
+            if (dwarf_tag(&child) == DW_TAG_member)
+                add_member(child, type, false);
+            return true;
+        });
+        if (type.members.size() > variant.member)
+            type.variants.push_back(variant);
+        return true;
+    });
+}
+
+void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
+    std::optional<uint64_t> offset = member_offset(die);
+    if (!offset)
+        return;
+    TypeMember member;
+    member.type = type_of(die);
+    member.byte_offset = *offset;
+    member.is_base = base;
+    const char* name = dwarf_diename(&die);
+    if (base)
+        member.name = strip(member.type) ? strip(member.type)->name : "";
+    else if (name)
+        member.name = name;
+    std::optional<uint64_t> bits = number_attribute(die, DW_AT_bit_size);
+    if (bits && *bits > 0 && *bits <= 64 && strip(member.type)) {
+        uint64_t size = strip(member.type)->size;
+        uint64_t position = 0; // of the lowest bit, counted from the record's start
+        Dwarf_Attribute attribute;
+        Dwarf_Sword from_top = 0;
+        if (std::optional<uint64_t> position_attribute = number_attribute(die, DW_AT_data_bit_offset)) {
+            position = *offset * 8 + *position_attribute;
+        } else if (dwarf_attr(&die, DW_AT_bit_offset, &attribute) && dwarf_formsdata(&attribute, &from_top) == 0) {
+            // DWARF 2 and 3 count from the most significant bit of a storage unit (DWARF 3, section 5.6.6).
+            uint64_t unit = number_attribute(die, DW_AT_byte_size).value_or(size);
+            position = *offset * 8 + unit * 8 - static_cast<uint64_t>(from_top) - *bits;
+        } else {
+            position = *offset * 8;
+        }
+        if (size == 0 || size > 8)
+            size = 8;
+        member.bit_size = static_cast<uint32_t>(*bits);
+        member.byte_offset = position / (size * 8) * size;
+        member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
+        if (member.bit_offset + *bits > size * 8) {
+            // A packed field across two units: start at its own byte.
+            member.byte_offset = position / 8;
+            member.bit_offset = static_cast<uint32_t>(position % 8);
+        }
+    }
+    type.members.push_back(std::move(member));
+}
+
+void TypeReader::forget() {
+    by_die_.clear();
+    dies_.clear();
+    types_.clear();
+}
+
+} // namespace sonde

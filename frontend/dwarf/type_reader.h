@@ -1,0 +1,53 @@
+// DWARF types to Type: one object per DIE, members read only when somebody looks at them (complete()).
+//
+// A type is made with everything that it names, so that sizes are known: pointers, typedefs and arrays lead on, records
+// stop there. Types live as long as the reader, or until forget(); who holds one of them must not let that happen.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+
+#include <elfutils/libdw.h>
+
+#include "frontend/types/type.h"
+
+namespace sonde {
+
+class ProgramFile;
+class TypeDefinitions;
+
+class TypeReader final : private TypeSource {
+  public:
+    TypeReader(const ProgramFile& file, TypeDefinitions& definitions) : file_(file), definitions_(definitions) {}
+    TypeReader(const TypeReader&) = delete;
+    TypeReader& operator=(const TypeReader&) = delete;
+
+    const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
+    const Type* type_from(Dwarf_Die& type_die);
+    // One that debug information does not have; the caller fills it in.
+    Type& add() { return types_.emplace_back(); }
+    // The DIE that a type is from, of a completed record its definition; false: it is from none.
+    bool die_of(const Type* type, Dwarf_Die* die) const;
+
+    bool has_made_any() const { return !types_.empty(); }
+    void forget();
+
+  private:
+    Type* make_type(Dwarf_Die& die);
+    void complete(Type& record) override;
+    void add_members(Dwarf_Die& record, Type& type, int depth);
+    void add_variants(Dwarf_Die& part, Type& type);
+    void add_member(Dwarf_Die& die, Type& type, bool base);
+
+    const ProgramFile& file_;
+    TypeDefinitions& definitions_;
+    std::deque<Type> types_;
+    std::unordered_map<const void*, Type*> by_die_;
+    std::unordered_map<const Type*, Dwarf_Die> dies_;
+    int depth_ = 0;
+};
+
+// Completes the record that a type is, or leads to through pointers and arrays.
+void complete_deep(const Type* type);
+
+} // namespace sonde

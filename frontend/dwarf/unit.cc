@@ -1,0 +1,81 @@
+#include "frontend/dwarf/unit.h"
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+
+namespace sonde {
+
+bool die_of(FunctionRef function, Dwarf_Die* die) {
+    return function && dwarf_offdie(function.unit->dwarf, function->offset, die) != nullptr;
+}
+
+FunctionRef enclosing_subprogram(FunctionRef function) {
+    // `parent` is always a smaller index, so this ends.
+    while (function && function->inlined) {
+        if (function->parent == no_index)
+            return {};
+        function.index = function->parent;
+    }
+    return function;
+}
+
+const char* scope_name(const ScopeEntry& scope) {
+    return scope.name ? scope.name : scope.is_namespace ? "(anonymous namespace)" : "(anonymous)";
+}
+
+std::string scope_prefix(const Unit& unit, uint32_t scope) {
+    std::string prefix;
+    for (; scope != no_index; scope = unit.scopes[scope].parent) { // a parent is always a smaller index
+        prefix = fmt::format("{}::{}", scope_name(unit.scopes[scope]), prefix);
+    }
+    return prefix;
+}
+
+std::string without_template_arguments(std::string_view name) {
+    if (name.empty() || name.back() != '>' || name.starts_with("operator"))
+        return std::string(name);
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 0;) {
+        if (name[i] == '>')
+            depth++;
+        else if (name[i] == '<' && --depth == 0)
+            return std::string(name.substr(0, i));
+    }
+    return std::string(name);
+}
+
+bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) {
+    std::string plain = without_template_arguments(name);
+    for (bool with_arguments : {true, false})
+        for (bool with_all : {true, false}) {
+            std::string text = with_arguments ? std::string(name) : plain;
+            if (glob_match(pattern, text))
+                return true;
+            for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) { // a parent is a smaller index
+                const ScopeEntry& entry = unit.scopes[at];
+                if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))
+                    continue;
+                std::string part = scope_name(entry);
+                text = fmt::format("{}::{}", with_arguments ? part : without_template_arguments(part), text);
+                if (glob_match(pattern, text))
+                    return true;
+            }
+        }
+    return false;
+}
+
+std::string_view last_component(std::string_view name) {
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 1;) {
+        if (name[i] == '>')
+            depth++;
+        else if (name[i] == '<')
+            depth--;
+        else if (depth == 0 && name[i] == ':' && name[i - 1] == ':')
+            return name.substr(i + 1);
+    }
+    return name;
+}
+
+} // namespace sonde

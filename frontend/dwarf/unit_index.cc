@@ -1,0 +1,221 @@
+#include "frontend/dwarf/unit_index.h"
+
+#include <algorithm>
+#include <map>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/program_file.h"
+
+namespace sonde {
+
+std::deque<Unit>& UnitIndex::all() {
+    if (listed_)
+        return units_;
+    listed_ = true;
+    if (!debug_.dwarf())
+        return units_;
+    for_each_unit(debug_.dwarf(), [&](Dwarf_Die& unit_die, uint8_t unit_type) {
+        int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
+        if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit)
+            return;
+        Dwarf_Half version = 0;
+        Dwarf_Die split_die = {};
+        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0)
+            return;
+        Unit unit;
+        unit.unit_die = unit_die;
+        bool split = unit_type == DW_UT_skeleton && split_die.addr && dwarf_tag(&split_die) == DW_TAG_compile_unit;
+        unit.die = split ? split_die : unit_die;
+        unit.dwarf = dwarf_cu_getdwarf(unit.die.cu);
+        unit.version = version;
+        unit.begin = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
+        size_t header_size = 0;
+        if (!unit.dwarf || dwarf_next_unit(unit.dwarf, unit.begin, &unit.end, &header_size, nullptr, nullptr, nullptr,
+                                           nullptr, nullptr, nullptr) != 0)
+            return;
+        units_.push_back(std::move(unit));
+    });
+    return units_;
+}
+
+Unit* UnitIndex::unit_of(Dwarf* dwarf, Dwarf_Off offset) {
+    // Units of the module itself are in order of offset; split ones are few per file and found by walking.
+    if (dwarf == debug_.dwarf()) {
+        auto after = std::upper_bound(all().begin(), all().end(), offset,
+                                      [&](Dwarf_Off value, const Unit& unit) { return value < unit.begin; });
+        // Split units carry offsets of another section: step over them.
+        while (after != all().begin()) {
+            --after;
+            if (after->dwarf == dwarf)
+                return offset < after->end ? &*after : nullptr;
+        }
+        return nullptr;
+    }
+    for (Unit& unit : all())
+        if (unit.dwarf == dwarf && offset >= unit.begin && offset < unit.end)
+            return &unit;
+    return nullptr;
+}
+
+Unit* UnitIndex::unit_of(Dwarf_Die& die) { return unit_of(dwarf_cu_getdwarf(die.cu), dwarf_dieoffset(&die)); }
+
+Unit* UnitIndex::unit_of(DieOffset packed) {
+    Dwarf_Die die;
+    return debug_.unpack(packed, &die) ? unit_of(die) : nullptr;
+}
+
+RangeList UnitIndex::ranges(Dwarf_Die& die) const {
+    constexpr size_t max_ranges = 1 << 20;
+    RangeList list;
+    bool first = true;
+    for_each_range(die, [&](Address low, Address high) {
+        if (first) {
+            Dwarf_Addr low_pc;
+            list.base = dwarf_lowpc(&die, &low_pc) == 0 ? low_pc : low;
+            first = false;
+        }
+        // Linkers leave ranges of discarded code at 0 or near the end of the address space.
+        if (low < high && file_.is_executable(low))
+            list.ranges.push_back({low, high});
+        return list.ranges.size() < max_ranges;
+    });
+    return list;
+}
+
+Unit* UnitIndex::unit_at(Address address) {
+    if (!spans_built_) {
+        spans_built_ = true;
+        for (Unit& unit : all())
+            for (auto [low, high] : ranges(unit.unit_die).ranges)
+                spans_.push_back({{low, high, no_index}, &unit});
+        std::stable_sort(spans_.begin(), spans_.end(),
+                         [](const auto& a, const auto& b) { return a.first.low < b.first.low; });
+        for (size_t i = 1; i < spans_.size(); i++)
+            spans_overlap_ = spans_overlap_ || spans_[i].first.low < spans_[i - 1].first.high;
+    }
+    auto after = std::upper_bound(spans_.begin(), spans_.end(), address,
+                                  [](Address value, const auto& entry) { return value < entry.first.low; });
+    if (after != spans_.begin() && address < std::prev(after)->first.high)
+        return std::prev(after)->second;
+    if (!spans_overlap_)
+        return nullptr;
+    for (Unit& unit : all()) {
+        if (dwarf_haspc(&unit.unit_die, address) == 1)
+            return &unit;
+    }
+    return nullptr;
+}
+
+const std::vector<Span>& UnitIndex::spans(Unit& unit) {
+    if (unit.spans_built)
+        return unit.spans;
+    unit.spans_built = true;
+    scan(unit);
+    // Inner functions come after the outer ones and take their addresses over: `owner` maps the start of each stretch
+    // to the function that owns it up to the next start.
+    std::map<Address, uint32_t> owner;
+    owner[0] = no_index;
+    auto split = [&](Address at) {
+        auto entry = owner.lower_bound(at);
+        if (entry != owner.end() && entry->first == at)
+            return entry;
+        return owner.emplace_hint(entry, at, std::prev(entry)->second);
+    };
+    for (uint32_t i = 0; i < unit.functions.size(); i++) {
+        Dwarf_Die die;
+        if (!unit.functions[i].has_code || !die_of({&unit, i}, &die))
+            continue;
+        Dwarf_Addr entry = 0;
+        if (unit.functions[i].inlined && dwarf_entrypc(&die, &entry) == 0)
+            unit.copy_entries.emplace(entry, i);
+        for (auto [low, high] : ranges(die).ranges) {
+            auto first = split(low);
+            auto last = split(high);
+            first->second = i;
+            owner.erase(std::next(first), last);
+        }
+    }
+    for (auto entry = owner.begin(); entry != owner.end() && std::next(entry) != owner.end(); ++entry)
+        if (entry->second != no_index)
+            unit.spans.push_back({entry->first, std::next(entry)->first, entry->second});
+    return unit.spans;
+}
+
+FunctionRef UnitIndex::function_at(Unit& unit, Address address) {
+    const std::vector<Span>& all = spans(unit);
+    auto after = std::upper_bound(all.begin(), all.end(), address,
+                                  [](Address value, const Span& span) { return value < span.low; });
+    if (after == all.begin() || address >= std::prev(after)->high)
+        return {};
+    return {&unit, std::prev(after)->function};
+}
+
+FunctionRef UnitIndex::function_at(Address address) {
+    Unit* unit = unit_at(address);
+    return unit ? function_at(*unit, address) : FunctionRef{};
+}
+
+FunctionRef UnitIndex::find_function(DieOffset packed) {
+    Dwarf_Die die;
+    if (!debug_.unpack(packed, &die))
+        return {};
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    Unit* unit = unit_of(dwarf_cu_getdwarf(die.cu), offset);
+    if (!unit)
+        return {};
+    scan(*unit);
+    auto found = std::lower_bound(unit->functions.begin(), unit->functions.end(), offset,
+                                  [](const FunctionEntry& entry, Dwarf_Off value) { return entry.offset < value; });
+    if (found == unit->functions.end() || found->offset != offset)
+        return {};
+    return {unit, static_cast<uint32_t>(found - unit->functions.begin())};
+}
+
+FunctionRef UnitIndex::naming_entry(FunctionRef function) {
+    for (int depth = 0; function && !function->name && function->origin && depth < 16; depth++) {
+        Dwarf_Attribute origin = {DW_AT_abstract_origin, function->origin_form,
+                                  const_cast<unsigned char*>(function->origin), function.unit->die.cu};
+        Dwarf_Die die;
+        if (!dwarf_formref_die(&origin, &die))
+            return function;
+        Dwarf_Off offset = dwarf_dieoffset(&die);
+        Unit* unit = function.unit;
+        if (dwarf_cu_getdwarf(die.cu) != unit->dwarf || offset < unit->begin || offset >= unit->end)
+            unit = unit_of(dwarf_cu_getdwarf(die.cu), offset);
+        if (!unit)
+            return function; // in dwz's common file
+        scan(*unit);
+        auto found = std::lower_bound(unit->functions.begin(), unit->functions.end(), offset,
+                                      [](const FunctionEntry& entry, Dwarf_Off value) { return entry.offset < value; });
+        if (found == unit->functions.end() || found->offset != offset)
+            return function;
+        function = {unit, static_cast<uint32_t>(found - unit->functions.begin())};
+    }
+    return function;
+}
+
+const char* UnitIndex::bare_name(FunctionRef function) {
+    FunctionRef naming = naming_entry(function);
+    if (naming->name)
+        return naming->name;
+    Dwarf_Die die;
+    return naming->origin && die_of(naming, &die) ? dwarf_diename(&die) : nullptr;
+}
+
+std::string UnitIndex::qualified_name(FunctionRef function) {
+    FunctionRef naming = naming_entry(function);
+    const char* name = bare_name(naming);
+    return name ? scope_prefix(*naming.unit, naming->scope) + name : "";
+}
+
+void UnitIndex::forget() {
+    spans_.clear();
+    spans_built_ = spans_overlap_ = false;
+    units_.clear();
+    listed_ = false;
+}
+
+} // namespace sonde

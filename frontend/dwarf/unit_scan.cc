@@ -1,0 +1,427 @@
+// The index of a unit: its functions, inlined copies, globals and type definitions, from one linear pass over its DIEs.
+//
+// Looking for inlined copies means looking at every DIE. Through libdw that costs an abbreviation lookup and an
+// attribute walk for each; here an abbreviation is prepared once as the list of what to skip and what to keep (DWARF 5,
+// sections 7.5.2 and 7.5.3), so that an uninteresting DIE costs little more than its bytes. Strings and references of
+// interesting ones are still decoded by libdw.
+#include <algorithm>
+#include <cstring>
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include "frontend/dwarf/language.h"
+#include "frontend/dwarf/unit.h"
+
+namespace sonde {
+namespace {
+
+struct AbbrevAttribute {
+    uint16_t name;
+    uint16_t form;
+};
+
+struct Abbrev {
+    uint16_t tag = 0;
+    bool known = false;
+    bool children = false;
+    bool wanted = false; // a tag that the index keeps
+    int fixed_size = -1; // bytes of all attributes together; -1: depends on the values
+    std::vector<AbbrevAttribute> attributes;
+};
+
+// What the innermost open DIE means for the ones inside it.
+struct Level {
+    uint32_t scope = no_index;
+    uint32_t function = no_index;
+};
+
+bool is_scope(int tag) {
+    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+           tag == DW_TAG_union_type;
+}
+
+bool is_type_definition(int tag) {
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef || tag == DW_TAG_base_type;
+}
+
+bool is_wanted(int tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_variable || is_scope(tag) ||
+           is_type_definition(tag);
+}
+
+// A position in a unit's bytes that cannot run past the end: once it would, it is at the end and failed() is true.
+class Cursor {
+  public:
+    Cursor(unsigned char* at, unsigned char* end) : at_(at), end_(end) {}
+
+    bool more() const { return at_ < end_ && !failed_; }
+    bool failed() const { return failed_; }
+    unsigned char* at() const { return at_; }
+
+    void skip(uint64_t count) {
+        if (count > static_cast<uint64_t>(end_ - at_)) {
+            failed_ = true;
+            at_ = end_;
+            return;
+        }
+        at_ += count;
+    }
+    void seek(unsigned char* to) {
+        if (to < at_ || to > end_)
+            failed_ = true;
+        else
+            at_ = to;
+    }
+    uint64_t leb128() {
+        uint64_t value = 0;
+        for (int shift = 0; at_ < end_; shift += 7) {
+            unsigned char byte = *at_++;
+            if (shift < 64)
+                value |= uint64_t{byte & 0x7fu} << shift;
+            if (!(byte & 0x80))
+                return value;
+        }
+        failed_ = true;
+        return 0;
+    }
+    uint64_t number(int bytes) {
+        unsigned char* from = at_;
+        skip(static_cast<uint64_t>(bytes));
+        uint64_t value = 0;
+        if (!failed_)
+            memcpy(&value, from, static_cast<size_t>(bytes)); // little endian, as checked at open
+        return value;
+    }
+    void skip_string() {
+        void* zero = memchr(at_, 0, static_cast<size_t>(end_ - at_));
+        if (!zero)
+            failed_ = true;
+        else
+            at_ = static_cast<unsigned char*>(zero) + 1;
+    }
+
+  private:
+    unsigned char* at_;
+    unsigned char* end_;
+    bool failed_ = false;
+};
+
+struct FormSizes {
+    int version;
+    int address;
+    int offset;
+};
+
+// Bytes of a form's value; -1 if that depends on the value.
+int fixed_form_size(unsigned form, const FormSizes& sizes) {
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+        return 0;
+    case DW_FORM_data1:
+    case DW_FORM_ref1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1:
+        return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2:
+        return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3:
+        return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_ref_sup4:
+        return 4;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8:
+        return 8;
+    case DW_FORM_data16:
+        return 16;
+    case DW_FORM_addr:
+        return sizes.address;
+    case DW_FORM_ref_addr:
+        return sizes.version == 2 ? sizes.address : sizes.offset;
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_sec_offset:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return sizes.offset;
+    default:
+        return -1;
+    }
+}
+
+// Moves past a value; false for a form that is not known, where nothing after it can be read.
+bool skip_form(Cursor& cursor, unsigned form, const FormSizes& sizes) {
+    int size = fixed_form_size(form, sizes);
+    if (size >= 0) {
+        cursor.skip(static_cast<uint64_t>(size));
+        return true;
+    }
+    switch (form) {
+    case DW_FORM_udata:
+    case DW_FORM_sdata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        cursor.leb128();
+        return true;
+    case DW_FORM_string:
+        cursor.skip_string();
+        return true;
+    case DW_FORM_block:
+    case DW_FORM_exprloc:
+        cursor.skip(cursor.leb128());
+        return true;
+    case DW_FORM_block1:
+        cursor.skip(cursor.number(1));
+        return true;
+    case DW_FORM_block2:
+        cursor.skip(cursor.number(2));
+        return true;
+    case DW_FORM_block4:
+        cursor.skip(cursor.number(4));
+        return true;
+    case DW_FORM_indirect: {
+        uint64_t inner = cursor.leb128();
+        return inner != DW_FORM_indirect && inner != DW_FORM_implicit_const && inner <= UINT16_MAX &&
+               skip_form(cursor, static_cast<unsigned>(inner), sizes);
+    }
+    default:
+        return false;
+    }
+}
+
+// The abbreviations of one unit, by code.
+class AbbrevTable {
+  public:
+    AbbrevTable(Dwarf_Die& unit, const FormSizes& sizes) {
+        size_t length = 0;
+        Dwarf_Off offset = 0;
+        // Codes are dense in practice; a table with others is corrupt or not worth the memory.
+        constexpr unsigned max_code = 1 << 20;
+        constexpr size_t max_attributes = 4096;
+        for (;;) {
+            Dwarf_Abbrev* abbrev = dwarf_getabbrev(&unit, offset, &length);
+            if (!abbrev || abbrev == DWARF_END_ABBREV || length == 0)
+                return;
+            offset += length;
+            unsigned code = dwarf_getabbrevcode(abbrev);
+            if (code == 0 || code > max_code)
+                continue;
+            if (code >= table_.size())
+                table_.resize(code + 1);
+            Abbrev& entry = table_[code];
+            entry = {};
+            entry.known = true;
+            entry.tag = static_cast<uint16_t>(dwarf_getabbrevtag(abbrev));
+            entry.children = dwarf_abbrevhaschildren(abbrev) != 0;
+            entry.wanted = is_wanted(entry.tag);
+            entry.fixed_size = 0;
+            // dwarf_getattrcnt() of elfutils 0.188 takes the value of a DW_FORM_implicit_const for the next name, and a
+            // value of 0 for the end.
+            for (size_t i = 0; i < max_attributes; i++) {
+                unsigned name = 0, form = 0;
+                Dwarf_Sword data = 0;
+                if (dwarf_getabbrevattr_data(abbrev, i, &name, &form, &data, nullptr) != 0 || name == 0 || form == 0)
+                    break;
+                entry.attributes.push_back({static_cast<uint16_t>(name), static_cast<uint16_t>(form)});
+                int size = fixed_form_size(form, sizes);
+                entry.fixed_size = size < 0 || entry.fixed_size < 0 ? -1 : entry.fixed_size + size;
+            }
+        }
+    }
+
+    const Abbrev* find(uint64_t code) const {
+        return code < table_.size() && table_[code].known ? &table_[code] : nullptr;
+    }
+
+  private:
+    std::vector<Abbrev> table_;
+};
+
+// The bytes of the section that contains `address`, so that a unit whose header lies about its length is cut there.
+unsigned char* section_end(Dwarf* dwarf, const unsigned char* address) {
+    Elf* elf = dwarf_getelf(dwarf);
+    for (Elf_Scn* section = nullptr; elf && (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_ALLOC))
+            continue;
+        Elf_Data* data = elf_getdata(section, nullptr);
+        unsigned char* begin = data ? static_cast<unsigned char*>(data->d_buf) : nullptr;
+        if (begin && address >= begin && address < begin + data->d_size)
+            return begin + data->d_size;
+    }
+    return nullptr;
+}
+
+// What the index wants from one DIE.
+struct DieValues {
+    const char* name = nullptr;
+    const unsigned char* origin = nullptr;
+    uint16_t origin_form = 0;
+    uint64_t sibling = 0; // offset from the unit's header
+    bool has_code = false;
+    bool declaration = false;
+    bool exports = false; // an inline namespace
+};
+
+DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& sizes, Dwarf_CU* cu, bool& valid) {
+    DieValues values;
+    for (const AbbrevAttribute& attribute : abbrev.attributes) {
+        unsigned char* at = cursor.at();
+        if (!skip_form(cursor, attribute.form, sizes) || cursor.failed()) {
+            valid = false;
+            return values;
+        }
+        switch (attribute.name) {
+        case DW_AT_name: {
+            Dwarf_Attribute value = {attribute.name, attribute.form, at, cu};
+            values.name = dwarf_formstring(&value);
+            break;
+        }
+        case DW_AT_abstract_origin:
+        case DW_AT_specification:
+            values.origin = at;
+            values.origin_form = attribute.form;
+            break;
+        case DW_AT_low_pc:
+        case DW_AT_ranges:
+        case DW_AT_entry_pc:
+            values.has_code = true;
+            break;
+        case DW_AT_declaration:
+            values.declaration = attribute.form != DW_FORM_flag || *at != 0;
+            break;
+        case DW_AT_export_symbols:
+            values.exports = attribute.form != DW_FORM_flag || *at != 0;
+            break;
+        case DW_AT_sibling:
+            if (attribute.form == DW_FORM_ref4)
+                memcpy(&values.sibling, at, 4);
+            else if (attribute.form == DW_FORM_ref2)
+                memcpy(&values.sibling, at, 2);
+            break;
+        default:
+            break;
+        }
+    }
+    return values;
+}
+
+} // namespace
+
+void scan(Unit& unit) {
+    if (unit.scanned)
+        return;
+    unit.scanned = true;
+    unit.language = dwarf_srclang(&unit.die);
+    unsigned char* first = static_cast<unsigned char*>(unit.die.addr);
+    Dwarf_Off first_offset = dwarf_dieoffset(&unit.die);
+    unsigned char* limit = section_end(unit.dwarf, first);
+    if (!limit || unit.end <= first_offset)
+        return;
+    unsigned char* end = first + std::min<uint64_t>(unit.end - first_offset, static_cast<uint64_t>(limit - first));
+
+    FormSizes sizes{unit.version, 8, 4};
+    uint8_t address_size = 8, offset_size = 4;
+    Dwarf_Die unit_die;
+    if (dwarf_diecu(&unit.die, &unit_die, &address_size, &offset_size)) {
+        sizes.address = address_size;
+        sizes.offset = offset_size;
+    }
+    AbbrevTable abbrevs(unit.die, sizes);
+    bool c_language = is_c_language(unit.language);
+    unsigned char* header = first - dwarf_cuoffset(&unit.die);
+
+    std::vector<Level> levels;
+    Cursor cursor(first, end);
+    while (cursor.more()) {
+        unsigned char* die = cursor.at();
+        uint64_t code = cursor.leb128();
+        if (code == 0) {
+            if (levels.size() <= 1)
+                break; // the unit's own end; what follows is padding
+            levels.pop_back();
+            continue;
+        }
+        const Abbrev* abbrev = abbrevs.find(code);
+        if (!abbrev)
+            break;
+        Level level = levels.empty() ? Level{} : levels.back();
+        if (!abbrev->wanted && abbrev->fixed_size >= 0) {
+            cursor.skip(static_cast<uint64_t>(abbrev->fixed_size));
+        } else if (!abbrev->wanted) {
+            bool valid = true;
+            for (const AbbrevAttribute& attribute : abbrev->attributes)
+                valid = valid && skip_form(cursor, attribute.form, sizes);
+            if (!valid)
+                break;
+        } else {
+            bool valid = true;
+            DieValues values = read_values(cursor, *abbrev, sizes, unit.die.cu, valid);
+            if (!valid)
+                break;
+            Dwarf_Off offset = first_offset + static_cast<uint64_t>(die - first);
+            int tag = abbrev->tag;
+            if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+                FunctionEntry entry;
+                entry.offset = offset;
+                entry.name = values.name;
+                entry.origin = values.origin;
+                entry.origin_form = values.origin_form;
+                entry.inlined = tag == DW_TAG_inlined_subroutine;
+                entry.has_code = values.has_code;
+                entry.declaration = values.declaration;
+                entry.scope = level.scope;
+                entry.parent = level.function;
+                level.function = static_cast<uint32_t>(unit.functions.size());
+                unit.functions.push_back(entry);
+            } else if (tag == DW_TAG_variable) {
+                if (level.function == no_index)
+                    unit.variables.push_back({offset, values.name, tag, values.declaration, level.scope});
+            } else {
+                if (is_type_definition(tag) && values.name)
+                    unit.types.push_back(
+                        {offset, values.name, tag, values.declaration, level.scope, level.function != no_index});
+                if (is_scope(tag)) {
+                    unit.scopes.push_back({values.name, level.scope, tag == DW_TAG_namespace, values.exports});
+                    level.scope = static_cast<uint32_t>(unit.scopes.size() - 1);
+                }
+                // In C nothing inside a type is of interest; a compiler that gives siblings lets us jump.
+                if (c_language && abbrev->children && values.sibling && tag != DW_TAG_namespace) {
+                    unsigned char* sibling = header + values.sibling;
+                    if (values.sibling <= static_cast<uint64_t>(end - header) && sibling > cursor.at()) {
+                        cursor.seek(sibling);
+                        continue;
+                    }
+                }
+            }
+        }
+        if (abbrev->children) {
+            if (levels.size() >= 100000)
+                break;
+            levels.push_back(level);
+        } else if (levels.empty()) {
+            break; // a unit without children
+        }
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,229 @@
+#include "frontend/dwarf/unwind_table.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include <dwarf.h>
+
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/program_file.h"
+
+namespace sonde {
+namespace {
+
+// Reads numbers of a section on; beyond its end they are 0 and good() is false.
+class Bytes {
+  public:
+    Bytes(std::string_view bytes, Address address) : bytes_(bytes), address_(address) {}
+
+    bool good() const { return good_; }
+    size_t at() const { return at_; }
+    void skip_to(size_t at) { at_ = at; }
+    template <typename T> T take() {
+        T value = 0;
+        good_ = good_ && at_ <= bytes_.size() && sizeof value <= bytes_.size() - at_;
+        if (good_)
+            std::memcpy(&value, &bytes_[at_], sizeof value);
+        at_ += sizeof value;
+        return value;
+    }
+    uint64_t leb() {
+        uint64_t value = 0;
+        for (int shift = 0; good_; shift += 7) {
+            auto byte = take<uint8_t>();
+            if (shift < 64)
+                value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+            if (byte < 0x80)
+                break;
+        }
+        return value;
+    }
+    std::string_view text() {
+        size_t end = at_ < bytes_.size() ? bytes_.find('\0', at_) : std::string_view::npos;
+        good_ = good_ && end != std::string_view::npos;
+        std::string_view out = good_ ? bytes_.substr(at_, end - at_) : std::string_view();
+        at_ = good_ ? end + 1 : at_;
+        return out;
+    }
+    // A pointer of that encoding (DW_EH_PE_*); indirect ones are left as they are.
+    uint64_t pointer(uint8_t encoding, bool narrow) {
+        uint64_t place = address_ + at_, value = 0;
+        switch (encoding & 0x0f) {
+        case DW_EH_PE_absptr:
+            value = narrow ? take<uint32_t>() : take<uint64_t>();
+            break;
+        case DW_EH_PE_udata2:
+            value = take<uint16_t>();
+            break;
+        case DW_EH_PE_sdata2:
+            value = static_cast<uint64_t>(int64_t{take<int16_t>()});
+            break;
+        case DW_EH_PE_udata4:
+            value = take<uint32_t>();
+            break;
+        case DW_EH_PE_sdata4:
+            value = static_cast<uint64_t>(int64_t{take<int32_t>()});
+            break;
+        case DW_EH_PE_udata8:
+        case DW_EH_PE_sdata8:
+            value = take<uint64_t>();
+            break;
+        default:
+            good_ = false;
+        }
+        value += (encoding & 0x70) == DW_EH_PE_pcrel ? place : 0;
+        return narrow ? static_cast<uint32_t>(value) : value;
+    }
+
+  private:
+    std::string_view bytes_;
+    Address address_;
+    size_t at_ = 0;
+    bool good_ = true;
+};
+
+// What a CIE says of its FDEs.
+struct Common {
+    uint8_t encoding = DW_EH_PE_absptr;
+    bool handles = false; // has a personality routine
+};
+
+Common read_common(Bytes bytes, bool narrow) {
+    Common out;
+    auto version = bytes.take<uint8_t>();
+    std::string_view augmentation = bytes.text();
+    bytes.leb(); // code alignment
+    bytes.leb(); // data alignment
+    if (version == 1)
+        bytes.take<uint8_t>();
+    else
+        bytes.leb(); // return address column
+    if (!augmentation.starts_with('z'))
+        return out;
+    bytes.leb();
+    for (char letter : augmentation.substr(1)) {
+        if (letter == 'R')
+            out.encoding = bytes.take<uint8_t>();
+        else if (letter == 'L')
+            bytes.take<uint8_t>();
+        else if (letter == 'P') {
+            out.handles = true;
+            auto encoding = bytes.take<uint8_t>();
+            bytes.pointer(encoding & 0x0f, narrow);
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+const std::vector<UnwindEntry>& UnwindTable::entries() {
+    if (entries_)
+        return *entries_;
+    std::vector<UnwindEntry>& out = entries_.emplace();
+    const ElfSection* section = file_.elf().find_section(".eh_frame");
+    if (!section)
+        return out;
+    std::string_view data = file_.elf().section_data(".eh_frame");
+    std::unordered_map<size_t, Common> commons;
+    Bytes bytes(data, section->address);
+    while (bytes.at() + 4 <= data.size()) {
+        uint64_t length = bytes.take<uint32_t>();
+        if (length == UINT32_MAX)
+            length = bytes.take<uint64_t>();
+        size_t begin = bytes.at();
+        if (length == 0) // zeros between the parts of several object files
+            continue;
+        if (length > data.size() - begin)
+            break;
+        if (auto back = bytes.take<uint32_t>(); back != 0 && back <= begin) {
+            auto [common, fresh] = commons.try_emplace(begin - back);
+            if (fresh) {
+                Bytes other(data, section->address);
+                other.skip_to(begin - back);
+                if (other.take<uint32_t>() == UINT32_MAX)
+                    other.take<uint64_t>();
+                other.take<uint32_t>();
+                common->second = read_common(other, file_.is_32_bit());
+            }
+            uint8_t encoding = common->second.encoding;
+            Address low = bytes.pointer(encoding, file_.is_32_bit());
+            uint64_t size = bytes.pointer(encoding & 0x0f, file_.is_32_bit());
+            if (bytes.good() && size != 0 && file_.is_executable(low))
+                out.push_back({low, low + size, common->second.handles});
+        }
+        bytes.skip_to(begin + length);
+    }
+    std::sort(out.begin(), out.end(), [](const UnwindEntry& a, const UnwindEntry& b) { return a.low < b.low; });
+    return out;
+}
+
+const UnwindEntry* UnwindTable::at(Address address) {
+    const std::vector<UnwindEntry>& all = entries();
+    auto after = std::upper_bound(all.begin(), all.end(), address,
+                                  [](Address value, const UnwindEntry& entry) { return value < entry.low; });
+    return after != all.begin() && address < std::prev(after)->high ? &*std::prev(after) : nullptr;
+}
+
+std::optional<Address> UnwindTable::next_after(Address address) {
+    const std::vector<UnwindEntry>& all = entries();
+    auto next = std::upper_bound(all.begin(), all.end(), address,
+                                 [](Address value, const UnwindEntry& entry) { return value < entry.low; });
+    return next == all.end() ? std::nullopt : std::optional(next->low);
+}
+
+bool UnwindTable::is_entered_by_call(Address entry) {
+    const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
+    const int64_t word = file_.is_32_bit() ? 4 : 8;
+    Dwarf_CFI* table = debug_.eh_frame();
+    Dwarf_Frame* found = nullptr;
+    if (!table || dwarf_cfi_addrframe(table, entry, &found) != 0)
+        return true; // nothing says otherwise
+    std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
+    Dwarf_Op memory[3], *ops = nullptr;
+    size_t count = 0;
+    if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
+        return false;
+    bool any = ops->atom == DW_OP_bregx;
+    if ((any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0) != stack ||
+        static_cast<int64_t>(any ? ops->number2 : ops->number) != word)
+        return false;
+    if (dwarf_frame_register(frame.get(), address_column, memory, &ops, &count) != 0)
+        return false;
+    return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -word;
+}
+
+std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
+    constexpr int rbp = 6, rsp = 7;
+    for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
+        Dwarf_Frame* found = nullptr;
+        if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
+            continue;
+        std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
+        Dwarf_Op memory[3], *ops = nullptr;
+        size_t count = 0;
+        if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
+            return std::nullopt;
+        FrameRule rule;
+        bool any = ops->atom == DW_OP_bregx;
+        rule.cfa_register = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
+        rule.cfa_offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
+        if (rule.cfa_register != rbp && rule.cfa_register != rsp)
+            return std::nullopt;
+        if (dwarf_frame_register(frame.get(), rbp, memory, &ops, &count) != 0)
+            return std::nullopt;
+        // libdw says "at the CFA and that much" with these; no operations at all: the register is as it was.
+        if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
+            rule.saved_rbp = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
+        else if (ops && count != 0)
+            return std::nullopt;
+        return rule;
+    }
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,224 @@
+#include "frontend/dwarf/variables.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "base/demangle.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/function_pattern.h"
+#include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/scopes.h"
+#include "frontend/dwarf/symbol_text.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/unit_index.h"
+
+namespace sonde {
+namespace {
+
+bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
+    Dwarf_Attribute attribute;
+    return dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, origin);
+}
+
+} // namespace
+
+std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth) {
+    const char* name = dwarf_diename(&die);
+    if (!name || !*name || *name == '.') // Go's hidden ones: .dict
+        return std::nullopt;
+    Variable variable;
+    variable.name = name;
+    variable.is_parameter = dwarf_tag(&die) == DW_TAG_formal_parameter;
+    variable.is_result = variable.is_parameter && flag_attribute(die, DW_AT_variable_parameter);
+    if (dwarf_decl_line(&die, &variable.line) != 0)
+        variable.line = 0;
+    Dwarf_Die definition = die;
+    // `extern int x;` inside a block means the global.
+    if (!variable.is_parameter && flag_attribute(die, DW_AT_declaration)) {
+        variable.is_global = true;
+        Unit* unit = units_.unit_of(die);
+        find_global(units_, die, unit, &definition);
+    }
+    variable.type = types_.type_of(die);
+    if (depth == Depth::Types)
+        complete_deep(variable.type);
+    variable.die = debug_.pack(definition);
+    return variable;
+}
+
+void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
+    std::vector<Dwarf_Die> concrete;
+    auto wanted = [&](Dwarf_Die& die) {
+        int tag = dwarf_tag(&die);
+        return tag == DW_TAG_formal_parameter || (tag == DW_TAG_variable && !parameters_only);
+    };
+    std::map<const void*, Dwarf_Die> by_origin; // abstract DIEs that have a concrete one here
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        if (wanted(child)) {
+            concrete.push_back(child);
+            Dwarf_Die origin;
+            if (origin_of(child, &origin))
+                by_origin.emplace(origin.addr, child);
+        }
+        return true;
+    });
+    auto add = [&](Dwarf_Die& die) {
+        std::optional<Variable> variable = make_variable(die, depth);
+        if (variable && std::none_of(variables.begin(), variables.end(),
+                                     [&](const Variable& other) { return other.name == variable->name; }))
+            variables.push_back(*std::move(variable));
+    };
+    // The abstract function has all variables in the order of the source.
+    Dwarf_Die abstract;
+    if (origin_of(scope, &abstract))
+        for_each_child(abstract, [&](Dwarf_Die& child) {
+            if (wanted(child)) {
+                auto found = by_origin.find(child.addr);
+                add(found != by_origin.end() ? found->second : child);
+            }
+            return true;
+        });
+    for (Dwarf_Die& die : concrete)
+        add(die);
+}
+
+std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
+    std::vector<Variable> variables;
+    Dwarf_Die die;
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
+        add_variables(die, variables, true, Depth::Types);
+    std::erase_if(variables, [](const Variable& one) { return one.is_result; });
+    return variables;
+}
+
+std::vector<Variable> Variables::at(Address address, bool with_globals) {
+    return in(units_.function_at(address), address, with_globals);
+}
+
+std::vector<Variable> Variables::in(const FunctionInstance& function, Address address, bool with_globals) {
+    return function.has_debug_info ? in(units_.find_function(function.die), address, with_globals)
+                                   : std::vector<Variable>();
+}
+
+std::vector<Variable> Variables::to_list(const FunctionInstance& function, Address address) {
+    return function.has_debug_info ? locals(units_.find_function(function.die), address, Depth::Names)
+                                   : std::vector<Variable>();
+}
+
+std::vector<Variable> Variables::in(FunctionRef function, Address address, bool with_globals) {
+    std::vector<Variable> variables = locals(function, address, Depth::Types);
+    if (with_globals)
+        if (Unit* unit = function ? function.unit : units_.unit_at(address))
+            add_unit_globals(*unit, variables);
+    return variables;
+}
+
+std::vector<Variable> Variables::locals(FunctionRef function, Address address, Depth depth) {
+    std::vector<Variable> variables;
+    // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda does
+    // not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
+    for (Dwarf_Die& scope : scopes_around(function, address))
+        add_variables(scope, variables, false, depth);
+    return variables;
+}
+
+void Variables::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
+    scan(unit);
+    std::set<std::string_view> known;
+    for (const Variable& variable : variables)
+        known.insert(variable.name);
+    std::vector<Variable> added;
+    for (const NamedEntry& entry : unit.variables) {
+        Dwarf_Die die;
+        if (!dwarf_offdie(unit.dwarf, entry.offset, &die))
+            continue;
+        const char* name = entry.name ? entry.name : dwarf_diename(&die);
+        if (!name || !known.insert(name).second)
+            continue;
+        if (std::optional<Variable> variable = make_variable(die)) {
+            variable->is_global = true;
+            added.push_back(*std::move(variable));
+        }
+    }
+    std::move(added.begin(), added.end(), std::back_inserter(variables));
+}
+
+std::vector<Variable> Variables::globals(std::string_view name, std::string_view file) {
+    std::vector<Variable> found;
+    std::string_view last = last_component(name);
+    std::string pattern(file);
+    for (Unit& unit : units_.all()) {
+        scan(unit);
+        for (const NamedEntry& entry : unit.variables) {
+            Dwarf_Die die;
+            if (entry.declaration || (entry.name && entry.name != last) ||
+                !dwarf_offdie(unit.dwarf, entry.offset, &die))
+                continue;
+            const char* plain = entry.name ? entry.name : dwarf_diename(&die);
+            if (!plain || !is_global_named(units_, unit, entry, die, plain, name))
+                continue;
+            const char* unit_name = dwarf_diename(&unit.unit_die);
+            std::string declared = declaration_file(die);
+            if (!file_matches(pattern, declared) && !(unit_name && file_matches(pattern, unit_name)))
+                continue;
+            std::optional<Variable> variable = make_variable(die);
+            if (!variable)
+                continue;
+            variable->is_global = true;
+            variable->file = declared;
+            variable->external = flag_attribute(die, DW_AT_external);
+            found.push_back(*std::move(variable));
+        }
+    }
+    return found;
+}
+
+std::vector<Variable> Variables::results(const FunctionInstance& function) {
+    std::vector<Variable> all;
+    Dwarf_Die die;
+    if (function.is_go) {
+        if (function.has_debug_info && debug_.unpack(function.die, &die))
+            add_variables(die, all, true, Depth::Types);
+        std::erase_if(all, [](const Variable& one) { return !one.is_result; });
+        for (Variable& one : all)
+            if (one.name.starts_with('~')) // the compiler's name for one that has none
+                one.name.clear();
+    } else if (const Type* type = result_type(function)) {
+        all.emplace_back().type = type;
+    }
+    return all;
+}
+
+const Type* Variables::result_type(const FunctionInstance& function) {
+    Dwarf_Die die;
+    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
+        return nullptr;
+    if (function.is_go) {
+        std::vector<Variable> all = results(function);
+        return all.empty() ? nullptr : all[0].type;
+    }
+    const Type* type = types_.type_of(die);
+    // The assembler says DW_TAG_unspecified_type for its functions.
+    if (!strip(type) || strip(type)->kind == Type::Unknown)
+        return nullptr;
+    complete_deep(type);
+    return type;
+}
+
+std::string Variables::signature(const FunctionInstance& function) {
+    if (std::optional<std::string> plain = demangle(function.linkage_name))
+        return symbol_parameters(*plain);
+    if (!function.has_debug_info)
+        return "";
+    std::string text;
+    for (const Variable& parameter : parameters(function))
+        text += (text.empty() ? "" : ", ") + type_name(parameter.type);
+    return "(" + text + ")";
+}
+
+} // namespace sonde

@@ -1,0 +1,51 @@
+// Variables in scope at an address: from the innermost block outwards to the function, then the unit's globals.
+//
+// An inlined copy describes its variables by reference to the abstract function, and leaves out those that vanished
+// completely; they are added from there, so that a script hears "optimized out" and not "no such variable". Each call
+// reads the DIEs again; only types are kept (type_reader.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/dwarf/module_data.h"
+#include "frontend/dwarf/unit.h"
+
+namespace sonde {
+
+class DebugFiles;
+class TypeReader;
+class UnitIndex;
+
+class Variables {
+  public:
+    Variables(DebugFiles& debug, UnitIndex& units, TypeReader& types) : debug_(debug), units_(units), types_(types) {}
+
+    // As DwarfModule has them.
+    std::vector<Variable> at(Address address, bool with_globals);
+    std::vector<Variable> in(const FunctionInstance& function, Address address, bool with_globals);
+    std::vector<Variable> to_list(const FunctionInstance& function, Address address);
+    std::vector<Variable> globals(std::string_view name, std::string_view file);
+
+    std::vector<Variable> parameters(const FunctionInstance& function);
+    std::vector<Variable> results(const FunctionInstance& function);
+    const Type* result_type(const FunctionInstance& function);
+    std::string signature(const FunctionInstance& function);
+
+  private:
+    // Whether types are read as deep as expressions need them.
+    enum class Depth { Names, Types };
+    std::vector<Variable> in(FunctionRef function, Address address, bool with_globals);
+    std::vector<Variable> locals(FunctionRef function, Address address, Depth depth);
+    void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
+    void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
+    std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types);
+
+    DebugFiles& debug_;
+    UnitIndex& units_;
+    TypeReader& types_;
+};
+
+} // namespace sonde

@@ -1,0 +1,73 @@
+#include "frontend/types/thread_block.h"
+
+#include <algorithm>
+
+#include <gelf.h>
+
+namespace sonde {
+
+std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
+    size_t count = 0;
+    if (elf_getphdrnum(file.elf(), &count) != 0)
+        return std::nullopt;
+    bool is_program = !file.is_dynamic();
+    std::optional<GElf_Phdr> block;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(file.elf(), static_cast<int>(i), &header))
+            continue;
+        if (header.p_type == PT_TLS) {
+            block = header;
+        } else if (header.p_type == PT_DYNAMIC) {
+            // A position independent program says so; a shared library with an interpreter (libc) does not.
+            Elf_Data* data =
+                elf_getdata_rawchunk(file.elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
+            GElf_Dyn entry;
+            for (int n = 0; data && gelf_getdyn(data, n, &entry) && entry.d_tag != DT_NULL; n++)
+                if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE))
+                    is_program = true;
+        }
+    }
+    if (!block)
+        return std::nullopt;
+    if (!is_program)
+        return ThreadBlock{};
+    // The program's block ends at the thread pointer, aligned.
+    uint64_t align = std::max<uint64_t>(block->p_align, 1);
+    uint64_t size = block->p_memsz;
+    if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
+        return std::nullopt;
+    uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
+    return ThreadBlock{-static_cast<int64_t>(size + skew)};
+}
+
+std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
+    std::optional<ThreadSlot> found;
+    for (const ElfSection& section : file.sections()) {
+        if (section.type != SHT_RELA)
+            continue;
+        Elf_Scn* at = elf_getscn(file.elf(), static_cast<size_t>(&section - file.sections().data()));
+        Elf_Data* data = at ? elf_getdata(at, nullptr) : nullptr;
+        GElf_Shdr header;
+        if (!data || !gelf_getshdr(at, &header))
+            continue;
+        Elf_Scn* symbols_at = elf_getscn(file.elf(), header.sh_link);
+        Elf_Data* symbols = symbols_at ? elf_getdata(symbols_at, nullptr) : nullptr;
+        GElf_Rela entry;
+        for (int i = 0; gelf_getrela(data, i, &entry); i++) {
+            uint64_t type = GELF_R_TYPE(entry.r_info), index = GELF_R_SYM(entry.r_info);
+            if (type != R_X86_64_TPOFF64 && type != R_X86_64_DTPMOD64)
+                continue;
+            GElf_Sym symbol{};
+            if (index != 0 && (!symbols || !gelf_getsym(symbols, static_cast<int>(index), &symbol) ||
+                               symbol.st_shndx == SHN_UNDEF)) // another module's
+                continue;
+            bool distance = type == R_X86_64_TPOFF64;
+            if (!found || (distance && !found->distance))
+                found = ThreadSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
+        }
+    }
+    return found;
+}
+
+} // namespace sonde
