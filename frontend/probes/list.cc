@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "frontend/probes/bind_impl.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 namespace {

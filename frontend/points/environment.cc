@@ -1,4 +1,6 @@
 // The modules that a translation has opened, and the kernel's types and debug information.
+#include "frontend/points/environment.h"
+
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 #include "base/debug_file.h"
 #include "base/debuginfod.h"
 #include "base/kallsyms.h"
-#include "frontend/probes/probe.h"
 
 namespace sonde {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 namespace {

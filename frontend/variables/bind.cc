@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 namespace {
@@ -22,11 +22,6 @@ bool is_summary(const ast::TargetExpr& expr) {
 }
 
 } // namespace
-
-const char* debug_information_advice(const ResolvedPoint& point) {
-    return point.is_go ? "build it without `-s` and `-w` in -ldflags"
-                       : "compile it with -g, or install its debug information (the -dbgsym package)";
-}
 
 hir::ValueType target_type(const ast::TargetExpr& expr) {
     if (is_summary(expr))
@@ -172,7 +167,7 @@ bool TargetBinder::has_module() {
         DiagBuilder report = binder_.diags.report(
             DiagId::NoDebugInfo, expr_.range,
             fmt::format("`{}` needs debug information, and `{}` has none", name, point_.module->path()));
-        report.help(debug_information_advice(point_));
+        report.help(debug_information_advice(point_.is_go));
         add_debug_problems(report, *point_.module);
         return false;
     }
@@ -188,7 +183,7 @@ bool TargetBinder::has_variables() {
         binder_.diags.report(DiagId::NoDebugInfo, expr_.range,
                              fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
                                          ast::to_source(expr_), point_.function.name, point_.module->path()));
-    report.help(debug_information_advice(point_));
+    report.help(debug_information_advice(point_.is_go));
     add_debug_problems(report, *point_.module);
     return false;
 }

@@ -1,6 +1,6 @@
 // C++'s standard library, as libstdc++ lays it out: which members hold a string's bytes, a vector's ends, a tree's
 // nodes.
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

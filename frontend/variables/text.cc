@@ -3,7 +3,7 @@
 
 #include "base/suggest.h"
 #include "frontend/hir/walk.h"
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 
@@ -93,7 +93,7 @@ hir::Expr* TargetBinder::all_variables() {
             binder_.diags
                 .report(DiagId::NoVariables, expr_.range,
                         fmt::format("`{}` is empty where `{}` has no debug information", expr_.name, path))
-                .help(debug_information_advice(point_));
+                .help(debug_information_advice(point_.is_go));
         return make<hir::ConstString>(expr_.range, "");
     }
     if (!has_variables())

@@ -1,5 +1,5 @@
 // `$x$` and `$x$$`: a value as text, `{.a=1, .b={...}, .c="..."}`; one level deep or all.
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 namespace {

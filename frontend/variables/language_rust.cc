@@ -5,7 +5,7 @@
 // is taken.
 #include <fmt/format.h>
 
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

@@ -1,6 +1,6 @@
 // C++'s standard library as libc++ lays it out (`std::__1`, LLVM's; Debian: libc++-19-dev). Members that are never
 // empty lie in a pair with an allocator or a comparison, whose `__value_` they are.
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

@@ -6,7 +6,7 @@
 #include "base/glob.h"
 #include "base/kallsyms.h"
 #include "base/suggest.h"
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

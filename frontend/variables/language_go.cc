@@ -1,6 +1,6 @@
 // Values of Go as text: what is a record for the debug information, and one thing for who wrote the program. How they
 // print is written in the language (stdlib/go.stp).
-#include "frontend/probes/bind_impl.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

@@ -1,8 +1,8 @@
 // `@errno`, which is `@var("errno")`: the traced thread's own, also where there is no debug information.
 #include <fmt/format.h>
 
-#include "frontend/probes/bind_impl.h"
 #include "frontend/types/errno_place.h"
+#include "frontend/variables/binding.h"
 
 namespace sonde {
 

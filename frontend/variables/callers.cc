@@ -1,5 +1,5 @@
 // The condition of .callee() points: the calls that are under way are those by which the callee was found.
-#include "frontend/probes/probe.h"
+#include "frontend/variables/variables.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,9 @@
-// How `$x->y` becomes HIR: a Place is where a value is, and components walk from place to place. Private to bind*.cc.
+// How `$x->y` becomes HIR: a Place is where a value is, and components walk from place to place. Private to
+// frontend/variables.
 #pragma once
 
-#include "frontend/probes/kinds.h"
+#include "frontend/points/debug_problems.h"
+#include "frontend/variables/variables.h"
 
 namespace sonde {
 
@@ -41,8 +43,8 @@ struct SyscallVariable {
     bool is_text; // a string, as far as its declaration says
 };
 std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point);
-// How a program gets the debug information that it lacks, by its language.
-const char* debug_information_advice(const ResolvedPoint& point);
+// `$variables` of a process's system call.
+std::vector<std::string> process_syscall_variables(plan::ProbeKind kind);
 
 // Binds one target expression. Functions that give a pointer or an optional report before they give nothing.
 class TargetBinder {
