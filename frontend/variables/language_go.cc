@@ -1,47 +1,56 @@
 // Values of Go as text: what is a record for the debug information, and one thing for who wrote the program. How they
 // print is written in the language (stdlib/go.stp).
-#include "frontend/variables/binding.h"
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frontend/variables/language.h"
+#include "frontend/variables/reading.h"
 
 namespace sonde {
+namespace {
 
-bool TargetBinder::add_go(Text& text, const Place& place) {
-    const Type* type = strip(place.type);
-    if (type->kind != Type::Struct || !binder_.call)
+bool is_go(const Type& record) {
+    return record.kind == Type::Struct && (record.go_kind == Type::GoString || record.go_kind == Type::GoSlice ||
+                                           record.name == "runtime.iface" || record.name == "runtime.eface");
+}
+
+bool add_go(Binding& b, Text& text, const Place& place, Level) {
+    if (!b.binder.call)
         return false;
-    auto read = [&](const char* name) -> hir::Expr* {
-        std::optional<TypeMember> member = find_member(type, name);
-        if (!member)
-            return nullptr;
-        Place part = member_place(place, *member);
-        if (part.address)
-            part.address = plus(part.address, static_cast<int64_t>(member->byte_offset));
-        return load(part, expr_.range);
+    const Type* type = strip(place.type);
+    auto member = [&](const char* name) -> hir::Expr* {
+        std::optional<Place> found = field(b, place, name);
+        return found ? load(b, *found, b.expr.range) : nullptr;
     };
     auto add_call = [&](const char* function, std::vector<hir::Expr*> args) {
         for (hir::Expr* arg : args)
             if (!arg)
                 return text.literal("?");
-        if (hir::Expr* made = binder_.call(function, std::move(args)))
-            add_text(text, made);
+        if (hir::Expr* made = b.binder.call(function, std::move(args)))
+            text.add(made);
     };
     if (type->go_kind == Type::GoString) {
-        add_call("__go_string", {read("str"), read("len")});
+        add_call("__go_string", {member("str"), member("len")});
     } else if (std::optional<TypeMember> array = find_member(type, "array"); type->go_kind == Type::GoSlice && array) {
         const Type* element = strip(strip(array->type)->target);
         bool is_string = element && element->go_kind == Type::GoString;
-        if (element && ((is_scalar(element) && element->size != 0) || is_string))
-            add_call("__go_slice", {read("array"), read("len"), number(static_cast<int64_t>(element->size)),
-                                    number(is_string ? 2 : element->kind == Type::Integer && element->is_signed)});
-        else
+        if (!element || !((is_scalar(element) && element->size != 0) || is_string))
             return false;
+        add_call("__go_slice", {member("array"), member("len"), b.number(static_cast<int64_t>(element->size)),
+                                b.number(is_string ? 2 : element->kind == Type::Integer && element->is_signed)});
     } else if (type->name == "runtime.iface") {
-        add_call("__go_interface", {read("tab"), read("data")});
+        add_call("__go_interface", {member("tab"), member("data")});
     } else if (type->name == "runtime.eface") {
-        add_call("__go_value", {read("_type"), read("data")});
+        add_call("__go_value", {member("_type"), member("data")});
     } else {
         return false;
     }
     return true;
 }
+
+} // namespace
+
+const Language go_language = {.owns = is_go, .add = add_go, .behind_pointers = false};
 
 } // namespace sonde

@@ -3,9 +3,17 @@
 //
 // The members' names differ a little from compiler to compiler, so where a wrapper only wraps, the first pointer inside
 // is taken.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
-#include "frontend/variables/binding.h"
+#include "frontend/variables/containers.h"
+#include "frontend/variables/language.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/loops.h"
+#include "frontend/variables/reading.h"
 
 namespace sonde {
 
@@ -15,9 +23,7 @@ namespace {
 
 bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
 
-} // namespace
-
-std::optional<Place> TargetBinder::first_pointer(const Place& place, int depth) {
+std::optional<Place> first_pointer(Binding& b, const Place& place, int depth = 0) {
     const Type* type = strip(place.type);
     if (type && type->kind == Type::Pointer)
         return place;
@@ -25,59 +31,59 @@ std::optional<Place> TargetBinder::first_pointer(const Place& place, int depth) 
         return std::nullopt;
     complete(type);
     for (const TypeMember& member : type->members)
-        if (std::optional<Place> found = first_pointer(inside(place, member), depth + 1))
+        if (std::optional<Place> found = first_pointer(b, inside(b, place, member), depth + 1))
             return found;
     return std::nullopt;
 }
 
-bool TargetBinder::add_rust_slice(Text& text, const Place& place, bool deep, int depth) {
-    std::optional<Place> data = field(place, "data_ptr");
-    hir::Expr* count = field_value(place, "length");
+bool add_slice(Binding& b, Text& text, const Place& place, Level level) {
+    std::optional<Place> data = field(b, place, "data_ptr");
+    hir::Expr* count = field_value(b, place, "length");
     if (!data || !count || strip(data->type)->kind != Type::Pointer)
         return false;
-    hir::Expr* first = load(*data, expr_.range);
+    hir::Expr* first = load(b, *data, b.expr.range);
     const std::string& name = strip(place.type)->name;
     if (name.ends_with("str") || name.find("<str") != std::string::npos)
-        return add_bytes(text, first, count);
-    return first && add_sequence(text, first, count, strip(data->type)->target, deep, depth);
+        return add_bytes(b, text, first, count);
+    return first && add_sequence(b, text, first, count, strip(data->type)->target, level);
 }
 
-bool TargetBinder::add_rust_vector(Text& text, const Place& place, bool is_text, bool deep, int depth) {
-    std::optional<Place> buffer = field(place, "buf");
-    std::optional<Place> data = buffer ? first_pointer(*buffer) : std::nullopt;
-    hir::Expr* first = data ? load(*data, expr_.range) : nullptr;
-    hir::Expr* count = field_value(place, "len");
+bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level level) {
+    std::optional<Place> buffer = field(b, place, "buf");
+    std::optional<Place> data = buffer ? first_pointer(b, *buffer) : std::nullopt;
+    hir::Expr* first = data ? load(b, *data, b.expr.range) : nullptr;
+    hir::Expr* count = field_value(b, place, "len");
     const std::vector<const Type*>& arguments = strip(place.type)->arguments;
     if (!first || !count || arguments.empty())
         return false;
-    return is_text ? add_bytes(text, first, count) : add_sequence(text, first, count, arguments[0], deep, depth);
+    return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
 }
 
 // A counted value lies behind its counters.
-bool TargetBinder::add_rust_shared(Text& text, const Place& place, bool deep, int depth) {
-    std::optional<Place> pointer = first_pointer(place);
-    hir::Expr* address = pointer ? load(*pointer, expr_.range) : nullptr;
+bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
+    std::optional<Place> pointer = first_pointer(b, place);
+    hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
     if (!address)
         return false;
     Place counted = object_at(address, strip(pointer->type)->target);
-    std::optional<Place> value = field(counted, "value");
+    std::optional<Place> value = field(b, counted, "value");
     if (!value)
-        value = field(counted, "data");
+        value = field(b, counted, "data");
     if (!value)
         return false;
-    add_pretty(text, *value, deep, depth == 0 ? 0 : depth + levels_of_a_pointer);
+    add_pretty(b, text, *value, level.behind_pointer());
     return true;
 }
 
 // An open hash table: a byte for each bucket, whose highest bit is clear where it is used, and before these bytes,
 // backwards, the buckets.
-bool TargetBinder::add_rust_hash(Text& text, const Place& place, bool is_map, bool deep, int depth) {
-    std::optional<Place> table = field(place, is_map ? "base.table" : "base.map.table");
-    std::optional<Place> inner = table ? field(*table, "table") : std::nullopt;
-    std::optional<Place> control = inner ? field(*inner, "ctrl") : std::nullopt;
-    std::optional<Place> bytes = control ? first_pointer(*control) : std::nullopt;
-    hir::Expr* first = bytes ? load(*bytes, expr_.range) : nullptr;
-    hir::Expr* count = inner ? field_value(*inner, "items") : nullptr;
+bool add_hash(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
+    std::optional<Place> table = field(b, place, is_map ? "base.table" : "base.map.table");
+    std::optional<Place> inner = table ? field(b, *table, "table") : std::nullopt;
+    std::optional<Place> control = inner ? field(b, *inner, "ctrl") : std::nullopt;
+    std::optional<Place> bytes = control ? first_pointer(b, *control) : std::nullopt;
+    hir::Expr* first = bytes ? load(b, *bytes, b.expr.range) : nullptr;
+    hir::Expr* count = inner ? field_value(b, *inner, "items") : nullptr;
     const Type* element = table && !strip(table->type)->arguments.empty() ? strip(table->type)->arguments[0] : nullptr;
     auto size = static_cast<int64_t>(size_of(element));
     if (!first || !count || size == 0)
@@ -87,74 +93,76 @@ bool TargetBinder::add_rust_hash(Text& text, const Place& place, bool is_map, bo
     walk.close = "}";
     walk.first = first;
     walk.count = count;
-    Range range = expr_.range;
+    Range range = b.expr.range;
     // `other` is the bucket's number.
     auto skip_empty = [&](const Cursor& cursor) {
         constexpr int64_t max_skipped = 256;
-        hir::Expr* byte = make<hir::Load>(range, binary(BinaryOp::Add, get(cursor.at), get(cursor.other)), 1u, false);
-        auto* loop = make<hir::Loop>(range);
-        loop->condition = make<hir::Logical>(range, true, binary(BinaryOp::Ge, byte, number(128)),
-                                             binary(BinaryOp::Lt, get(cursor.steps), number(max_skipped)));
-        auto* block = make<hir::Block>(range);
-        block->body = {set(cursor.other, binary(BinaryOp::Add, get(cursor.other), number(1))),
-                       set(cursor.steps, binary(BinaryOp::Add, get(cursor.steps), number(1)))};
+        hir::Expr* byte =
+            b.make<hir::Load>(range, b.binary(BinaryOp::Add, b.get(cursor.at), b.get(cursor.other)), 1u, false);
+        auto* loop = b.make<hir::Loop>(range);
+        loop->condition = b.make<hir::Logical>(range, true, b.binary(BinaryOp::Ge, byte, b.number(128)),
+                                               b.binary(BinaryOp::Lt, b.get(cursor.steps), b.number(max_skipped)));
+        auto* block = b.make<hir::Block>(range);
+        block->body = {b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))),
+                       b.set(cursor.steps, b.binary(BinaryOp::Add, b.get(cursor.steps), b.number(1)))};
         loop->body = block;
-        cursor.body.body.push_back(set(cursor.steps, number(0)));
+        cursor.body.body.push_back(b.set(cursor.steps, b.number(0)));
         cursor.body.body.push_back(loop);
     };
-    walk.element = [&](const Cursor& cursor) {
+    walk.element = [&](const Cursor& cursor, Level inner) {
         skip_empty(cursor);
-        hir::Expr* distance = binary(BinaryOp::Mul, binary(BinaryOp::Add, get(cursor.other), number(1)), number(size));
-        Place bucket = object_at(binary(BinaryOp::Sub, get(cursor.at), distance), element);
-        std::optional<Place> key = field(bucket, "__0"), value = field(bucket, "__1");
+        hir::Expr* distance =
+            b.binary(BinaryOp::Mul, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1)), b.number(size));
+        Place bucket = object_at(b.binary(BinaryOp::Sub, b.get(cursor.at), distance), element);
+        std::optional<Place> key = field(b, bucket, "__0"), value = field(b, bucket, "__1");
         if (!key || !value)
-            return text_of(bucket, deep, depth + 1);
+            return text_of(b, bucket, inner);
         Text pair;
-        add_pretty(pair, *key, deep, depth + 1);
+        add_pretty(b, pair, *key, inner);
         if (is_map) {
             pair.literal("=");
-            add_pretty(pair, *value, deep, depth + 1);
+            add_pretty(b, pair, *value, inner);
         }
-        return finish(std::move(pair));
+        return std::move(pair).finish(b);
     };
     walk.step = [&](const Cursor& cursor) {
-        cursor.body.body.push_back(set(cursor.other, binary(BinaryOp::Add, get(cursor.other), number(1))));
+        cursor.body.body.push_back(b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))));
     };
-    return add_walk(text, walk, deep, depth);
+    return add_walk(b, text, walk, level);
 }
 
-bool TargetBinder::add_rust_tuple(Text& text, const Place& place, bool deep, int depth) {
+bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
     const Type* record = strip(place.type);
     text.literal("(");
     for (size_t i = 0; i < record->members.size(); i++) {
         text.literal(i ? ", " : "");
-        std::optional<Place> element = field(place, fmt::format("__{}", i));
+        std::optional<Place> element = field(b, place, fmt::format("__{}", i));
         if (!element)
             break;
-        add_pretty(text, *element, deep, depth + 1);
+        add_pretty(b, text, *element, level.inside());
     }
     text.literal(")");
     return true;
 }
 
 // The form whose tag it has, by its name, with what it holds.
-bool TargetBinder::add_rust_enum(Text& text, const Place& place, bool deep, int depth) {
+bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
     const Type* type = strip(place.type);
-    hir::Expr* tag = type->tag ? load(inside(place, *type->tag), expr_.range) : nullptr;
+    hir::Expr* tag = type->tag ? load(b, inside(b, place, *type->tag), b.expr.range) : nullptr;
     if (type->tag && !tag)
         return false;
     auto form = [&](const TypeVariant& variant) {
         const TypeMember& member = type->members[variant.member];
-        Place value = inside(place, member);
+        Place value = inside(b, place, member);
         const Type* record = strip(value.type);
         complete(record);
         Text out;
         out.literal(member.name);
         if (is_record(record) && is_numbered(record))
-            add_rust_tuple(out, value, deep, depth);
+            add_tuple(b, out, value, level);
         else if (is_record(record) && !record->members.empty())
-            add_record(out, value, deep, depth);
-        return finish(std::move(out));
+            add_record(b, out, value, level);
+        return std::move(out).finish(b);
     };
     hir::Expr* value = nullptr;
     for (const TypeVariant& variant : type->variants)
@@ -165,16 +173,16 @@ bool TargetBinder::add_rust_enum(Text& text, const Place& place, bool deep, int 
             continue;
         uint64_t size = size_of(type->tag->type);
         int64_t mask = size >= 8 || strip(type->tag->type)->is_signed ? -1 : (int64_t{1} << (size * 8)) - 1;
-        hir::Expr* same = binary(BinaryOp::Eq, tag, number(*variant.tag & mask));
-        value = make<hir::Ternary>(expr_.range, same, form(variant), value ? value : string("?"));
+        hir::Expr* same = b.binary(BinaryOp::Eq, tag, b.number(*variant.tag & mask));
+        value = b.ternary(same, form(variant), value ? value : b.string("?"));
     }
     if (!value)
         return false;
-    add_text(text, value);
+    text.add(value);
     return true;
 }
 
-hir::Expr* TargetBinder::character_text(hir::Expr* value) {
+hir::Expr* character_text(Binding& b, hir::Expr* value) {
     auto bytes = [&](const std::vector<hir::Expr*>& list) {
         Text text;
         text.literal("'");
@@ -182,18 +190,17 @@ hir::Expr* TargetBinder::character_text(hir::Expr* value) {
             plan::Directive directive;
             directive.kind = plan::Directive::Char;
             directive.conversion = 'c';
-            text.format.directives.push_back(directive);
-            text.args.push_back(byte);
+            text.add(directive, byte);
         }
         text.literal("'");
-        return finish(std::move(text));
+        return std::move(text).finish(b);
     };
     auto bits = [&](int64_t shift, int64_t mask, int64_t mark) {
-        hir::Expr* part = binary(BinaryOp::And, binary(BinaryOp::Shr, value, number(shift)), number(mask));
-        return binary(BinaryOp::Or, part, number(mark));
+        hir::Expr* part = b.binary(BinaryOp::And, b.binary(BinaryOp::Shr, value, b.number(shift)), b.number(mask));
+        return b.binary(BinaryOp::Or, part, b.number(mark));
     };
     auto below = [&](int64_t limit, hir::Expr* yes, hir::Expr* no) {
-        return make<hir::Ternary>(expr_.range, binary(BinaryOp::Lt, value, number(limit)), yes, no);
+        return b.ternary(b.binary(BinaryOp::Lt, value, b.number(limit)), yes, no);
     };
     // UTF-8
     return below(
@@ -204,38 +211,50 @@ hir::Expr* TargetBinder::character_text(hir::Expr* value) {
 }
 
 // A reference or a box is what it points at.
-bool TargetBinder::add_rust_reference(Text& text, const Type* pointer, hir::Expr* address, bool deep, int depth) {
-    if (!(pointer->name.starts_with("&") || pointer->name.starts_with("alloc::boxed::Box<")) ||
-        size_of(pointer->target) == 0)
+bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value, Level level) {
+    if (type.kind == Type::Character && type.name == "char" && type.size == 4) {
+        text.add(character_text(b, value));
+        return true;
+    }
+    if (type.kind != Type::Pointer || size_of(type.target) == 0 ||
+        !(type.name.starts_with("&") || type.name.starts_with("alloc::boxed::Box<")))
         return false;
-    add_pretty(text, object_at(address, pointer->target), deep, depth == 0 ? 0 : depth + levels_of_a_pointer);
+    add_pretty(b, text, object_at(value, type.target), level.behind_pointer());
     return true;
 }
 
-bool TargetBinder::add_rust(Text& text, const Place& place, const std::string& name, bool deep, int depth) {
+// What no other language owns: its types are known by their parts.
+bool is_rust(const Type&) { return true; }
+
+bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
     const Type* type = strip(place.type);
+    const std::string name = type->scope + std::string(template_name(type));
     if (!type->variants.empty())
-        return add_rust_enum(text, place, deep, depth);
+        return add_enum(b, text, place, level);
     if (find_member(type, "data_ptr"))
-        return add_rust_slice(text, place, deep, depth);
+        return add_slice(b, text, place, level);
     if (name == "alloc::string::String") {
-        std::optional<Place> bytes = field(place, "vec");
-        return bytes && add_rust_vector(text, *bytes, true, deep, depth);
+        std::optional<Place> bytes = field(b, place, "vec");
+        return bytes && add_vector(b, text, *bytes, true, level);
     }
     if (name == "alloc::vec::Vec")
-        return add_rust_vector(text, place, false, deep, depth);
+        return add_vector(b, text, place, false, level);
     if (name == "alloc::rc::Rc" || name == "alloc::sync::Arc")
-        return add_rust_shared(text, place, deep, depth);
+        return add_shared(b, text, place, level);
     if (name == "std::collections::hash::map::HashMap" || name == "std::collections::hash::set::HashSet")
-        return add_rust_hash(text, place, name.ends_with("Map"), deep, depth);
+        return add_hash(b, text, place, name.ends_with("Map"), level);
     if (is_numbered(type)) {
-        if (depth > 0 && !deep) {
+        if (!level.is_open()) {
             text.literal("(...)");
             return true;
         }
-        return add_rust_tuple(text, place, deep, depth);
+        return add_tuple(b, text, place, level);
     }
     return false;
 }
+
+} // namespace
+
+const Language rust_language = {.owns = is_rust, .add = add_rust, .add_scalar = add_rust_scalar};
 
 } // namespace sonde

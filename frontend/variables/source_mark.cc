@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "frontend/variables/binding.h"
+#include "frontend/variables/location.h"
+#include "frontend/variables/source_program.h"
+#include "frontend/variables/sources.h"
+#include "frontend/variables/summary.h"
 
 namespace sonde {
 namespace {
@@ -23,32 +26,32 @@ const Type* type_of(const UsdtArgument& argument) {
     return &types[index + (argument.is_signed ? 4 : 0)];
 }
 
-} // namespace
-
-std::optional<Place> TargetBinder::mark_argument(size_t index) {
-    const UsdtArgument& argument = point_.mark->arguments[index];
+std::optional<Place> mark_argument(Binding& b, size_t index) {
+    const UsdtArgument& argument = b.point.mark->arguments[index];
     std::string why;
-    std::optional<Place> place = place_at(argument.location, type_of(argument), why);
+    std::optional<Place> place = place_at(b, argument.location, type_of(argument), why);
     if (!place)
-        fail(DiagId::VariableUnavailable, base_range(), fmt::format("`$arg{}` is not available: {}", index + 1, why));
+        b.fail(DiagId::VariableUnavailable, b.base_range(),
+               fmt::format("`$arg{}` is not available: {}", index + 1, why));
     return place;
 }
 
-std::optional<Place> TargetBinder::mark_variable() {
-    size_t count = point_.mark->arguments.size(), number = 0;
-    std::string_view name = expr_.name;
+std::optional<Place> mark_variable(Binding& b) {
+    size_t count = b.point.mark->arguments.size(), number = 0;
+    std::string_view name = b.expr.name;
     bool is_argument = false;
     if (name.starts_with("$arg")) {
         name.remove_prefix(4);
         auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
         is_argument = error == std::errc() && end == name.data() + name.size();
         if (is_argument && number >= 1 && number <= count)
-            return mark_argument(number - 1);
+            return mark_argument(b, number - 1);
     }
-    if (!is_argument && point_.function.has_debug_info)
-        return variable(expr_.name.substr(1));
-    DiagBuilder report = binder_.diags.report(DiagId::UnknownVariable, base_range(),
-                                              fmt::format("the mark `{}` has no `{}`", point_.mark->name, expr_.name));
+    if (!is_argument && b.point.function.has_debug_info)
+        return named_variable(b, b.expr.name.substr(1));
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
+                              fmt::format("the mark `{}` has no `{}`", b.point.mark->name, b.expr.name));
     if (!is_argument)
         report.help("variables of the program need its debug information");
     else if (count == 0)
@@ -59,18 +62,29 @@ std::optional<Place> TargetBinder::mark_variable() {
 }
 
 // `$$name`, `$$provider`, `$$vars`, which is `$$parms`, and the function's `$$locals`.
-hir::Expr* TargetBinder::mark_summary() {
-    if (expr_.name == "$$name")
-        return make<hir::ConstString>(expr_.range, point_.mark->name);
-    if (expr_.name == "$$provider")
-        return make<hir::ConstString>(expr_.range, point_.mark->provider);
-    if (expr_.name == "$$locals" && point_.function.has_debug_info)
-        return all_variables();
+hir::Expr* mark_summary(Binding& b) {
+    if (b.expr.name == "$$name")
+        return b.string(b.point.mark->name);
+    if (b.expr.name == "$$provider")
+        return b.string(b.point.mark->provider);
+    if (b.expr.name == "$$locals" && b.point.function.has_debug_info)
+        return program_summary(b);
     Text text;
-    if (expr_.name == "$$vars" || expr_.name == "$$parms")
-        for (size_t i = 0; i < point_.mark->arguments.size(); i++)
-            add_variable(text, fmt::format("$arg{}", i + 1), [&] { return mark_argument(i); });
-    return finish(std::move(text));
+    if (b.expr.name == "$$vars" || b.expr.name == "$$parms")
+        for (size_t i = 0; i < b.point.mark->arguments.size(); i++)
+            add_variable(b, text, fmt::format("$arg{}", i + 1), [&] { return mark_argument(b, i); });
+    return std::move(text).finish(b);
 }
+
+std::string list_mark_arguments(const ResolvedPoint& point) {
+    std::string line;
+    for (size_t i = 0; i < point.mark->arguments.size(); i++)
+        line += fmt::format(" $arg{}:long", i + 1);
+    return line;
+}
+
+} // namespace
+
+const VariableSource mark_source = {.find = mark_variable, .summary = mark_summary, .list = list_mark_arguments};
 
 } // namespace sonde

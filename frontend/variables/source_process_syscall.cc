@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "frontend/variables/binding.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -27,8 +27,6 @@ constexpr Register registers[] = {
     {"$return", 0, false, true},
 };
 
-} // namespace
-
 std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
     std::vector<std::string> names;
     for (const Register& one : registers)
@@ -37,19 +35,27 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
     return names;
 }
 
-std::optional<Place> TargetBinder::process_syscall_variable() {
+std::optional<Place> process_syscall_variable(Binding& b) {
     static const Type type = integer_type("long", 8, true);
-    std::vector<std::string> names = process_syscall_variables(point_.kind);
+    std::vector<std::string> names = process_syscall_variables(b.point.kind);
     for (const Register& one : registers)
-        if (one.name == expr_.name && std::find(names.begin(), names.end(), one.name) != names.end()) {
-            Place place;
-            place.type = &type;
-            place.parts.push_back({0, 8, PlacePart::Value, make<hir::Register>(expr_.range, one.number), ""});
-            return place;
-        }
-    fail(DiagId::UnknownVariable, base_range(), fmt::format("a system call's probe has no `{}`", expr_.name),
-         fmt::format("it has `{}`", fmt::join(names, "`, `")));
+        if (one.name == b.expr.name && std::find(names.begin(), names.end(), one.name) != names.end())
+            return value_place(&type, b.make<hir::Register>(b.expr.range, one.number));
+    b.fail(DiagId::UnknownVariable, b.base_range(), fmt::format("a system call's probe has no `{}`", b.expr.name),
+           fmt::format("it has `{}`", fmt::join(names, "`, `")));
     return std::nullopt;
 }
+
+std::string list_process_syscall_variables(const ResolvedPoint& point) {
+    std::string line;
+    for (const std::string& name : process_syscall_variables(point.kind))
+        line += fmt::format(" {}:long", name);
+    return line;
+}
+
+} // namespace
+
+const VariableSource process_syscall_source = {.find = process_syscall_variable,
+                                               .list = list_process_syscall_variables};
 
 } // namespace sonde

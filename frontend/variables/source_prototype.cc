@@ -1,12 +1,24 @@
 // `$prev`, `$arg1`, `$return` and their relatives at points in the kernel.
+#include "frontend/variables/source_prototype.h"
+
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/variables/binding.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/sources.h"
+#include "frontend/variables/summary.h"
 
 namespace sonde {
+namespace {
+
+// What a kernel function or tracepoint gets.
+struct KernelVariable {
+    std::string name; // without `$`; "arg1" if the kernel does not say
+    const Type* type;
+    int number; // hir::Argument
+};
 
 std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     std::vector<KernelVariable> out;
@@ -27,159 +39,157 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     return out;
 }
 
-// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol, those
-// in a module's from one of its own, as each of its sections has another place.
-hir::Expr* TargetBinder::kernel_address(DwarfModule& module, Address linked) {
-    if (const std::string& owner = point_.point.module; &module == point_.module && !owner.empty()) {
-        std::optional<std::pair<std::string, Address>> symbol = module.unique_variable_before(linked);
-        if (!symbol || !binder_.symbol_address)
-            return fail(
-                DiagId::VariableUnavailable, base_range(),
-                fmt::format("where `{}` is cannot be known: `{}` has no symbol for it", text(0), module.path()));
-        binder_.env.relies_on_kernel = true;
-        return plus(binder_.symbol_address(fmt::format("{}\t[{}]", symbol->first, owner)),
-                    static_cast<int64_t>(linked - symbol->second));
-    }
-    constexpr const char* mark = "_stext";
-    std::optional<Address> from = module.symbol_address(mark);
-    if (!from || !binder_.symbol_address)
-        return fail(
-            DiagId::VariableUnavailable, base_range(),
-            fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", text(0), module.path(), mark));
-    // Up to 6.14 what every CPU has a copy of is linked at small addresses, which are offsets.
-    std::optional<Address> copies = module.symbol_address("__per_cpu_start"),
-                           end = module.symbol_address("__per_cpu_end");
-    if (copies && end && linked >= *copies && linked < *end)
-        return per_cpu_address(linked - *copies);
-    binder_.env.relies_on_kernel = true;
-    return plus(binder_.symbol_address(mark), static_cast<int64_t>(linked - *from));
-}
-
-// The current CPU's copy. `__per_cpu_offset[cpu]` is what has to be added to a variable's address in the kernel's image
-// (include/asm-generic/percpu.h).
-hir::Expr* TargetBinder::per_cpu_address(uint64_t offset) {
-    if (!binder_.symbol_address || !binder_.call)
-        return nullptr;
-    hir::Expr* cpu = binder_.call("cpu", {});
-    if (!cpu)
-        return nullptr;
-    hir::Expr* slot = binary(hir::BinaryOp::Add, binder_.symbol_address("__per_cpu_offset"),
-                             binary(hir::BinaryOp::Shl, cpu, number(3)));
-    auto* distance = make<hir::Load>(expr_.range, slot, 8u, false);
-    distance->user = false;
-    hir::Expr* image = plus(binder_.symbol_address("__per_cpu_start"), static_cast<int64_t>(offset));
-    return binary(hir::BinaryOp::Add, image, distance);
-}
-
-std::optional<Place> TargetBinder::kernel_place(const KernelVariable& variable) {
-    binder_.env.relies_on_kernel = true;
-    Place place;
-    place.type = variable.type;
+std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable) {
+    b.binder.env.relies_on_kernel = true;
+    Place place = value_place(variable.type, b.make<hir::Argument>(b.expr.range, variable.number));
     place.kernel = true;
     // At a return the trampoline still has the arguments.
-    place.at_entry = point_.is_return && !plan::is_trampoline(point_.kind) &&
-                     variable.number != hir::Argument::result && !binder_.inside_entry;
-    if (place.at_entry && !binder_.at_entry) {
-        fail(DiagId::WrongContext, base_range(),
-             fmt::format("`{}` is known at the function's entry only, and not here", text(0)));
+    place.at_entry = b.point.is_return && !plan::is_trampoline(b.point.kind) &&
+                     variable.number != hir::Argument::result && !b.binder.inside_entry;
+    if (place.at_entry && !b.binder.at_entry) {
+        b.fail(DiagId::WrongContext, b.base_range(),
+               fmt::format("`{}` is known at the function's entry only, and not here", b.as_written(0)));
         return std::nullopt;
     }
     if (is_record(variable.type) || size_of(variable.type) > 8) {
-        fail(DiagId::VariableUnavailable, base_range(),
-             fmt::format("`{}` is a whole `{}`, which cannot be read here", text(0), type_name(variable.type)));
+        b.fail(
+            DiagId::VariableUnavailable, b.base_range(),
+            fmt::format("`{}` is a whole `{}`, which cannot be read here", b.as_written(0), type_name(variable.type)));
         return std::nullopt;
     }
-    place.parts.push_back({0, 8, PlacePart::Value, make<hir::Argument>(expr_.range, variable.number), ""});
     return place;
 }
 
-std::optional<Place> TargetBinder::kernel_variable() {
-    std::vector<KernelVariable> variables = kernel_variables(point_);
-    std::string name = expr_.name.substr(1);
-    bool is_tracepoint = plan::is_about(point_.kind, plan::Subject::Tracepoint);
-    const std::string& where = point_.point.symbol;
-    auto refuse = [&](DiagId id, const std::string& message, const std::string& help = "") {
-        fail(id, base_range(), message, help);
-        return std::nullopt;
-    };
-    const bool is_hook = plan::is_about(point_.kind, plan::Subject::SecurityHook);
-    if (name == "return" && is_hook)
-        return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
-                      "with -g: `$return = -1` forbids what was asked");
-    if (name == "return" && !is_tracepoint) {
-        if (!point_.is_return)
-            return refuse(DiagId::WrongContext, "`$return` is for .return probes");
-        if (binder_.inside_entry)
-            return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
-        if (point_.prototype && !point_.prototype->target)
-            return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", where));
-        if (point_.prototype)
-            return kernel_place({"return", point_.prototype->target, hir::Argument::result});
-    }
-    if (!point_.prototype)
-        return refuse(
-            DiagId::NoDebugInfo,
-            fmt::format("`{}` needs the prototype of `{}`, which the kernel's types do not have", expr_.name, where),
-            "`register(\"rdi\")` and its like give what is in the registers");
+// A parameter by its name or, as `$arg1`, by its number; null: there is none.
+const KernelVariable* find_parameter(const std::vector<KernelVariable>& variables, const std::string& name) {
     for (const KernelVariable& variable : variables)
         if (variable.name == name)
-            return kernel_place(variable);
+            return &variable;
     size_t number = 0;
-    if (name.starts_with("arg")) {
-        auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), number);
-        if (error == std::errc() && end == name.data() + name.size() && number >= 1 && number <= variables.size())
-            return kernel_place(variables[number - 1]);
-    }
-    std::vector<std::string> near;
+    if (!name.starts_with("arg"))
+        return nullptr;
+    auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), number);
+    bool is_number = error == std::errc() && end == name.data() + name.size();
+    return is_number && number >= 1 && number <= variables.size() ? &variables[number - 1] : nullptr;
+}
+
+// Reports that there is no such parameter, with the nearest one and all of them.
+void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) {
+    std::vector<std::string> names;
+    for (const KernelVariable& variable : variables)
+        names.push_back(variable.name);
+    if (b.point.is_return && b.point.prototype->target)
+        names.emplace_back("return");
     std::string list;
-    for (const KernelVariable& variable : variables) {
-        near.push_back(variable.name);
-        list += (list.empty() ? "$" : " $") + variable.name;
-    }
-    if (point_.is_return && point_.prototype->target) {
-        near.emplace_back("return");
-        list += list.empty() ? "$return" : " $return";
-    }
-    std::string nearest = nearest_name(name, near);
-    DiagBuilder report = binder_.diags.report(DiagId::UnknownVariable, base_range(),
-                                              fmt::format("the {} `{}` has no `{}`",
-                                                          is_tracepoint ? "tracepoint"
-                                                          : is_hook     ? "security hook"
-                                                                        : "function",
-                                                          where, expr_.name));
+    for (const std::string& name : names)
+        list += (list.empty() ? "$" : " $") + name;
+    const bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
+    const char* what = is_tracepoint                                               ? "tracepoint"
+                       : plan::is_about(b.point.kind, plan::Subject::SecurityHook) ? "security hook"
+                                                                                   : "function";
+    std::string nearest = nearest_name(b.expr.name.substr(1), names);
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
+                              fmt::format("the {} `{}` has no `{}`", what, b.point.point.symbol, b.expr.name));
     if (!nearest.empty())
         report.suggest("$" + nearest);
     report.help(list.empty() ? (is_tracepoint ? "it has no arguments" : "it has no parameters")
                              : fmt::format("it has `{}`", list));
+}
+
+std::optional<Place> prototype_variable(Binding& b) {
+    const std::string name = b.expr.name.substr(1);
+    const std::string& where = b.point.point.symbol;
+    auto refuse = [&](DiagId id, const std::string& message, const std::string& help = "") {
+        b.fail(id, b.base_range(), message, help);
+        return std::nullopt;
+    };
+    if (name == "return" && plan::is_about(b.point.kind, plan::Subject::SecurityHook))
+        return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
+                      "with -g: `$return = -1` forbids what was asked");
+    if (name == "return" && !plan::is_about(b.point.kind, plan::Subject::Tracepoint)) {
+        if (!b.point.is_return)
+            return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+        if (b.binder.inside_entry)
+            return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+        if (b.point.prototype && !b.point.prototype->target)
+            return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", where));
+        if (b.point.prototype)
+            return parameter_place(b, {"return", b.point.prototype->target, hir::Argument::result});
+    }
+    if (!b.point.prototype)
+        return refuse(
+            DiagId::NoDebugInfo,
+            fmt::format("`{}` needs the prototype of `{}`, which the kernel's types do not have", b.expr.name, where),
+            "`register(\"rdi\")` and its like give what is in the registers");
+    std::vector<KernelVariable> variables = kernel_variables(b.point);
+    if (const KernelVariable* found = find_parameter(variables, name))
+        return parameter_place(b, *found);
+    refuse_parameter(b, variables);
     return std::nullopt;
 }
 
+} // namespace
+
 // `$$name` and `$$system` of a tracepoint; `$$vars`, which is `$$parms`; `$$return`. The kernel's types have no locals.
-hir::Expr* TargetBinder::kernel_summary() {
-    bool is_tracepoint = plan::is_about(point_.kind, plan::Subject::Tracepoint);
-    if (is_tracepoint && expr_.name == "$$name")
-        return make<hir::ConstString>(expr_.range, point_.point.symbol);
-    if (is_tracepoint && expr_.name == "$$system")
-        return make<hir::ConstString>(expr_.range, point_.system);
+hir::Expr* prototype_summary(Binding& b) {
+    bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
+    if (is_tracepoint && b.expr.name == "$$name")
+        return b.string(b.point.point.symbol);
+    if (is_tracepoint && b.expr.name == "$$system")
+        return b.string(b.point.system);
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return", "$$name", "$$system"};
-    for (const ast::Component& component : expr_.components)
-        if (component.kind == ast::Component::Member || component.kind == ast::Component::Index)
-            return fail(DiagId::TypeMismatch, component.range,
-                        fmt::format("`{}` is text, which has no members", expr_.name));
-    Text text;
-    if (expr_.name == "$$vars" || expr_.name == "$$parms") {
-        for (const KernelVariable& variable : kernel_variables(point_))
-            add_variable(text, variable.name, [&] { return kernel_place(variable); });
-    } else if (expr_.name == "$$return") {
-        if (point_.is_return && point_.prototype && point_.prototype->target)
-            add_variable(text, "return",
-                         [&] { return kernel_place({"return", point_.prototype->target, hir::Argument::result}); });
-    } else if (expr_.name != "$$locals") {
-        binder_.diags.report(DiagId::UnknownVariable, base_range(), fmt::format("unknown variable `{}`", expr_.name))
-            .suggest(nearest_name(expr_.name, names));
+    if (!ends_with_name(b))
         return nullptr;
-    }
-    return finish(std::move(text));
+    Text text;
+    if (b.expr.name == "$$vars" || b.expr.name == "$$parms") {
+        for (const KernelVariable& variable : kernel_variables(b.point))
+            add_variable(b, text, variable.name, [&] { return parameter_place(b, variable); });
+    } else if (b.expr.name == "$$return") {
+        if (b.point.is_return && b.point.prototype && b.point.prototype->target)
+            add_variable(b, text, "return", [&] {
+                return parameter_place(b, {"return", b.point.prototype->target, hir::Argument::result});
+            });
+    } else if (b.expr.name != "$$locals")
+        return refuse_summary(b, names);
+    return std::move(text).finish(b);
 }
+
+namespace {
+
+std::string list_parameters(const ResolvedPoint& point) {
+    std::string line;
+    if (!point.prototype)
+        return line;
+    if (point.is_return && point.prototype->target)
+        line += fmt::format(" $return:{}", type_name(point.prototype->target));
+    for (const KernelVariable& variable : kernel_variables(point))
+        line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return line;
+}
+
+// What programs ask for is refused by a negative error number.
+std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* value) {
+    if (append || b.expr.name != "$return" || !b.expr.components.empty())
+        return std::nullopt;
+    if (!b.binder.env.guru)
+        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$return` decides what programs may do",
+                      "-g allows it");
+    if (b.point.prototype) {
+        const Type* result = strip(b.point.prototype->target);
+        if (!result || result->kind == Type::Void || result->kind == Type::Boolean)
+            return b.fail(DiagId::WrongContext, b.expr.range,
+                          fmt::format("the hook `{}` takes no error number, so there is no `$return` to set",
+                                      b.point.point.symbol));
+    }
+    return b.binder.call("__set_return", {value});
+}
+
+} // namespace
+
+const VariableSource prototype_source = {
+    .find = prototype_variable, .summary = prototype_summary, .list = list_parameters};
+const VariableSource security_hook_source = {
+    .find = prototype_variable, .summary = prototype_summary, .list = list_parameters, .assign = assign_refusal};
 
 } // namespace sonde

@@ -2,10 +2,18 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/variables/binding.h"
+#include "frontend/variables/sources.h"
+#include "frontend/variables/summary.h"
 
 namespace sonde {
 namespace {
+
+// What a system call gets.
+struct SyscallVariable {
+    std::string name;
+    const Type* type;
+    bool is_text; // a string, as far as its declaration says
+};
 
 // Where struct pt_regs of x86-64 has the arguments: rdi, rsi, rdx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
 constexpr int64_t argument_offsets[] = {112, 104, 96, 56, 72, 64};
@@ -66,8 +74,6 @@ std::vector<TextItem> text_items(std::string_view text) {
 
 bool is_mode(const Type* type) { return type && type->kind == Type::Typedef && type->name == "umode_t"; }
 
-} // namespace
-
 std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
     std::vector<SyscallVariable> out;
     std::string_view rest = point.syscall->parameters;
@@ -80,92 +86,92 @@ std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
 }
 
 // An argument's register, all 64 bits of it.
-hir::Expr* TargetBinder::syscall_register(size_t index) {
-    auto* at = make<hir::Load>(
-        expr_.range, plus(make<hir::Argument>(expr_.range, tracepoint_regs), argument_offsets[index]), 8u, false);
+hir::Expr* syscall_register(Binding& b, size_t index) {
+    auto* at = b.make<hir::Load>(
+        b.expr.range, b.plus(b.make<hir::Argument>(b.expr.range, tracepoint_regs), argument_offsets[index]), 8u, false);
     at->user = false;
     return at;
 }
 
-std::optional<Place> TargetBinder::syscall_argument(const SyscallVariable& variable, size_t index) {
-    Place place;
-    place.type = variable.type;
-    place.parts.push_back({0, 8, PlacePart::Value, syscall_register(index), ""});
-    return place;
+Place syscall_argument(Binding& b, const SyscallVariable& variable, size_t index) {
+    return value_place(variable.type, syscall_register(b, index));
 }
 
-std::optional<Place> TargetBinder::syscall_result() {
-    Place place;
-    place.type = point_.kernel->find_type("long");
-    place.parts.push_back({0, 8, PlacePart::Value, make<hir::Argument>(expr_.range, tracepoint_result), ""});
-    return place;
+Place syscall_result(Binding& b) {
+    return value_place(b.point.kernel->find_type("long"), b.make<hir::Argument>(b.expr.range, tracepoint_result));
 }
 
-std::optional<Place> TargetBinder::syscall_variable() {
-    std::string name = expr_.name.substr(1);
+std::optional<Place> syscall_variable(Binding& b) {
+    std::string name = b.expr.name.substr(1);
     if (name == "return") {
-        if (point_.is_exit && binder_.inside_entry) {
-            fail(DiagId::WrongContext, base_range(), "`$return` is not known when the system call begins");
+        if (b.point.is_exit && b.binder.inside_entry) {
+            b.fail(DiagId::WrongContext, b.base_range(), "`$return` is not known when the system call begins");
             return std::nullopt;
         }
-        if (point_.is_exit)
-            return syscall_result();
-        fail(DiagId::WrongContext, base_range(), "`$return` is for .return probes");
+        if (b.point.is_exit)
+            return syscall_result(b);
+        b.fail(DiagId::WrongContext, b.base_range(), "`$return` is for .return probes");
         return std::nullopt;
     }
-    std::vector<SyscallVariable> variables = syscall_variables(point_);
+    std::vector<SyscallVariable> variables = syscall_variables(b.point);
     std::vector<std::string> names;
     std::string list;
     for (size_t i = 0; i < variables.size(); i++) {
         if (variables[i].name == name || fmt::format("arg{}", i + 1) == name)
-            return syscall_argument(variables[i], i);
+            return syscall_argument(b, variables[i], i);
         names.push_back(variables[i].name);
         list += (list.empty() ? "$" : " $") + variables[i].name;
     }
-    if (point_.is_exit) {
+    if (b.point.is_exit) {
         names.emplace_back("return");
         list += list.empty() ? "$return" : " $return";
     }
     DiagBuilder report =
-        binder_.diags.report(DiagId::UnknownVariable, base_range(),
-                             fmt::format("the system call `{}` has no `{}`", point_.syscall->name, expr_.name));
+        b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
+                              fmt::format("the system call `{}` has no `{}`", b.point.syscall->name, b.expr.name));
     if (std::string nearest = nearest_name(name, names); !nearest.empty())
         report.suggest("$" + nearest);
     report.help(list.empty() ? "it has no parameters" : fmt::format("it has `{}`", list));
     return std::nullopt;
 }
 
+// In quotes, or its address where it cannot be read: a page that has to be waited for is not here.
+void add_user_text(Binding& b, Text& text, hir::Expr* address) {
+    text.add(
+        b.make<hir::Intrinsic>(b.expr.range, "__user_text", hir::ValueType::String, std::vector<hir::Expr*>{address}));
+}
+
 // A number as an item's letter says; false if it is none of them.
-bool TargetBinder::add_by_letter(Text& text, char letter, hir::Expr* value) {
-    const auto low = [&](bool is_signed) { return make<hir::Retype>(expr_.range, value, 4u, is_signed); };
+bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
+    const auto low = [&](bool is_signed) { return b.make<hir::Retype>(b.expr.range, value, 4u, is_signed); };
     switch (letter) {
     case 'd':
-        add_integer(text, low(true), 'd', 0);
+        text.add_integer(low(true), 'd', 0);
         return true;
     case 'D':
-        add_integer(text, value, 'd', 0);
+        text.add_integer(value, 'd', 0);
         return true;
     case 'u':
-        add_integer(text, low(false), 'u', 0);
+        text.add_integer(low(false), 'u', 0);
         return true;
     case 'U':
-        add_integer(text, value, 'u', 0);
+        text.add_integer(value, 'u', 0);
         return true;
     case 'x':
         text.literal("0x");
-        add_integer(text, low(false), 'x', 0);
+        text.add_integer(low(false), 'x', 0);
         return true;
     case 'p':
     case 'X':
         text.literal("0x");
-        add_integer(text, value, 'x', 0);
+        text.add_integer(value, 'x', 0);
         return true;
     case 'o':
         text.literal("0");
-        add_integer(text, low(false), 'o', 0);
+        text.add_integer(low(false), 'o', 0);
         return true;
     case 'Q':
-        add_user_text(text, value);
+        add_user_text(b, text, value);
         return true;
     default:
         return false;
@@ -173,28 +179,28 @@ bool TargetBinder::add_by_letter(Text& text, char letter, hir::Expr* value) {
 }
 
 // The arguments as the call's row has them.
-void TargetBinder::add_syscall_text(Text& text) {
+void add_syscall_text(Binding& b, Text& text) {
     bool is_first = true;
-    for (const TextItem& item : text_items(point_.syscall->text)) {
+    for (const TextItem& item : text_items(b.point.syscall->text)) {
         if (!is_first && !item.gives_separator)
             text.literal(", ");
         is_first = false;
-        if (item.what.size() == 1 && add_by_letter(text, item.what[0], syscall_register(item.arguments[0])))
+        if (item.what.size() == 1 && add_by_letter(b, text, item.what[0], syscall_register(b, item.arguments[0])))
             continue;
         std::vector<hir::Expr*> args;
         for (size_t index : item.arguments)
-            args.push_back(syscall_register(index));
+            args.push_back(syscall_register(b, index));
         const char* function = item.what == "A" ? "_dfd_str" : item.what == "B" ? "__buffer_text" : item.what.c_str();
-        if (hir::Expr* said = binder_.call ? binder_.call(function, args) : nullptr)
-            add_text(text, said);
+        if (hir::Expr* said = b.binder.call ? b.binder.call(function, args) : nullptr)
+            text.add(said);
         else
             text.literal("?");
     }
 }
 
 // What the arguments' types say, for calls whose row has no text.
-void TargetBinder::add_arguments_by_type(Text& text) {
-    std::vector<SyscallVariable> variables = syscall_variables(point_);
+void add_arguments_by_type(Binding& b, Text& text) {
+    std::vector<SyscallVariable> variables = syscall_variables(b.point);
     for (size_t i = 0; i < variables.size(); i++) {
         if (i > 0)
             text.literal(", ");
@@ -209,44 +215,44 @@ void TargetBinder::add_arguments_by_type(Text& text) {
                       : type->is_signed                 ? 'D'
                       : variable.type->name == "size_t" ? 'U'
                                                         : 'X';
-        add_by_letter(text, letter, syscall_register(i));
+        add_by_letter(b, text, letter, syscall_register(b, i));
     }
 }
 
 // `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
-hir::Expr* TargetBinder::syscall_summary() {
+hir::Expr* syscall_summary(Binding& b) {
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$return", "$$name", "$$argstr"};
-    if (expr_.name == "$$name")
-        return make<hir::Intrinsic>(expr_.range, "ppfunc", hir::ValueType::String, std::vector<hir::Expr*>());
-    std::vector<SyscallVariable> variables = syscall_variables(point_);
+    if (b.expr.name == "$$name")
+        return b.make<hir::Intrinsic>(b.expr.range, "ppfunc", hir::ValueType::String, std::vector<hir::Expr*>());
+    std::vector<SyscallVariable> variables = syscall_variables(b.point);
     Text text;
-    if (expr_.name == "$$argstr") {
-        if (point_.syscall->text[0])
-            add_syscall_text(text);
+    if (b.expr.name == "$$argstr") {
+        if (b.point.syscall->text[0])
+            add_syscall_text(b, text);
         else
-            add_arguments_by_type(text);
-    } else if (expr_.name == "$$vars" || expr_.name == "$$parms") {
+            add_arguments_by_type(b, text);
+    } else if (b.expr.name == "$$vars" || b.expr.name == "$$parms") {
         for (size_t i = 0; i < variables.size(); i++)
-            add_variable(text, variables[i].name, [&] { return syscall_argument(variables[i], i); });
-    } else if (expr_.name == "$$return") {
-        if (point_.is_exit)
-            add_variable(text, "return", [&] { return syscall_result(); });
+            add_variable(b, text, variables[i].name, [&] { return syscall_argument(b, variables[i], i); });
+    } else if (b.expr.name == "$$return") {
+        if (b.point.is_exit)
+            add_variable(b, text, "return", [&] { return syscall_result(b); });
     } else {
-        binder_.diags.report(DiagId::UnknownVariable, base_range(), fmt::format("unknown variable `{}`", expr_.name))
-            .suggest(nearest_name(expr_.name, names));
-        return nullptr;
+        return refuse_summary(b, names);
     }
-    return finish(std::move(text));
+    return std::move(text).finish(b);
 }
 
-// In quotes, or its address where it cannot be read: a page that has to be waited for is not here.
-void TargetBinder::add_user_text(Text& text, hir::Expr* address) {
-    plan::Directive directive;
-    directive.kind = plan::Directive::String;
-    directive.conversion = 's';
-    text.format.directives.push_back(directive);
-    text.args.push_back(
-        make<hir::Intrinsic>(expr_.range, "__user_text", hir::ValueType::String, std::vector<hir::Expr*>{address}));
+std::string list_syscall_variables(const ResolvedPoint& point) {
+    std::string line = point.is_exit ? " $return:long int" : "";
+    for (const SyscallVariable& variable : syscall_variables(point))
+        line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return line;
 }
+
+} // namespace
+
+const VariableSource syscall_source = {
+    .find = syscall_variable, .summary = syscall_summary, .list = list_syscall_variables};
 
 } // namespace sonde
