@@ -13,6 +13,8 @@
 
 namespace sonde {
 
+struct VariableSource;
+
 struct Syscall {
     int number;
     const char* name;
@@ -35,7 +37,10 @@ struct ResolvedPoint {
     plan::TimerSpec timer;
     int64_t order = 0;
 
-    // Where variables are evaluated; null module: the kind has no `$variables`.
+    // Which `$variables` a handler sees (frontend/variables/sources.h). Null until the kind's row is asked: only points
+    // of kinds with several sources say themselves which one is theirs.
+    const VariableSource* variables = nullptr;
+    // Where variables are evaluated; null module: in no program.
     DwarfModule* module = nullptr;
     FunctionInstance function;
     Address address = 0;              // the probed instruction, in the module

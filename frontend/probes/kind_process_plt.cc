@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 
@@ -50,6 +51,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
                                       unsafe_return));
                 continue;
             }
+            point->variables = &plt_source;
             point->plt = &entry;
             point->point.function = entry.name;
             point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), suffix ? ".return" : "");

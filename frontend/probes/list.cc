@@ -27,8 +27,7 @@ Address probed_address(const ResolvedPoint& point) {
 std::string list_variables(const ResolvedPoint& point) {
     if (!point.listed.empty())
         return point.listed.substr(std::min(point.listed.find(" $"), point.listed.size()));
-    const VariableSource& source = source_of(point);
-    return source.list ? source.list(point) : "";
+    return point.variables->list ? point.variables->list(point) : "";
 }
 
 std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env) {

@@ -30,11 +30,11 @@ std::optional<Place> find_base(Binding& b) {
     case ast::TargetExpr::Variable:
         break;
     }
-    return source_of(b.point).find(b);
+    return b.point.variables->find(b);
 }
 
 hir::Expr* find_value(Binding& b) {
-    const VariableSource& source = source_of(b.point);
+    const VariableSource& source = *b.point.variables;
     if (source.text && b.expr.base == ast::TargetExpr::Variable)
         return source.text(b);
     if (is_summary(b.expr))
@@ -113,7 +113,7 @@ hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& poi
 
 std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,
                                           const ResolvedPoint& point, Binder& binder) {
-    const VariableSource& source = source_of(point);
+    const VariableSource& source = *point.variables;
     if (expr.base != ast::TargetExpr::Variable || !source.assign)
         return std::nullopt;
     Binding b(expr, point, binder);

@@ -196,12 +196,16 @@ std::optional<Place> program_variable(Binding& b) {
     return named_variable(b, b.expr.name.substr(1));
 }
 
+namespace {
+
 // What a script calls that result: by its name, else "return" or "return1".
 std::string result_name(const std::vector<Variable>& results, size_t index) {
     if (!results[index].name.empty())
         return results[index].name;
     return results.size() == 1 ? "return" : fmt::format("return{}", index);
 }
+
+} // namespace
 
 hir::Expr* program_summary(Binding& b) {
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return"};
@@ -262,5 +266,7 @@ std::string list_program_variables(const ResolvedPoint& point) {
 
 } // namespace
 
+const VariableSource no_source = {};
 const VariableSource program_source = {.list = list_program_variables};
+
 } // namespace sonde

@@ -1,4 +1,5 @@
-// Where the variables of a probe point come from. A source is one file (source_*.cc) with a VariableSource.
+// Where the variables of a probe point come from. A source is one file (source_*.cc) with a VariableSource, which rows
+// of probe kinds name (frontend/probes/probe_kinds.def), or the points themselves where a kind has several.
 #pragma once
 
 #include <optional>
@@ -26,6 +27,7 @@ struct VariableSource {
     std::optional<hir::Expr*> (*assign)(Binding& b, bool append, hir::Expr* value) = nullptr;
 };
 
+extern const VariableSource no_source;              // a report that there are variables in programs only
 extern const VariableSource program_source;         // debug information, or a report that there is none
 extern const VariableSource mark_source;            // the arguments of a static mark, and debug information
 extern const VariableSource plt_source;             // an entry of the table of calls, of which only the name is known
@@ -35,8 +37,5 @@ extern const VariableSource prototype_source;       // that of a function or tra
 extern const VariableSource security_hook_source;   // that of a security hook, which can refuse
 extern const VariableSource packet_source;          // a packet and the hook that it is at
 extern const VariableSource file_source;            // what is written to a control file, or read from it
-
-// The one whose variables the point has.
-const VariableSource& source_of(const ResolvedPoint& point);
 
 } // namespace sonde

@@ -83,7 +83,5 @@ hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment,
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
-// What a script calls that result: by its name, else "return" or "return1".
-std::string result_name(const std::vector<Variable>& results, size_t index);
 
 } // namespace sonde
