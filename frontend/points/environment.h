@@ -28,7 +28,8 @@ struct KernelProbing {
     bool kprobe = false;            // breakpoints
     bool only_breakpoints = false;  // the user wants no others
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
-    std::string why_not_netfilter, why_not_lsm; // empty: they can be had
+    // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them.
+    std::function<std::string(plan::ProbeKind)> why_no_decision;
 };
 
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
