@@ -42,10 +42,7 @@ KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& 
     out.only_breakpoints = forced == "kprobe";
     out.fentry = has.fentry && !out.only_breakpoints;
     out.kprobe = has.kprobe;
-    if (!has.netfilter)
-        out.why_not_netfilter = "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
-    if (!has.lsm)
-        out.why_not_lsm = "it is built without them (CONFIG_BPF_LSM)";
+    out.why_no_decision = [has](plan::ProbeKind kind) { return has.why_no_decision(kind); };
     return out;
 }
 
@@ -56,8 +53,7 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.only_breakpoints = forced == "kprobe";
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
     out.kprobe = functions.why_not_kprobe.empty();
-    out.why_not_netfilter = why_no_netfilter();
-    out.why_not_lsm = why_no_lsm();
+    out.why_no_decision = why_no_decision;
     return out;
 }
 

@@ -123,6 +123,8 @@ KernelFunctionProbing probe_kernel_functions() {
     return out;
 }
 
+namespace {
+
 std::string why_no_netfilter() {
     const bpf_insn code[] = {{0xb7, 0, 0, 0, 1}, {0x95, 0, 0, 0, 0}}; // r0 = 1; exit
     Fd program = load(static_cast<enum bpf_prog_type>(32), code, std::size(code), 45);
@@ -148,11 +150,13 @@ std::string why_no_lsm() {
     return "";
 }
 
-namespace {
+} // namespace
 
-std::string why_no_decisions(plan::ProbeKind kind) {
+std::string why_no_decision(plan::ProbeKind kind) {
     return plan::traits(kind).decision == plan::Decision::Verdict ? why_no_netfilter() : why_no_lsm();
 }
+
+namespace {
 
 bool has_kprobe_multi() {
     constexpr uint32_t kprobe_multi = 42;
@@ -191,7 +195,7 @@ Result<void> check_probing(const plan::Plan& plan) {
             if (std::string why = why_no_watchpoints(); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (plan::decides(probe.kind))
-            if (std::string why = why_no_decisions(probe.kind); !why.empty())
+            if (std::string why = why_no_decision(probe.kind); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (probe.is_session && !has_uprobe_session())
             return Error(

@@ -51,4 +51,10 @@ FeaturesByTypes read_features(std::string_view bytes) {
     return out;
 }
 
+std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind) const {
+    if (plan::traits(kind).decision == plan::Decision::Verdict)
+        return netfilter ? "" : "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
+    return lsm ? "" : "it is built without them (CONFIG_BPF_LSM)";
+}
+
 } // namespace sonde

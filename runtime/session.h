@@ -63,9 +63,8 @@ struct KernelFunctionProbing {
     std::string why_not_fentry, why_not_kprobe;
 };
 KernelFunctionProbing probe_kernel_functions();
-// Why programs cannot decide about packets and about what the security modules ask; empty: they can.
-std::string why_no_netfilter();
-std::string why_no_lsm();
+// Why programs of a kind that decides (plan::decides) cannot do so on this kernel, in words; empty: they can.
+std::string why_no_decision(plan::ProbeKind kind);
 // The error number of counting these events in this process; 0: they can be counted.
 int try_counter(const plan::PerfSpec& perf);
 // An error if the plan probes the kernel in a way that this kernel does not have: which one, and why.
@@ -77,6 +76,8 @@ KernelFeatures probe_kernel_features();
 struct FeaturesByTypes {
     bool may_goto = false, tracepoint_cookie = false, uprobe_session = false, fentry = false, kprobe = false,
          netfilter = false, lsm = false;
+    // As the function of that name says of the kernel that runs here.
+    std::string why_no_decision(plan::ProbeKind kind) const;
 };
 FeaturesByTypes read_features(std::string_view types);
 // Whether one program can be at a function's entry and return (runtime/uprobe_session.h).

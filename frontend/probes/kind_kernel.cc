@@ -21,8 +21,9 @@ using ast::PointComponent;
 
 // The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs cannot be read,
 // and for another kernel, whose types do not tell them.
-std::multimap<std::string, std::string> event_systems(const ProbeEnvironment& env) {
-    std::multimap<std::string, std::string> out;
+using EventSystems = std::multimap<std::string, std::string>;
+EventSystems event_systems(const ProbeEnvironment& env) {
+    EventSystems out;
     if (env.other_kernel)
         return out;
     Result<std::string> text = read_tracefs("available_events");
@@ -50,86 +51,121 @@ bool expect_kernel(Resolving& resolving) {
     return expect_argument(resolving, resolving.components()[0], PointComponent::None);
 }
 
+namespace {
+
+// What a tracepoint's probe asks for.
+struct TracepointPattern {
+    const PointComponent& component;
+    const std::string* module; // a pattern of the modules that have them; null: the kernel and all modules
+    std::string system;        // a pattern; empty: any
+    std::string name;          // a pattern
+    // As written, where a name alone finds its tracepoint, since no two have the same: nothing has to be mounted for
+    // that.
+    std::string said_system;
+};
+
+TracepointPattern read_pattern(const Resolving& resolving, const EventSystems& systems) {
+    const PointComponent &first = resolving.components()[0], &component = *resolving.at(1);
+    size_t colon = component.text.find(':');
+    TracepointPattern out{component, first.name == "module" ? &first.text : nullptr,
+                          colon == std::string::npos ? "" : component.text.substr(0, colon),
+                          colon == std::string::npos ? component.text : component.text.substr(colon + 1), ""};
+    if (systems.empty() && !has_wildcard(out.system) && !has_wildcard(out.name))
+        out.said_system = std::exchange(out.system, {});
+    if (resolving.env.other_kernel)
+        out.said_system.clear();
+    return out;
+}
+
+// Which of them a subsystem has is asked for, and nobody tells.
+void refuse_system(Resolving& resolving, const TracepointPattern& pattern) {
+    resolving.diags
+        .report(DiagId::NoMatch, pattern.component.arg_range,
+                fmt::format("which tracepoints `{}` has is not known: {}", pattern.system,
+                            resolving.env.other_kernel ? "the types of another kernel do not tell"
+                                                       : "tracefs alone tells, which is not mounted and may not be"))
+        .help(fmt::format("write `kernel.trace({})`, or name each as in `kernel.trace({})`", quoted(pattern.name),
+                          quoted(pattern.system + ":NAME")));
+}
+
+ResolvedPoint tracepoint_at(const TracepointPattern& pattern, const KernelFunction& found, std::string system,
+                            KernelTypes* kernel) {
+    ResolvedPoint resolved;
+    resolved.kind = plan::ProbeKind::Tracepoint;
+    resolved.in_kernel = true;
+    resolved.kernel = kernel;
+    resolved.prototype = found.type;
+    resolved.system = std::move(system);
+    resolved.point.symbol = found.name;
+    resolved.point.module = found.module;
+    resolved.point.function = found.name;
+    std::string title = resolved.system.empty() ? found.name : fmt::format("{}:{}", resolved.system, found.name);
+    resolved.point.pp =
+        fmt::format("{}.{}({})", pattern.module ? fmt::format("module({})", quoted(found.module)) : "kernel",
+                    pattern.component.name, quoted(title));
+    return resolved;
+}
+
+// Nothing matches: reports it, with the nearest name or the subsystem that has it.
+void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& pattern, const EventSystems& systems,
+                           KernelTypes& kernel) {
+    const std::string* module = pattern.module;
+    const std::string &system = pattern.system, &name = pattern.name;
+    if (module && !has_wildcard(*module) && std::ranges::count(kernel.modules(), *module) == 0) {
+        resolving.diags
+            .report(DiagId::BadTarget, resolving.components()[0].arg_range,
+                    fmt::format("there is no module `{}` in the kernel, or it has no types", *module))
+            .suggest(nearest_name(*module, kernel.modules()));
+        return;
+    }
+    std::string of = module           ? fmt::format(" in the module `{}`", *module)
+                     : system.empty() ? ""
+                                      : fmt::format(" in `{}`", system);
+    DiagBuilder report = resolving.diags.report(DiagId::NoMatch, pattern.component.arg_range,
+                                                fmt::format("no tracepoint `{}`{}", name, of));
+    std::string near = has_wildcard(name) ? "" : nearest_name(name, kernel.tracepoint_names());
+    auto owner = systems.find(near.empty() ? name : near);
+    if (!near.empty() && owner != systems.end() && !system.empty())
+        near = fmt::format("{}:{}", owner->second, near);
+    if (!near.empty())
+        report.suggest(near);
+    else if (resolving.env.other_kernel && !module)
+        report.help("`module(\"NAME\").tracepoint(...)` looks into a module of that kernel");
+    else if (!system.empty() && owner != systems.end())
+        report.help(fmt::format("it is in `{}`", owner->second));
+}
+
+} // namespace
+
 std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
     const PointComponent &first = resolving.components()[0], &component = *resolving.at(1);
-    // A pattern of the modules that have them; null: the kernel and all modules.
-    const std::string* module = first.name == "module" ? &first.text : nullptr;
-    if (!expect_argument(resolving, first, module ? PointComponent::String : PointComponent::None))
+    if (!expect_argument(resolving, first, first.name == "module" ? PointComponent::String : PointComponent::None))
         return {};
     if (!expect_argument(resolving, component, PointComponent::String) || !expect_end(resolving, 2))
         return {};
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
         return {};
-    size_t colon = component.text.find(':');
-    std::string system = colon == std::string::npos ? "" : component.text.substr(0, colon);
-    std::string name = colon == std::string::npos ? component.text : component.text.substr(colon + 1);
-    std::multimap<std::string, std::string> systems = event_systems(resolving.env);
-    bool known = !systems.empty();
-    // A name alone finds its tracepoint, since no two have the same: nothing else has to be mounted for that.
-    std::string said;
-    if (!known && !has_wildcard(system) && !has_wildcard(name))
-        said = std::exchange(system, {});
-    if (resolving.env.other_kernel)
-        said.clear();
-    if (!system.empty() && !known) {
-        resolving.diags
-            .report(DiagId::NoMatch, component.arg_range,
-                    fmt::format("which tracepoints `{}` has is not known: {}", system,
-                                resolving.env.other_kernel
-                                    ? "the types of another kernel do not tell"
-                                    : "tracefs alone tells, which is not mounted and may not be"))
-            .help(fmt::format("write `kernel.trace({})`, or name each as in `kernel.trace({})`", quoted(name),
-                              quoted(system + ":NAME")));
+    EventSystems systems = event_systems(resolving.env);
+    TracepointPattern pattern = read_pattern(resolving, systems);
+    if (!pattern.system.empty() && systems.empty()) {
+        refuse_system(resolving, pattern);
         return {};
     }
-    bool several = has_wildcard(name);
     std::vector<ResolvedPoint> points;
-    for (const KernelFunction& found : kernel->tracepoints(name, module)) {
-        if (module && (found.module.empty() || !glob_match(*module, found.module)))
+    for (const KernelFunction& found : kernel->tracepoints(pattern.name, pattern.module)) {
+        if (pattern.module && (found.module.empty() || !glob_match(*pattern.module, found.module)))
             continue;
-        auto [first, last] = systems.equal_range(found.name);
-        auto fits = [&](const auto& entry) { return system.empty() || glob_match(system, entry.second); };
-        auto of = std::find_if(first, last, fits);
-        if (of == last && !system.empty())
+        auto [begin, end] = systems.equal_range(found.name);
+        auto of = std::find_if(begin, end, [&](const auto& entry) {
+            return pattern.system.empty() || glob_match(pattern.system, entry.second);
+        });
+        if (of == end && !pattern.system.empty())
             continue;
-        ResolvedPoint resolved;
-        resolved.kind = plan::ProbeKind::Tracepoint;
-        resolved.in_kernel = true;
-        resolved.kernel = kernel;
-        resolved.prototype = found.type;
-        resolved.system = of == last ? said : of->second;
-        resolved.point.symbol = found.name;
-        resolved.point.module = found.module;
-        resolved.point.function = found.name;
-        std::string title = resolved.system.empty() ? found.name : fmt::format("{}:{}", resolved.system, found.name);
-        resolved.point.pp =
-            fmt::format("{}.{}({})", module ? fmt::format("module({})", quoted(found.module)) : "kernel",
-                        component.name, quoted(title));
-        points.push_back(std::move(resolved));
+        points.push_back(tracepoint_at(pattern, found, of == end ? pattern.said_system : of->second, kernel));
     }
-    if (points.empty() && module && !has_wildcard(*module) && std::ranges::count(kernel->modules(), *module) == 0) {
-        resolving.diags
-            .report(DiagId::BadTarget, resolving.components()[0].arg_range,
-                    fmt::format("there is no module `{}` in the kernel, or it has no types", *module))
-            .suggest(nearest_name(*module, kernel->modules()));
-    } else if (points.empty()) {
-        std::string of = module           ? fmt::format(" in the module `{}`", *module)
-                         : system.empty() ? ""
-                                          : fmt::format(" in `{}`", system);
-        DiagBuilder report =
-            resolving.diags.report(DiagId::NoMatch, component.arg_range, fmt::format("no tracepoint `{}`{}", name, of));
-        std::string near = several ? "" : nearest_name(name, kernel->tracepoint_names());
-        auto owner = systems.find(near.empty() ? name : near);
-        if (!near.empty() && owner != systems.end() && !system.empty())
-            near = fmt::format("{}:{}", owner->second, near);
-        if (!near.empty())
-            report.suggest(near);
-        else if (resolving.env.other_kernel && !module)
-            report.help("`module(\"NAME\").tracepoint(...)` looks into a module of that kernel");
-        else if (!system.empty() && owner != systems.end())
-            report.help(fmt::format("it is in `{}`", owner->second));
-    }
+    if (points.empty())
+        explain_no_tracepoint(resolving, pattern, systems, *kernel);
     return points;
 }
 

@@ -95,67 +95,88 @@ std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent&
     return std::nullopt;
 }
 
+// The components behind `netfilter`.
+struct PacketPattern {
+    const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr; // no priority: 0
+};
+
+// Nullopt after a report.
+std::optional<PacketPattern> read_pattern(Resolving& resolving) {
+    PacketPattern out;
+    for (size_t i = 1; const PointComponent* one = resolving.at(i); i++) {
+        std::vector<std::string> allowed;
+        if (!out.hook)
+            allowed.emplace_back("hook");
+        if (!out.family)
+            allowed.emplace_back("pf");
+        if (out.hook && out.family && !out.priority)
+            allowed.emplace_back("priority");
+        if (std::find(allowed.begin(), allowed.end(), one->name) == allowed.end()) {
+            report_component(resolving, i, allowed);
+            return std::nullopt;
+        }
+        // As the kernel's sources write it, or simply as a number.
+        bool number = one->name == "priority" && one->arg == PointComponent::Number;
+        if (!number && !expect_argument(resolving, *one, PointComponent::String))
+            return std::nullopt;
+        (one->name == "hook" ? out.hook : one->name == "pf" ? out.family : out.priority) = one;
+    }
+    if (out.hook && out.family)
+        return out;
+    report_component(resolving, resolving.components().size(), {out.hook ? "pf" : "hook"});
+    return std::nullopt;
+}
+
+std::optional<int32_t> read_family(Resolving& resolving, const PointComponent& component) {
+    std::optional<int32_t> family = read_name(resolving, component, families, "protocol family");
+    if (!family || (*family != arp && *family != bridge))
+        return family;
+    resolving.diags
+        .report(
+            DiagId::Unsupported, component.arg_range,
+            fmt::format("the kernel shows BPF programs the packets of IPv4 and IPv6 only, not of `{}`", component.text))
+        .help(*family == arp ? "`kernel.function(\"arp_rcv\")` sees ARP packets that come in"
+                             : "`kernel.function(\"br_handle_frame_finish\")` sees packets that a bridge gets");
+    return std::nullopt;
+}
+
+// False after a report if the family has no such hook.
+bool expect_hook(Resolving& resolving, const PacketPattern& pattern, int32_t number, int32_t family) {
+    const std::string& name = pattern.hook->text;
+    if (name.starts_with(family == ipv6 ? "NF_IP_" : "NF_IP6_")) {
+        resolving.diags
+            .report(DiagId::UnknownProbePoint, pattern.hook->arg_range,
+                    fmt::format("`{}` is no hook of `{}`", name, pattern.family->text))
+            .suggest(fmt::format("NF_INET_{}", name.substr(name.find('_', 3) + 1)));
+        return false;
+    }
+    if (number < 0 || number > 4) {
+        resolving.diags.report(DiagId::BadNumber, pattern.hook->arg_range, "hooks go from 0 to 4");
+        return false;
+    }
+    return true;
+}
+
 } // namespace
 
 std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
     if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
         return {};
-    const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr;
-    for (size_t i = 1; const PointComponent* one = resolving.at(i); i++) {
-        std::vector<std::string> allowed;
-        if (!hook)
-            allowed.emplace_back("hook");
-        if (!family)
-            allowed.emplace_back("pf");
-        if (hook && family && !priority)
-            allowed.emplace_back("priority");
-        if (std::find(allowed.begin(), allowed.end(), one->name) == allowed.end()) {
-            report_component(resolving, i, allowed);
-            return {};
-        }
-        // As the kernel's sources write it, or simply as a number.
-        bool number = one->name == "priority" && one->arg == PointComponent::Number;
-        if (!number && !expect_argument(resolving, *one, PointComponent::String))
-            return {};
-        (one->name == "hook" ? hook : one->name == "pf" ? family : priority) = one;
-    }
-    if (!hook || !family) {
-        report_component(resolving, resolving.components().size(), {hook ? "pf" : "hook"});
+    std::optional<PacketPattern> pattern = read_pattern(resolving);
+    std::optional<int32_t> family = pattern ? read_family(resolving, *pattern->family) : std::nullopt;
+    if (!family)
         return {};
-    }
-    std::optional<int32_t> pf = read_name(resolving, *family, families, "protocol family");
-    if (!pf)
+    std::optional<int32_t> number = read_name(resolving, *pattern->hook, hooks, "hook");
+    if (number && !expect_hook(resolving, *pattern, *number, *family))
         return {};
-    if (*pf == arp || *pf == bridge) {
-        resolving.diags
-            .report(DiagId::Unsupported, family->arg_range,
-                    fmt::format("the kernel shows BPF programs the packets of IPv4 and IPv6 only, not of `{}`",
-                                family->text))
-            .help(*pf == arp ? "`kernel.function(\"arp_rcv\")` sees ARP packets that come in"
-                             : "`kernel.function(\"br_handle_frame_finish\")` sees packets that a bridge gets");
-        return {};
-    }
-    std::optional<int32_t> number = read_name(resolving, *hook, hooks, "hook");
-    bool other = hook->text.starts_with(*pf == ipv6 ? "NF_IP_" : "NF_IP6_");
-    if (number && other) {
-        resolving.diags
-            .report(DiagId::UnknownProbePoint, hook->arg_range,
-                    fmt::format("`{}` is no hook of `{}`", hook->text, family->text))
-            .suggest(fmt::format("NF_INET_{}", hook->text.substr(hook->text.find('_', 3) + 1)));
-        return {};
-    }
-    if (number && (*number < 0 || *number > 4)) {
-        resolving.diags.report(DiagId::BadNumber, hook->arg_range, "hooks go from 0 to 4");
-        return {};
-    }
     std::optional<int32_t> order = 0;
-    if (priority && priority->arg == PointComponent::Number)
-        order = static_cast<int32_t>(priority->number);
-    else if (priority)
-        order = read_priority(resolving, *priority, *pf);
+    if (pattern->priority && pattern->priority->arg == PointComponent::Number)
+        order = static_cast<int32_t>(pattern->priority->number);
+    else if (pattern->priority)
+        order = read_priority(resolving, *pattern->priority, *family);
     if (!number || !order)
         return {};
-    const std::string& why = resolving.env.kernel_probing().why_not_netfilter;
+    const std::string why = resolving.env.kernel_probing().why_no_decision(plan::ProbeKind::Netfilter);
     if (!why.empty() && !resolving.env.listing) {
         resolving.diags
             .report(DiagId::Unsupported, resolving.components()[0].range,
@@ -171,8 +192,8 @@ std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
     resolved.in_kernel = true;
     resolved.alone = true;
     resolved.kernel = kernel;
-    resolved.point.hook = {static_cast<uint32_t>(*pf), static_cast<uint32_t>(*number), *order};
-    resolved.point.symbol = hook->text;
+    resolved.point.hook = {static_cast<uint32_t>(*family), static_cast<uint32_t>(*number), *order};
+    resolved.point.symbol = pattern->hook->text;
     resolved.point.pp = point_text(resolving.point);
     return {resolved};
 }

@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/path.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -66,6 +67,7 @@ std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving) {
         ResolvedPoint resolved;
         resolved.kind = *kind;
         resolved.in_kernel = true;
+        resolved.variables = plan::is_about(*kind, plan::Subject::SystemCall) ? &process_syscall_source : &no_source;
         resolved.point.pp = fmt::format("{}.{}", process, ast::to_source(event));
         resolved.point.program = program;
         resolved.point.pid = programs.pid;

@@ -8,12 +8,11 @@
 #include "base/demangle.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/points/debug_problems.h"
 #include "frontend/probes/kind_process.h"
 
 namespace sonde {
 namespace {
-
-const char* debug_info_advice = "compile it with -g, or install its debug information (the -dbgsym package)";
 
 // Names that a message proposes at most.
 constexpr size_t max_suggestions = 3;
@@ -70,7 +69,7 @@ bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPa
     DiagBuilder builder =
         report(resolving, pattern, DiagId::NoDebugInfo,
                fmt::format("`{}` has no debug information, so source files and lines are unknown", module.path()));
-    builder.help(debug_info_advice);
+    builder.help(debug_information_advice(false));
     add_debug_problems(builder, module);
     add_what_is_left(builder, module);
     return true;
@@ -118,7 +117,8 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     if (is_line && line > 0 && name[line - 1] != ':')
         builder.help(fmt::format("a line of a source file is `.statement({})`", quoted("*@" + name)));
     if (!module.has_debug_info()) {
-        builder.note({}, "the program has no debug information, so only its symbols are known").help(debug_info_advice);
+        builder.note({}, "the program has no debug information, so only its symbols are known")
+            .help(debug_information_advice(false));
         add_debug_problems(builder, module);
         add_what_is_left(builder, module);
     }
@@ -126,11 +126,6 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
 }
 
 } // namespace
-
-void add_debug_problems(DiagBuilder report, const DwarfModule& module) {
-    for (const std::string& problem : module.debug_problems())
-        report.note({}, problem);
-}
 
 void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
                        const std::vector<std::pair<std::string, Error>>& left_out, size_t others) {

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -57,6 +58,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
             if (!found)
                 continue;
             ResolvedPoint& resolved = *found;
+            resolved.variables = &mark_source;
             resolved.mark = &mark;
             if (std::optional<Statement> around = module->statement_at(mark.address)) {
                 resolved.function = around->function;

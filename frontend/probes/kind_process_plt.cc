@@ -8,8 +8,34 @@
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
+namespace {
+
+Error unsafe_import(const std::string& name) {
+    return Error(fmt::format("an exception may pass through a call of `{}`, and would end the program where it meets a "
+                             "changed return address",
+                             name),
+                 unsafe_return);
+}
+
+// Nothing matches: reports it, with the nearest of the names that the programs call.
+void explain_no_entry(Resolving& resolving, const ast::PointComponent& component, const std::string& pattern,
+                      const std::vector<ProcessTarget>& targets, const std::vector<std::string>& names) {
+    std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
+                                            : fmt::format("{} programs", targets.size());
+    DiagBuilder report = resolving.diags.report(
+        DiagId::NoMatch, component.arg == ast::PointComponent::None ? component.range : component.arg_range,
+        names.empty() ? fmt::format("{} calls nothing through a linkage table", where)
+                      : fmt::format("{} does not call `{}`", where, pattern));
+    if (names.empty())
+        report.help("what is linked statically or with -fno-plt has none");
+    else
+        report.suggest(nearest_name(pattern, names));
+}
+
+} // namespace
 
 std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     using ast::PointComponent;
@@ -43,13 +69,10 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
             }
             bool asked_for = target.changes_return_addresses && !has_wildcard(pattern);
             if (suffix && !asked_for && target.module->returns().import_may_unwind(entry.name)) {
-                left_out.emplace_back(
-                    entry.name, Error(fmt::format("an exception may pass through a call of `{}`, and would end the "
-                                                  "program where it meets a changed return address",
-                                                  entry.name),
-                                      unsafe_return));
+                left_out.emplace_back(entry.name, unsafe_import(entry.name));
                 continue;
             }
+            point->variables = &plt_source;
             point->plt = &entry;
             point->point.function = entry.name;
             point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), suffix ? ".return" : "");
@@ -72,16 +95,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
         resolving.diags.report(DiagId::Unsupported, component.range, why_no_return_twice(twice));
         return points;
     }
-    std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
-                                            : fmt::format("{} programs", targets.size());
-    DiagBuilder report = resolving.diags.report(
-        DiagId::NoMatch, component.arg == PointComponent::None ? component.range : component.arg_range,
-        names.empty() ? fmt::format("{} calls nothing through a linkage table", where)
-                      : fmt::format("{} does not call `{}`", where, pattern));
-    if (names.empty())
-        report.help("what is linked statically or with -fno-plt has none");
-    else
-        report.suggest(nearest_name(pattern, names));
+    explain_no_entry(resolving, component, pattern, targets, names);
     return {};
 }
 

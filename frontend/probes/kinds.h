@@ -18,12 +18,9 @@ struct Resolving {
     }
 };
 
-#define PROBE_KIND(first, second, function, forms) std::vector<ResolvedPoint> function(Resolving& resolving);
+#define PROBE_KIND(first, second, function, variables, forms) std::vector<ResolvedPoint> function(Resolving& resolving);
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
-
-// `$variables` of a system call's probe.
-std::vector<std::string> process_syscall_variables(plan::ProbeKind kind);
 
 // The components before `end` as they would be written; pp() of points that need nothing more.
 std::string point_text(const ast::ProbePoint& point, size_t end = SIZE_MAX);
@@ -41,8 +38,5 @@ bool expect_end(Resolving& resolving, size_t index, const std::vector<std::strin
 // Reads the `.maxactive(N)` that may follow `.return`, and gives its text; false after a report. How many calls can be
 // under way is not limited here, so nobody needs the number.
 bool read_active(Resolving& resolving, size_t index, std::string& text);
-
-// What stood in the way of the module's debug information.
-void add_debug_problems(DiagBuilder report, const DwarfModule& module);
 
 } // namespace sonde

@@ -18,6 +18,7 @@
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -304,6 +305,7 @@ std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address addre
     resolved.point.offset = *offset;
     resolved.point.program = target.program;
     resolved.point.pid = target.pid;
+    resolved.variables = &program_source;
     resolved.module = &module;
     resolved.address = address;
     resolved.entry_address = address;

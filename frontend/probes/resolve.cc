@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "frontend/probes/kinds.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -15,13 +16,22 @@ struct Kind {
     const char* first;
     const char* second; // empty: any
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
+    const VariableSource* variables;
 };
 
 const Kind kinds[] = {
-#define PROBE_KIND(first, second, function, forms) {#first, #second, function},
+#define PROBE_KIND(first, second, function, variables, forms) {#first, #second, function, &(variables)},
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 };
+
+std::vector<ResolvedPoint> points_of(const Kind& kind, Resolving& resolving) {
+    std::vector<ResolvedPoint> points = kind.resolve(resolving);
+    for (ResolvedPoint& point : points)
+        if (!point.variables)
+            point.variables = kind.variables;
+    return points;
+}
 
 std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
@@ -31,7 +41,7 @@ std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
         if (first.name != kind.first)
             continue;
         if (!*kind.second || (second && second->name == kind.second))
-            return kind.resolve(resolving);
+            return points_of(kind, resolving);
         seconds.emplace_back(kind.second);
     }
     if (!seconds.empty()) {

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/probes/why_text.h"
+#include "frontend/variables/variables.h"
 
 namespace sonde {
 namespace {

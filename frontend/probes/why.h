@@ -1,6 +1,7 @@
 // `sonde --why '$x' POINT`: where a variable lives, and what to do where a probe cannot have it.
 #pragma once
 
+#include "base/arena.h"
 #include "frontend/probes/probe.h"
 
 namespace sonde {

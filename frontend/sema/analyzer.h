@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frontend/sema/sema.h"
+#include "frontend/variables/variables.h"
 
 namespace sonde {
 

@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "frontend/parse/parser.h"
 #include "frontend/probes/probe.h"
+#include "frontend/variables/variables.h"
 
 namespace sonde {
 namespace {

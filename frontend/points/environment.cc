@@ -1,0 +1,145 @@
+// The modules that a translation has opened, and the kernel's types and debug information.
+#include "frontend/points/environment.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/debug_file.h"
+#include "base/debuginfod.h"
+#include "base/kallsyms.h"
+
+namespace sonde {
+
+Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
+    auto found = modules_.find(path);
+    if (found != modules_.end())
+        return found->second.get();
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path);
+    if (!opened)
+        return std::move(opened).error();
+    return modules_.emplace(path, *std::move(opened)).first->second.get();
+}
+
+Result<HeaderTypes*> ProbeEnvironment::header(const std::string& name, bool is_32_bit) {
+    auto found = headers_.find({name, is_32_bit});
+    if (found != headers_.end())
+        return found->second.get();
+    Result<std::unique_ptr<HeaderTypes>> opened = HeaderTypes::open(name, is_32_bit);
+    if (!opened)
+        return std::move(opened).error();
+    return headers_.emplace(std::pair(name, is_32_bit), *std::move(opened)).first->second.get();
+}
+
+Result<HeaderTypes*> ProbeEnvironment::system_headers() {
+    if (!system_headers_)
+        system_headers_.emplace(HeaderTypes::open_system());
+    if (!*system_headers_)
+        return Error(system_headers_->error());
+    return (**system_headers_).get();
+}
+
+Result<KernelTypes*> ProbeEnvironment::kernel() {
+    if (!kernel_)
+        kernel_.emplace(other_kernel ? KernelTypes::open(*other_kernel) : KernelTypes::open());
+    if (!*kernel_)
+        return Error(kernel_->error());
+    return (**kernel_).get();
+}
+
+DwarfModule* ProbeEnvironment::opened_module(const std::string& path) const {
+    for (const auto& [name, module] : modules_)
+        if (module->path() == path)
+            return module.get();
+    return nullptr;
+}
+
+// A module of the kernel, or its debug information.
+Result<DwarfModule*> ProbeEnvironment::object(const std::string& path) {
+    auto found = modules_.find(path);
+    if (found != modules_.end())
+        return found->second.get();
+    Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path, true);
+    if (!opened)
+        return std::move(opened).error();
+    return modules_.emplace(path, *std::move(opened)).first->second.get();
+}
+
+std::string ProbeEnvironment::kernel_release() const {
+    if (other_kernel)
+        return other_kernel->release;
+    utsname system{};
+    uname(&system);
+    return system.release;
+}
+
+Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
+    Result<std::string> build_id =
+        other_kernel ? Result<std::string>(other_kernel->build_id) : running_kernel_build_id();
+    if (!build_id)
+        return std::move(build_id).error();
+    const std::string release = kernel_release();
+    std::string other; // of another build
+    for (const std::string& path :
+         other_kernel ? other_kernel->debug_paths() : kernel_debug_paths(release, *build_id)) {
+        if (build_id->empty() || access(path.c_str(), R_OK) != 0)
+            continue;
+        Result<DwarfModule*> opened = module(path);
+        // Another kernel's image comes first; it may be packed.
+        if (!opened && other_kernel)
+            continue;
+        if (!opened)
+            return std::move(opened).error();
+        if ((*opened)->file().build_id() != *build_id)
+            other = path;
+        else if ((*opened)->has_debug_info())
+            return *opened;
+    }
+    if (!other.empty())
+        return Error(fmt::format("`{}` is of another build of the kernel", other));
+    Result<std::string> downloaded =
+        build_id->empty() ? Result<std::string>(Error("")) : download_debug_file(*build_id);
+    if (downloaded)
+        return module(*downloaded);
+    return Error(fmt::format("that of {} is not installed{}{}", release.empty() ? other_kernel->path : release,
+                             downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
+}
+
+Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name) {
+    Result<std::string> build_id = other_kernel ? other_kernel->module_build_id(name) : running_module_build_id(name);
+    if (!build_id)
+        return std::move(build_id).error();
+    const std::string release = kernel_release();
+    std::vector<std::string> roots = {""};
+    if (other_kernel && !other_kernel->root.empty())
+        roots.insert(roots.begin(), other_kernel->root);
+    std::string other;
+    for (const std::string& root : roots)
+        for (const std::string& path : find_module_debug_files(root, release, name, *build_id)) {
+            Result<DwarfModule*> opened = object(path);
+            if (!opened)
+                return std::move(opened).error();
+            if ((*opened)->file().build_id() != *build_id)
+                other = path;
+            else if ((*opened)->has_debug_info())
+                return *opened;
+        }
+    if (!other.empty())
+        return Error(fmt::format("`{}` is of another build of the module", other));
+    Result<std::string> downloaded = download_debug_file(*build_id);
+    if (downloaded)
+        return object(*downloaded);
+    return Error(fmt::format("that of the module `{}` of {} is not installed{}{}", name, release,
+                             downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
+}
+
+const Result<std::string>& ProbeEnvironment::kernel_symbols() const {
+    if (!symbols_ && other_kernel)
+        symbols_ = Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
+    else if (!symbols_)
+        symbols_ = read_kallsyms();
+    return *symbols_;
+}
+
+} // namespace sonde

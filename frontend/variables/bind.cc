@@ -1,0 +1,133 @@
+// The entry points for sema: what is asked for of a target expression.
+#include "frontend/variables/bind.h"
+
+#include <fmt/format.h>
+
+#include "frontend/variables/bases.h"
+#include "frontend/variables/components.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/location.h"
+#include "frontend/variables/pretty.h"
+#include "frontend/variables/reading.h"
+#include "frontend/variables/sources.h"
+
+namespace sonde {
+namespace {
+
+bool is_summary(const ast::TargetExpr& expr) {
+    return expr.base == ast::TargetExpr::Variable && expr.name.starts_with("$$");
+}
+
+// What stands before the components.
+std::optional<Place> find_base(Binding& b) {
+    switch (b.expr.base) {
+    case ast::TargetExpr::Cast:
+        return cast_place(b);
+    case ast::TargetExpr::Value:
+        return pointer_place(b);
+    case ast::TargetExpr::Var:
+        return is_errno(b) ? errno_place(b) : global_place(b);
+    case ast::TargetExpr::Variable:
+        break;
+    }
+    return b.point.variables->find(b);
+}
+
+hir::Expr* find_value(Binding& b) {
+    const VariableSource& source = *b.point.variables;
+    if (source.text && b.expr.base == ast::TargetExpr::Variable)
+        return source.text(b);
+    if (is_summary(b.expr))
+        return source.summary(b);
+    if (b.pretty_depth() > 0)
+        return pretty_text(b);
+    std::optional<Place> place = find_place(b, b.expr.components.size());
+    if (!place)
+        return nullptr;
+    // A whole object is not a number, but this one's address was given.
+    if (b.expr.base == ast::TargetExpr::Cast && b.expr.components.empty() && is_record(place->type)) {
+        // Another node than the operand, whose own type stays.
+        auto* address = b.make<hir::Retype>(b.expr.range, place->address, 8u, false);
+        b.note_pointer(address, place->type);
+        return address;
+    }
+    hir::Expr* value = to_long(b, *place, b.expr.range);
+    const Type* type = strip(place->type);
+    if (type && type->kind == Type::Reference)
+        b.note_pointer(value, type->target);
+    else if (value && b.binder.note_c_type)
+        b.binder.note_c_type(value, place->type);
+    return value;
+}
+
+hir::Expr* find_address(Binding& b) {
+    if (target_type(b.expr) == hir::ValueType::String)
+        return b.fail(DiagId::TypeMismatch, b.expr.range,
+                      fmt::format("`{}` is text, which has no address", ast::to_source(b.expr)));
+    b.wants_address = true;
+    std::optional<Place> place = referenced_place(b);
+    if (!place)
+        return nullptr;
+    if (place->bit_size != 0)
+        return b.fail(DiagId::TypeMismatch, b.expr.range,
+                      fmt::format("`{}` is a bitfield, which has no address", b.as_written()));
+    if (hir::Expr* address = address_of(b, *place)) {
+        auto* value = b.make<hir::Retype>(b.expr.range, address, 8u, false);
+        b.note_pointer(value, place->type);
+        return value;
+    }
+    return b.fail(DiagId::VariableUnavailable, b.expr.range,
+                  fmt::format("`{}` is not in memory here, so it has no address", b.as_written()));
+}
+
+} // namespace
+
+std::optional<Place> find_place(Binding& b, size_t end) {
+    std::optional<Place> place = find_base(b);
+    return place ? walk_components(b, *std::move(place), end) : std::nullopt;
+}
+
+std::optional<Place> referenced_place(Binding& b) {
+    std::optional<Place> place = find_place(b, b.expr.components.size());
+    return place ? without_references(b, *std::move(place), b.expr.range) : std::nullopt;
+}
+
+hir::ValueType target_type(const ast::TargetExpr& expr) {
+    if (is_summary(expr))
+        return hir::ValueType::String;
+    for (const ast::Component& component : expr.components)
+        if (component.kind == ast::Component::PrettyOne || component.kind == ast::Component::PrettyDeep)
+            return hir::ValueType::String;
+    return hir::ValueType::Long;
+}
+
+hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+    Binding b(expr, point, binder);
+    return find_value(b);
+}
+
+hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+    Binding b(expr, point, binder);
+    return find_address(b);
+}
+
+std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,
+                                          const ResolvedPoint& point, Binder& binder) {
+    const VariableSource& source = *point.variables;
+    if (expr.base != ast::TargetExpr::Variable || !source.assign)
+        return std::nullopt;
+    Binding b(expr, point, binder);
+    return source.assign(b, append, value);
+}
+
+hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
+    if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
+        return nullptr;
+    ast::TargetExpr none((Range()));
+    Binder binder{arena, diags, env, nullptr, nullptr};
+    Binding b(none, point, binder);
+    Location location = point.module->return_address(point.entry_address);
+    return location.kind == Location::Memory ? evaluate(b, location.ops) : nullptr;
+}
+
+} // namespace sonde

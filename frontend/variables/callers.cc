@@ -1,0 +1,65 @@
+// The condition of .callee() points: the calls that are under way are those by which the callee was found.
+#include "frontend/variables/variables.h"
+
+namespace sonde {
+namespace {
+
+using hir::BinaryOp;
+
+// Walks from frame to frame, as an unwinder does, but with rules that are known beforehand: they belong to the callers
+// that are asked for.
+class FrameWalk {
+  public:
+    FrameWalk(Arena& arena, Range range, Address here) : arena_(arena), range_(range), here_(here) {}
+
+    // Whether a function whose frame is found by `rule` was called by one of `callers`.
+    hir::Expr* called_by(const std::vector<Caller>& callers, const FrameRule& rule, hir::Expr* rsp, hir::Expr* rbp) {
+        constexpr int dwarf_rsp = 7, rip = 16;
+        hir::Expr* cfa = plus(rule.cfa_register == dwarf_rsp ? rsp : rbp, rule.cfa_offset);
+        hir::Expr* callers_rbp = rule.saved_rbp ? load(plus(cfa, *rule.saved_rbp)) : rbp;
+        // Distances from the probed instruction are the same wherever the module is loaded.
+        hir::Expr* distance = binary(BinaryOp::Sub, load(plus(cfa, -8)), arena_.make<hir::Register>(range_, rip));
+        hir::Expr* any = nullptr;
+        for (const Caller& caller : callers) {
+            hir::Expr* here = nullptr;
+            for (Address address : caller.return_addresses)
+                here = either(here, binary(BinaryOp::Eq, distance, number(static_cast<int64_t>(address - here_))));
+            if (!caller.callers.empty())
+                here = arena_.make<hir::Logical>(range_, true, here,
+                                                 called_by(caller.callers, caller.frame, cfa, callers_rbp));
+            any = either(any, here);
+        }
+        return any;
+    }
+
+  private:
+    hir::Expr* number(int64_t value) { return arena_.make<hir::ConstLong>(range_, value); }
+    hir::Expr* binary(BinaryOp op, hir::Expr* left, hir::Expr* right) {
+        return arena_.make<hir::Binary>(range_, op, left, right);
+    }
+    hir::Expr* plus(hir::Expr* value, int64_t offset) { return binary(BinaryOp::Add, value, number(offset)); }
+    hir::Expr* load(hir::Expr* address) { return arena_.make<hir::Load>(range_, address, 8u, false); }
+    hir::Expr* either(hir::Expr* left, hir::Expr* right) {
+        return left ? arena_.make<hir::Logical>(range_, false, left, right) : right;
+    }
+
+    Arena& arena_;
+    Range range_;
+    Address here_;
+};
+
+} // namespace
+
+hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder) {
+    constexpr int rbp = 6, rsp = 7;
+    Address here = point.is_return ? point.entry_address : point.address;
+    std::optional<FrameRule> rule = point.callers.empty() ? std::nullopt : point.module->frame_rule(here);
+    if (!rule)
+        return nullptr;
+    FrameWalk walk(binder.arena, range, point.jump.value_or(here));
+    hir::Expr* called = walk.called_by(point.callers, *rule, binder.arena.make<hir::Register>(range, rsp),
+                                       binder.arena.make<hir::Register>(range, rbp));
+    return point.is_return && binder.at_entry ? binder.at_entry(called) : called;
+}
+
+} // namespace sonde

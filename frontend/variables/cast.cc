@@ -1,0 +1,78 @@
+// `@cast(expr, "type")` and typed pointers of the script: from an address to a place.
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/variables/bases.h"
+#include "frontend/variables/scope.h"
+
+namespace sonde {
+namespace {
+
+// A place of that type at `address`, or with the value `address` if that is a pointer.
+std::optional<Place> place_of_value(Binding& b, hir::Expr* address, const Type* type, bool kernel) {
+    // A value printed with all its members is read many times, but evaluated once.
+    if (b.pretty_depth() > 0 && b.binder.hold)
+        if (hir::Local* local = b.binder.hold(address)) {
+            b.held = b.make<hir::Assign>(b.expr.range, b.get(local), address);
+            address = b.get(local);
+        }
+    const Type* plain = strip(type);
+    Place place = plain && plain->kind == Type::Pointer ? value_place(type, address) : object_at(address, type);
+    place.kernel = kernel;
+    return place;
+}
+
+} // namespace
+
+std::optional<Place> cast_place(Binding& b) {
+    std::optional<TypeScope> scope = type_scope(b);
+    if (!scope)
+        return std::nullopt;
+    std::string name = b.expr.name;
+    const Type* type = scope->find(name);
+    if (!type) {
+        std::vector<std::string> names = scope->names();
+        // `struct` in front of a typedef's name is the likeliest slip.
+        size_t space = name.find(' ');
+        std::string bare = name.substr(space == std::string::npos ? 0 : space + 1);
+        std::string near = space != std::string::npos && scope->find(bare) ? bare : nearest_name(name, names);
+        b.binder.diags
+            .report(DiagId::UnknownType, b.base_range(), fmt::format("no type `{}` in {}", name, scope->where))
+            .suggest(near);
+        return std::nullopt;
+    }
+    hir::Expr* at = b.binder.lower(*b.expr.operand);
+    if (!at)
+        return std::nullopt;
+    if (at->type == hir::ValueType::String) {
+        b.fail(DiagId::TypeMismatch, b.expr.operand->range,
+               "`@cast` takes an address, which is a number, not a string");
+        return std::nullopt;
+    }
+    if (at->type != hir::ValueType::Long) // not known yet: it has to become a number
+        at = b.make<hir::Retype>(b.expr.operand->range, at, 8u, false);
+    // `[i]` counts objects from the address on, as for a pointer.
+    bool indexed = !b.expr.components.empty() && b.expr.components[0].kind == ast::Component::Index;
+    const Type* plain = strip(type);
+    if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
+        type = scope->find(name + "*");
+    // "T" is what lies at the address; "T*" is the type of the address itself.
+    return place_of_value(b, at, type, is_kernels(b));
+}
+
+std::optional<Place> pointer_place(Binding& b) {
+    hir::Expr* value = b.binder.lower(*b.expr.operand);
+    if (!value)
+        return std::nullopt;
+    if (const Type* type = b.binder.c_type_of ? b.binder.c_type_of(*value) : nullptr)
+        // Types from the kernel's debug information do not say whose they are, but the point does.
+        return place_of_value(b, value, type,
+                              (type->of_kernel && !b.point.syscall) || (b.point.kernel && b.point.module));
+    std::string source = ast::to_source(*b.expr.operand);
+    b.fail(DiagId::UnknownType, b.base_range(), fmt::format("what `{}` points at is not known", source),
+           fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
+                       source));
+    return std::nullopt;
+}
+
+} // namespace sonde

@@ -1,0 +1,149 @@
+#include "frontend/variables/components.h"
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/reading.h"
+
+namespace sonde {
+
+std::optional<Place> without_references(Binding& b, Place place, Range range) {
+    for (const Type* type = strip(place.type); type && type->kind == Type::Reference; type = strip(place.type)) {
+        hir::Expr* address = load(b, place, range);
+        if (!address)
+            return std::nullopt;
+        bool kernel = place.kernel;
+        place = object_at(address, type->target);
+        place.kernel = kernel;
+    }
+    return place;
+}
+
+namespace {
+
+// What a pointer (or array of one dimension less) leads to.
+std::optional<Place> pointed_to(Binding& b, const Place& place, Range range) {
+    const Type* pointer = strip(place.type);
+    hir::Expr* address = load(b, place, range);
+    if (!address)
+        return std::nullopt;
+    Place target = object_at(address, pointer->target);
+    target.kernel = place.kernel;
+    return target;
+}
+
+// Reports that the record has no such member, with the nearest one, or with all.
+void refuse_member(Binding& b, const Type* record, const ast::Component& component) {
+    std::vector<std::string> names = member_names(record);
+    std::string near = nearest_name(component.name, names);
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::UnknownMember, component.range,
+                              fmt::format("`{}` has no member `{}`", type_name(record), component.name));
+    report.suggest(near);
+    if (!near.empty())
+        return;
+    constexpr size_t most = 16;
+    std::string list;
+    for (size_t i = 0; i < names.size() && i < most; i++)
+        list += (i ? " " : "") + names[i];
+    if (!list.empty())
+        report.help(fmt::format("its members are `{}{}`", list, names.size() > most ? " ..." : ""));
+}
+
+std::optional<Place> member(Binding& b, Place place, size_t index) {
+    const ast::Component& component = b.expr.components[index];
+    const Type* before = place.type;
+    if (const Type* type = strip(place.type); type && type->kind == Type::Pointer) {
+        std::optional<Place> target = pointed_to(b, place, component.range);
+        if (!target)
+            return std::nullopt;
+        place = *std::move(target);
+    }
+    if (!is_record(place.type)) {
+        b.fail(DiagId::TypeMismatch, component.range,
+               fmt::format("`{}` is `{}`, which has no members", b.as_written(index), type_name(before)));
+        return std::nullopt;
+    }
+    const Type* record = strip(place.type);
+    if (std::optional<TypeMember> found = find_member(record, component.name))
+        return inside(b, place, *found);
+    if (record->incomplete && record->members.empty())
+        b.fail(DiagId::UnknownMember, component.range,
+               fmt::format("`{}` is `{}`, whose members are not known", b.as_written(index), type_name(before)));
+    else
+        refuse_member(b, place.type, component);
+    return std::nullopt;
+}
+
+std::optional<Place> element(Binding& b, Place place, size_t index) {
+    const ast::Component& component = b.expr.components[index];
+    const Type* type = strip(place.type);
+    auto refuse = [&](DiagId id, const std::string& message) {
+        b.fail(id, component.range, message);
+        return std::nullopt;
+    };
+    bool pointer = type && type->kind == Type::Pointer;
+    if (!pointer && (!type || type->kind != Type::Array))
+        return refuse(DiagId::TypeMismatch, fmt::format("`{}` is `{}`, neither an array nor a pointer",
+                                                        b.as_written(index), type_name(place.type)));
+    uint64_t size = size_of(type->target);
+    if (size == 0)
+        return refuse(DiagId::TypeMismatch, fmt::format("`{}` is `{}`, whose elements have no known size",
+                                                        b.as_written(index), type_name(place.type)));
+    if (pointer) {
+        std::optional<Place> target = pointed_to(b, place, component.range);
+        if (!target)
+            return std::nullopt;
+        place = *std::move(target);
+    }
+    place.type = type->target;
+
+    std::optional<int64_t> literal;
+    if (component.index->kind == ast::ExprKind::Number)
+        literal = ast::as<ast::NumberExpr>(*component.index).value;
+    if (literal) {
+        if (!pointer && type->count && (*literal < 0 || static_cast<uint64_t>(*literal) >= *type->count))
+            return refuse(DiagId::TypeMismatch, fmt::format("index {} is outside of `{}`, which has {} elements",
+                                                            *literal, b.as_written(index), *type->count));
+        auto distance = static_cast<int64_t>(static_cast<uint64_t>(*literal) * size);
+        if (place.address)
+            place.address = b.plus(place.address, distance);
+        else
+            place.offset += static_cast<uint64_t>(distance);
+        return place;
+    }
+    if (!place.address)
+        return refuse(DiagId::Unsupported,
+                      fmt::format("`{}` is not in memory here, so its index must be a number", b.as_written(index)));
+    hir::Expr* at = b.binder.lower(*component.index);
+    if (!at)
+        return std::nullopt;
+    if (at->type == hir::ValueType::String)
+        return refuse(DiagId::TypeMismatch, "an index is a number, not a string");
+    // The index holds now: only the address can come from the function's entry.
+    place.address = b.saved(place.address, place.at_entry);
+    place.at_entry = false;
+    hir::Expr* distance = size == 1 ? at : b.binary(hir::BinaryOp::Mul, at, b.number(static_cast<int64_t>(size)));
+    place.address = b.binary(hir::BinaryOp::Add, place.address, distance);
+    return place;
+}
+
+} // namespace
+
+std::optional<Place> walk_components(Binding& b, Place place, size_t end) {
+    for (size_t i = 0; i < end; i++) {
+        const ast::Component& component = b.expr.components[i];
+        std::optional<Place> next = without_references(b, std::move(place), component.range);
+        if (!next)
+            return std::nullopt;
+        next =
+            component.kind == ast::Component::Member ? member(b, *std::move(next), i) : element(b, *std::move(next), i);
+        if (!next)
+            return std::nullopt;
+        place = *std::move(next);
+    }
+    return place;
+}
+
+} // namespace sonde

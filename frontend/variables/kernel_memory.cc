@@ -1,0 +1,51 @@
+#include "frontend/variables/kernel_memory.h"
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+// The current CPU's copy. `__per_cpu_offset[cpu]` is what has to be added to a variable's address in the kernel's image
+// (include/asm-generic/percpu.h).
+hir::Expr* per_cpu_address(Binding& b, uint64_t offset) {
+    if (!b.binder.symbol_address || !b.binder.call)
+        return nullptr;
+    hir::Expr* cpu = b.binder.call("cpu", {});
+    if (!cpu)
+        return nullptr;
+    hir::Expr* slot = b.binary(hir::BinaryOp::Add, b.binder.symbol_address("__per_cpu_offset"),
+                               b.binary(hir::BinaryOp::Shl, cpu, b.number(3)));
+    auto* distance = b.make<hir::Load>(b.expr.range, slot, 8u, false);
+    distance->user = false;
+    hir::Expr* image = b.plus(b.binder.symbol_address("__per_cpu_start"), static_cast<int64_t>(offset));
+    return b.binary(hir::BinaryOp::Add, image, distance);
+}
+
+// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol, those
+// in a module's from one of its own, as each of its sections has another place.
+hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
+    if (const std::string& owner = b.point.point.module; &module == b.point.module && !owner.empty()) {
+        std::optional<std::pair<std::string, Address>> symbol = module.symbols().unique_variable_before(linked);
+        if (!symbol || !b.binder.symbol_address)
+            return b.fail(DiagId::VariableUnavailable, b.base_range(),
+                          fmt::format("where `{}` is cannot be known: `{}` has no symbol for it", b.as_written(0),
+                                      module.path()));
+        b.binder.env.relies_on_kernel = true;
+        return b.plus(b.binder.symbol_address(fmt::format("{}\t[{}]", symbol->first, owner)),
+                      static_cast<int64_t>(linked - symbol->second));
+    }
+    constexpr const char* mark = "_stext";
+    std::optional<Address> from = module.symbols().address_of(mark);
+    if (!from || !b.binder.symbol_address)
+        return b.fail(DiagId::VariableUnavailable, b.base_range(),
+                      fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", b.as_written(0),
+                                  module.path(), mark));
+    // Up to 6.14 what every CPU has a copy of is linked at small addresses, which are offsets.
+    std::optional<Address> copies = module.symbols().address_of("__per_cpu_start"),
+                           end = module.symbols().address_of("__per_cpu_end");
+    if (copies && end && linked >= *copies && linked < *end)
+        return per_cpu_address(b, linked - *copies);
+    b.binder.env.relies_on_kernel = true;
+    return b.plus(b.binder.symbol_address(mark), static_cast<int64_t>(linked - *from));
+}
+
+} // namespace sonde

@@ -1,0 +1,260 @@
+// Rust's types: tagged unions, tuples, slices, and what the standard library keeps text, sequences and shared values
+// in.
+//
+// The members' names differ a little from compiler to compiler, so where a wrapper only wraps, the first pointer inside
+// is taken.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "frontend/variables/containers.h"
+#include "frontend/variables/language.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/loops.h"
+#include "frontend/variables/reading.h"
+
+namespace sonde {
+
+using hir::BinaryOp;
+
+namespace {
+
+bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
+
+std::optional<Place> first_pointer(Binding& b, const Place& place, int depth = 0) {
+    const Type* type = strip(place.type);
+    if (type && type->kind == Type::Pointer)
+        return place;
+    if (!is_record(type) || depth > 8)
+        return std::nullopt;
+    complete(type);
+    for (const TypeMember& member : type->members)
+        if (std::optional<Place> found = first_pointer(b, inside(b, place, member), depth + 1))
+            return found;
+    return std::nullopt;
+}
+
+bool add_slice(Binding& b, Text& text, const Place& place, Level level) {
+    std::optional<Place> data = field(b, place, "data_ptr");
+    hir::Expr* count = field_value(b, place, "length");
+    if (!data || !count || strip(data->type)->kind != Type::Pointer)
+        return false;
+    hir::Expr* first = load(b, *data, b.expr.range);
+    const std::string& name = strip(place.type)->name;
+    if (name.ends_with("str") || name.find("<str") != std::string::npos)
+        return add_bytes(b, text, first, count);
+    return first && add_sequence(b, text, first, count, strip(data->type)->target, level);
+}
+
+bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level level) {
+    std::optional<Place> buffer = field(b, place, "buf");
+    std::optional<Place> data = buffer ? first_pointer(b, *buffer) : std::nullopt;
+    hir::Expr* first = data ? load(b, *data, b.expr.range) : nullptr;
+    hir::Expr* count = field_value(b, place, "len");
+    const std::vector<const Type*>& arguments = strip(place.type)->arguments;
+    if (!first || !count || arguments.empty())
+        return false;
+    return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
+}
+
+// A counted value lies behind its counters.
+bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
+    std::optional<Place> pointer = first_pointer(b, place);
+    hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
+    if (!address)
+        return false;
+    Place counted = object_at(address, strip(pointer->type)->target);
+    std::optional<Place> value = field(b, counted, "value");
+    if (!value)
+        value = field(b, counted, "data");
+    if (!value)
+        return false;
+    add_pretty(b, text, *value, level.behind_pointer());
+    return true;
+}
+
+// An open hash table: a byte for each bucket, whose highest bit is clear where it is used, and before these bytes,
+// backwards, the buckets.
+bool add_hash(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
+    std::optional<Place> table = field(b, place, is_map ? "base.table" : "base.map.table");
+    std::optional<Place> inner = table ? field(b, *table, "table") : std::nullopt;
+    std::optional<Place> control = inner ? field(b, *inner, "ctrl") : std::nullopt;
+    std::optional<Place> bytes = control ? first_pointer(b, *control) : std::nullopt;
+    hir::Expr* first = bytes ? load(b, *bytes, b.expr.range) : nullptr;
+    hir::Expr* count = inner ? field_value(b, *inner, "items") : nullptr;
+    const Type* element = table && !strip(table->type)->arguments.empty() ? strip(table->type)->arguments[0] : nullptr;
+    auto size = static_cast<int64_t>(size_of(element));
+    if (!first || !count || size == 0)
+        return false;
+    Walk walk;
+    walk.open = "{";
+    walk.close = "}";
+    walk.first = first;
+    walk.count = count;
+    Range range = b.expr.range;
+    // `other` is the bucket's number.
+    auto skip_empty = [&](const Cursor& cursor) {
+        constexpr int64_t max_skipped = 256;
+        hir::Expr* byte =
+            b.make<hir::Load>(range, b.binary(BinaryOp::Add, b.get(cursor.at), b.get(cursor.other)), 1u, false);
+        auto* loop = b.make<hir::Loop>(range);
+        loop->condition = b.make<hir::Logical>(range, true, b.binary(BinaryOp::Ge, byte, b.number(128)),
+                                               b.binary(BinaryOp::Lt, b.get(cursor.steps), b.number(max_skipped)));
+        auto* block = b.make<hir::Block>(range);
+        block->body = {b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))),
+                       b.set(cursor.steps, b.binary(BinaryOp::Add, b.get(cursor.steps), b.number(1)))};
+        loop->body = block;
+        cursor.body.body.push_back(b.set(cursor.steps, b.number(0)));
+        cursor.body.body.push_back(loop);
+    };
+    walk.element = [&](const Cursor& cursor, Level inner) {
+        skip_empty(cursor);
+        hir::Expr* distance =
+            b.binary(BinaryOp::Mul, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1)), b.number(size));
+        Place bucket = object_at(b.binary(BinaryOp::Sub, b.get(cursor.at), distance), element);
+        std::optional<Place> key = field(b, bucket, "__0"), value = field(b, bucket, "__1");
+        if (!key || !value)
+            return text_of(b, bucket, inner);
+        Text pair;
+        add_pretty(b, pair, *key, inner);
+        if (is_map) {
+            pair.literal("=");
+            add_pretty(b, pair, *value, inner);
+        }
+        return std::move(pair).finish(b);
+    };
+    walk.step = [&](const Cursor& cursor) {
+        cursor.body.body.push_back(b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))));
+    };
+    return add_walk(b, text, walk, level);
+}
+
+bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
+    const Type* record = strip(place.type);
+    text.literal("(");
+    for (size_t i = 0; i < record->members.size(); i++) {
+        text.literal(i ? ", " : "");
+        std::optional<Place> element = field(b, place, fmt::format("__{}", i));
+        if (!element)
+            break;
+        add_pretty(b, text, *element, level.inside());
+    }
+    text.literal(")");
+    return true;
+}
+
+// The form whose tag it has, by its name, with what it holds.
+bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
+    const Type* type = strip(place.type);
+    hir::Expr* tag = type->tag ? load(b, inside(b, place, *type->tag), b.expr.range) : nullptr;
+    if (type->tag && !tag)
+        return false;
+    auto form = [&](const TypeVariant& variant) {
+        const TypeMember& member = type->members[variant.member];
+        Place value = inside(b, place, member);
+        const Type* record = strip(value.type);
+        complete(record);
+        Text out;
+        out.literal(member.name);
+        if (is_record(record) && is_numbered(record))
+            add_tuple(b, out, value, level);
+        else if (is_record(record) && !record->members.empty())
+            add_record(b, out, value, level);
+        return std::move(out).finish(b);
+    };
+    hir::Expr* value = nullptr;
+    for (const TypeVariant& variant : type->variants)
+        if (!variant.tag || !tag)
+            value = form(variant);
+    for (const TypeVariant& variant : type->variants) {
+        if (!variant.tag || !tag)
+            continue;
+        uint64_t size = size_of(type->tag->type);
+        int64_t mask = size >= 8 || strip(type->tag->type)->is_signed ? -1 : (int64_t{1} << (size * 8)) - 1;
+        hir::Expr* same = b.binary(BinaryOp::Eq, tag, b.number(*variant.tag & mask));
+        value = b.ternary(same, form(variant), value ? value : b.string("?"));
+    }
+    if (!value)
+        return false;
+    text.add(value);
+    return true;
+}
+
+hir::Expr* character_text(Binding& b, hir::Expr* value) {
+    auto bytes = [&](const std::vector<hir::Expr*>& list) {
+        Text text;
+        text.literal("'");
+        for (hir::Expr* byte : list) {
+            plan::Directive directive;
+            directive.kind = plan::Directive::Char;
+            directive.conversion = 'c';
+            text.add(directive, byte);
+        }
+        text.literal("'");
+        return std::move(text).finish(b);
+    };
+    auto bits = [&](int64_t shift, int64_t mask, int64_t mark) {
+        hir::Expr* part = b.binary(BinaryOp::And, b.binary(BinaryOp::Shr, value, b.number(shift)), b.number(mask));
+        return b.binary(BinaryOp::Or, part, b.number(mark));
+    };
+    auto below = [&](int64_t limit, hir::Expr* yes, hir::Expr* no) {
+        return b.ternary(b.binary(BinaryOp::Lt, value, b.number(limit)), yes, no);
+    };
+    // UTF-8
+    return below(
+        0x80, bytes({value}),
+        below(0x800, bytes({bits(6, 0x1f, 0xc0), bits(0, 0x3f, 0x80)}),
+              below(0x10000, bytes({bits(12, 0xf, 0xe0), bits(6, 0x3f, 0x80), bits(0, 0x3f, 0x80)}),
+                    bytes({bits(18, 7, 0xf0), bits(12, 0x3f, 0x80), bits(6, 0x3f, 0x80), bits(0, 0x3f, 0x80)}))));
+}
+
+// A reference or a box is what it points at.
+bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value, Level level) {
+    if (type.kind == Type::Character && type.name == "char" && type.size == 4) {
+        text.add(character_text(b, value));
+        return true;
+    }
+    if (type.kind != Type::Pointer || size_of(type.target) == 0 ||
+        !(type.name.starts_with("&") || type.name.starts_with("alloc::boxed::Box<")))
+        return false;
+    add_pretty(b, text, object_at(value, type.target), level.behind_pointer());
+    return true;
+}
+
+// What no other language owns: its types are known by their parts.
+bool is_rust(const Type&) { return true; }
+
+bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
+    const Type* type = strip(place.type);
+    const std::string name = type->scope + std::string(template_name(type));
+    if (!type->variants.empty())
+        return add_enum(b, text, place, level);
+    if (find_member(type, "data_ptr"))
+        return add_slice(b, text, place, level);
+    if (name == "alloc::string::String") {
+        std::optional<Place> bytes = field(b, place, "vec");
+        return bytes && add_vector(b, text, *bytes, true, level);
+    }
+    if (name == "alloc::vec::Vec")
+        return add_vector(b, text, place, false, level);
+    if (name == "alloc::rc::Rc" || name == "alloc::sync::Arc")
+        return add_shared(b, text, place, level);
+    if (name == "std::collections::hash::map::HashMap" || name == "std::collections::hash::set::HashSet")
+        return add_hash(b, text, place, name.ends_with("Map"), level);
+    if (is_numbered(type)) {
+        if (!level.is_open()) {
+            text.literal("(...)");
+            return true;
+        }
+        return add_tuple(b, text, place, level);
+    }
+    return false;
+}
+
+} // namespace
+
+const Language rust_language = {.owns = is_rust, .add = add_rust, .add_scalar = add_rust_scalar};
+
+} // namespace sonde

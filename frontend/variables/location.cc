@@ -1,0 +1,250 @@
+// The stack machine of location expressions is run symbolically.
+#include "frontend/variables/location.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/variables/layout.h"
+
+namespace sonde {
+
+using hir::BinaryOp;
+
+namespace {
+
+// The number of values that an operation takes from the stack, or looks at.
+size_t operands_of(LocationOp::Code code) {
+    switch (code) {
+    case LocationOp::Register:
+    case LocationOp::Constant:
+    case LocationOp::ThreadBase:
+        return 0;
+    case LocationOp::Deref:
+    case LocationOp::Neg:
+    case LocationOp::Not:
+    case LocationOp::Abs:
+    case LocationOp::Dup:
+    case LocationOp::Drop:
+        return 1;
+    case LocationOp::Rot:
+        return 3;
+    default:
+        return 2;
+    }
+}
+
+// Of an operation that is one of HIR's.
+std::optional<BinaryOp> binary_op(LocationOp::Code code) {
+    switch (code) {
+    case LocationOp::Sub:
+        return BinaryOp::Sub;
+    case LocationOp::Mul:
+        return BinaryOp::Mul;
+    case LocationOp::Div:
+        return BinaryOp::Div;
+    case LocationOp::And:
+        return BinaryOp::And;
+    case LocationOp::Or:
+        return BinaryOp::Or;
+    case LocationOp::Xor:
+        return BinaryOp::Xor;
+    case LocationOp::Shl:
+        return BinaryOp::Shl;
+    case LocationOp::Shr:
+        return BinaryOp::ShrLogical;
+    case LocationOp::Sar:
+        return BinaryOp::Shr;
+    case LocationOp::Eq:
+        return BinaryOp::Eq;
+    case LocationOp::Ne:
+        return BinaryOp::Ne;
+    case LocationOp::Lt:
+        return BinaryOp::Lt;
+    case LocationOp::Le:
+        return BinaryOp::Le;
+    case LocationOp::Gt:
+        return BinaryOp::Gt;
+    case LocationOp::Ge:
+        return BinaryOp::Ge;
+    default:
+        return std::nullopt;
+    }
+}
+
+// left < right without signs
+hir::Expr* below(Binding& b, hir::Expr* left, hir::Expr* right) {
+    return b.binary(BinaryOp::Lt, b.binary(BinaryOp::Xor, left, b.number(INT64_MIN)),
+                    b.binary(BinaryOp::Xor, right, b.number(INT64_MIN)));
+}
+
+hir::Expr* unsigned_mod(Binding& b, hir::Expr* dividend, hir::Expr* divisor) {
+    // For a divisor with the highest bit set, at most one subtraction is left to do. For others, half the dividend
+    // is divided as a signed number; the quotient is then at most one too small.
+    hir::Expr* half = b.binary(BinaryOp::Div, b.binary(BinaryOp::ShrLogical, dividend, b.number(1)), divisor);
+    hir::Expr* rest =
+        b.binary(BinaryOp::Sub, dividend, b.binary(BinaryOp::Mul, b.binary(BinaryOp::Shl, half, b.number(1)), divisor));
+    auto reduced = [&](hir::Expr* value) {
+        return b.ternary(below(b, value, divisor), value, b.binary(BinaryOp::Sub, value, divisor));
+    };
+    return b.ternary(b.binary(BinaryOp::Lt, divisor, b.number(0)), reduced(dividend), reduced(rest));
+}
+
+// Applies one operation, for which there are enough operands. False: it is not well formed.
+bool apply(Binding& b, const LocationOp& op, std::vector<hir::Expr*>& stack) {
+    auto pop = [&] {
+        hir::Expr* top = stack.back();
+        stack.pop_back();
+        return top;
+    };
+    if (std::optional<BinaryOp> code = binary_op(op.code)) {
+        hir::Expr* right = pop();
+        stack.back() = b.binary(*code, stack.back(), right);
+        return true;
+    }
+    switch (op.code) {
+    case LocationOp::Register:
+        stack.push_back(b.make<hir::Register>(b.expr.range, static_cast<int>(op.operand)));
+        break;
+    case LocationOp::ThreadBase:
+        stack.push_back(b.make<hir::Register>(b.expr.range, hir::Register::thread_pointer));
+        break;
+    case LocationOp::Constant:
+        stack.push_back(b.number(op.operand));
+        break;
+    case LocationOp::Deref: {
+        auto* load = b.make<hir::Load>(b.expr.range, stack.back(), static_cast<uint32_t>(op.operand), false);
+        load->user = !b.point.kernel;
+        stack.back() = load;
+        break;
+    }
+    case LocationOp::Add: {
+        hir::Expr* right = pop();
+        stack.back() = right->kind == hir::ExprKind::ConstLong
+                           ? b.plus(stack.back(), hir::as<hir::ConstLong>(*right).value)
+                           : b.binary(BinaryOp::Add, stack.back(), right);
+        break;
+    }
+    case LocationOp::Mod: {
+        hir::Expr* right = pop();
+        stack.back() = unsigned_mod(b, stack.back(), right);
+        break;
+    }
+    case LocationOp::Neg:
+        stack.back() = b.make<hir::Unary>(b.expr.range, hir::UnaryOp::Minus, stack.back());
+        break;
+    case LocationOp::Not:
+        stack.back() = b.make<hir::Unary>(b.expr.range, hir::UnaryOp::BitNot, stack.back());
+        break;
+    case LocationOp::Abs:
+        stack.back() = b.ternary(b.binary(BinaryOp::Lt, stack.back(), b.number(0)),
+                                 b.make<hir::Unary>(b.expr.range, hir::UnaryOp::Minus, stack.back()), stack.back());
+        break;
+    case LocationOp::Dup:
+        stack.push_back(stack.back());
+        break;
+    case LocationOp::Drop:
+        stack.pop_back();
+        break;
+    case LocationOp::Swap:
+        std::swap(stack[stack.size() - 1], stack[stack.size() - 2]);
+        break;
+    case LocationOp::Over:
+        stack.push_back(stack[stack.size() - 2]);
+        break;
+    case LocationOp::Rot: // the top becomes the third
+        std::rotate(stack.end() - 3, stack.end() - 1, stack.end());
+        break;
+    case LocationOp::Pick:
+        if (op.operand < 0 || static_cast<size_t>(op.operand) >= stack.size())
+            return false;
+        stack.push_back(stack[stack.size() - 1 - static_cast<size_t>(op.operand)]);
+        break;
+    default: // binary_op() has the others
+        break;
+    }
+    return true;
+}
+
+} // namespace
+
+hir::Expr* evaluate(Binding& b, const std::vector<LocationOp>& ops) {
+    std::vector<hir::Expr*> stack;
+    for (const LocationOp& op : ops)
+        if (stack.size() < operands_of(op.code) || !apply(b, op, stack))
+            return nullptr;
+    return stack.empty() ? nullptr : stack.back();
+}
+namespace {
+
+void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts) {
+    PlacePart part{offset, size, PlacePart::Missing, nullptr, location.why};
+    constexpr int last_readable = 16; // rip; floating point registers come behind
+    switch (location.kind) {
+    case Location::Unavailable:
+        break;
+    case Location::Memory:
+        part.expr = evaluate(b, location.ops);
+        part.kind = PlacePart::Memory;
+        break;
+    case Location::Register:
+        if (location.reg < 0 || location.reg > last_readable) {
+            part.why = "in a register that a probe cannot read";
+            break;
+        }
+        part.expr = b.make<hir::Register>(b.expr.range, location.reg);
+        part.kind = PlacePart::Value;
+        part.size = std::min<uint64_t>(size, 8);
+        break;
+    case Location::Value:
+        part.expr = evaluate(b, location.ops);
+        part.kind = PlacePart::Value;
+        part.size = std::min<uint64_t>(size, 8);
+        break;
+    case Location::Bytes:
+        for (size_t begin = 0; begin < location.bytes.size(); begin += 8) {
+            uint64_t value = 0;
+            size_t count = std::min<size_t>(8, location.bytes.size() - begin);
+            for (size_t i = 0; i < count; i++)
+                value |= static_cast<uint64_t>(location.bytes[begin + i]) << (8 * i);
+            parts.push_back({offset + begin, count, PlacePart::Value, b.number(static_cast<int64_t>(value)), ""});
+        }
+        return;
+    case Location::Pieces:
+        for (const Location::Piece& piece : location.pieces) {
+            add_parts(b, piece.place, offset, piece.byte_size, parts);
+            offset += piece.byte_size;
+        }
+        return;
+    }
+    if (part.kind != PlacePart::Missing && !part.expr) {
+        part.kind = PlacePart::Missing;
+        part.why = "its location cannot be computed";
+    }
+    parts.push_back(std::move(part));
+}
+
+} // namespace
+
+std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why) {
+    if (location.kind == Location::Unavailable) {
+        why = location.why;
+        return std::nullopt;
+    }
+    Place place;
+    place.type = type;
+    place.kernel = b.point.kernel != nullptr;
+    add_parts(b, location, 0, std::max<uint64_t>(size_of(type), 8), place.parts);
+    if (place.parts.size() == 1 && place.parts[0].kind == PlacePart::Memory && location.kind == Location::Memory) {
+        place.address = place.parts[0].expr;
+        place.parts.clear();
+    }
+    if (std::none_of(place.parts.begin(), place.parts.end(),
+                     [](const PlacePart& part) { return part.kind != PlacePart::Missing; }) &&
+        !place.address) {
+        why = place.parts.empty() ? "it has no location" : place.parts[0].why;
+        return std::nullopt;
+    }
+    return place;
+}
+
+} // namespace sonde

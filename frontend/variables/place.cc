@@ -1,0 +1,56 @@
+#include "frontend/variables/place.h"
+
+#include <algorithm>
+
+namespace sonde {
+
+Place object_at(hir::Expr* address, const Type* type) {
+    Place place;
+    place.type = type;
+    place.address = address;
+    return place;
+}
+
+Place value_place(const Type* type, hir::Expr* value) {
+    Place place;
+    place.type = type;
+    place.parts.push_back({0, 8, PlacePart::Value, value, ""});
+    return place;
+}
+
+Place constant_place(Binding& b, int64_t value) {
+    static const Type type = integer_type("long", 8, true);
+    return value_place(&type, b.number(value));
+}
+
+const PlacePart* part_at(const Place& place, uint64_t offset) {
+    for (const PlacePart& part : place.parts)
+        if (offset >= part.offset && offset - part.offset < part.size)
+            return &part;
+    return nullptr;
+}
+
+Place inside(Binding& b, const Place& record, const TypeMember& member) {
+    Place place = record;
+    place.type = member.type;
+    place.offset += member.byte_offset;
+    place.bit_offset = member.bit_offset;
+    place.bit_size = member.bit_size;
+    if (place.address)
+        place.address = b.plus(place.address, static_cast<int64_t>(member.byte_offset));
+    return place;
+}
+
+std::optional<Place> field(Binding& b, Place place, std::string_view path) {
+    while (!path.empty()) {
+        size_t dot = std::min(path.find('.'), path.size());
+        std::optional<TypeMember> found = find_member(place.type, path.substr(0, dot));
+        if (!found)
+            return std::nullopt;
+        place = inside(b, place, *found);
+        path.remove_prefix(std::min(dot + 1, path.size()));
+    }
+    return place;
+}
+
+} // namespace sonde

@@ -1,0 +1,223 @@
+#include "frontend/variables/pretty.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/variables/bind.h"
+#include "frontend/variables/components.h"
+#include "frontend/variables/language.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/reading.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t max_elements = 32;
+constexpr int max_depth = 16;
+constexpr int64_t max_string = 512;
+
+} // namespace
+
+hir::Expr* pretty_text(Binding& b) {
+    std::optional<Place> place = find_place(b, b.expr.components.size() - 1);
+    if (!place)
+        return nullptr;
+    Text text;
+    add_value(b, text, *std::move(place), b.pretty_depth() == 2);
+    hir::Expr* result = std::move(text).finish_guarded(b);
+    if (!b.held)
+        return result;
+    // `held || 1` is true, and evaluates `held` first.
+    auto* first = b.make<hir::Logical>(b.expr.range, false, b.held, b.number(1));
+    return b.ternary(first, result, b.string(""));
+}
+
+void add_value(Binding& b, Text& text, Place place, bool deep) {
+    if (!place.at_entry)
+        return add_pretty(b, text, place, {.deep = deep});
+    place.at_entry = false;
+    Text whole;
+    add_pretty(b, whole, place, {.deep = deep});
+    text.add(b.saved(std::move(whole).finish_guarded(b), true));
+}
+
+hir::Expr* text_of(Binding& b, const Place& place, Level level) {
+    Text text;
+    add_pretty(b, text, place, level);
+    return std::move(text).finish(b);
+}
+
+namespace {
+
+void add_string(Binding& b, Text& text, const Place& place, hir::Expr* address, int64_t limit) {
+    const char* reader = place.kernel ? "__kernel_string_quoted" : "__user_string_quoted";
+    text.add(b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
+                                    std::vector<hir::Expr*>{address, b.number(limit)}));
+}
+
+// As C writes a constant: 'A', '\n', '\303'. A character of two or four bytes has a number beyond one byte's as
+// '\u20AC'.
+void add_character(Binding& b, Text& text, hir::Expr* value, uint64_t size) {
+    constexpr int64_t one_byte = 0x100;
+    auto add_quoted = [&](Text& out, const char* before, const plan::Directive& directive) {
+        out.literal(before);
+        out.add(directive, value);
+        out.literal("'");
+    };
+    plan::Directive character;
+    character.kind = plan::Directive::Char;
+    character.conversion = 'c';
+    character.flag = '#';
+    if (size == 1)
+        return add_quoted(text, "'", character);
+    plan::Directive digits;
+    digits.kind = plan::Directive::Integer;
+    digits.conversion = 'X';
+    digits.flag = '0';
+    digits.width = size == 2 ? 4 : 8;
+    Text narrow, wide;
+    add_quoted(narrow, "'", character);
+    add_quoted(wide, size == 2 ? "'\\u" : "'\\U", digits);
+    hir::Expr* wide_text = std::move(wide).finish(b);
+    hir::Expr* is_narrow = b.binary(hir::BinaryOp::Lt, value, b.number(one_byte));
+    text.add(b.ternary(is_narrow, std::move(narrow).finish(b), wide_text));
+}
+
+// Of a pointer to char16_t or char32_t the string, decoded and in quotes; null for any other pointer.
+hir::Expr* wide_string(Binding& b, const Place& place, hir::Expr* address) {
+    const Type* unit = strip(strip(place.type)->target);
+    if (!b.binder.call || !unit || unit->kind != Type::Character || unit->name == "char" ||
+        (unit->size != 2 && unit->size != 4))
+        return nullptr;
+    const std::string name =
+        std::string(place.kernel ? "kernel" : "user") + "_string_quoted_utf" + (unit->size == 2 ? "16" : "32");
+    return b.make<hir::Guarded>(b.expr.range, b.binder.call(name.c_str(), {address}), b.string("?"));
+}
+
+// The number where it has no name.
+hir::Expr* enumerator_text(Binding& b, const Type* type, hir::Expr* value) {
+    Text number_text;
+    number_text.add_integer(value, type->is_signed ? 'd' : 'u', 0);
+    hir::Expr* text = std::move(number_text).finish(b);
+    for (const Enumerator& one : type->enumerators)
+        text = b.ternary(b.binary(hir::BinaryOp::Eq, value, b.number(one.value)), b.string(one.name), text);
+    return text;
+}
+
+// A number, character or pointer that was read.
+void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Level level) {
+    const Type* type = strip(place.type);
+    if (add_scalar_in_language(b, text, *type, value, level))
+        return;
+    if (type->kind == Type::Boolean && type->name == "bool") // C's is `_Bool`
+        return text.add(b.ternary(value, b.string("true"), b.string("false")));
+    constexpr size_t max_names = 64;
+    if (type->kind == Type::Enum && !type->scope.empty() && type->enumerators.size() <= max_names)
+        return text.add(enumerator_text(b, type, value));
+    if (type->kind == Type::Character)
+        return add_character(b, text, value, type->size);
+    if (type->kind != Type::Pointer)
+        return text.add_integer(value, type->is_signed ? 'd' : 'u', 0);
+    if (is_char(type->target))
+        return add_string(b, text, place, value, max_string);
+    if (hir::Expr* string_text = wide_string(b, place, value))
+        return text.add(string_text);
+    if (level.depth == 0 && is_record(type->target)) {
+        Place target = object_at(value, type->target);
+        target.kernel = place.kernel;
+        if (add_in_language(b, text, target, true, level))
+            return;
+        if (!complete(strip(target.type))->members.empty())
+            return add_record(b, text, target, level);
+    }
+    text.add_integer(value, 'x', '#');
+}
+
+} // namespace
+
+void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
+    if (text.is_full() || level.depth > max_depth)
+        return text.literal("...");
+    // A member that cannot be read is a `?` among the others.
+    Diagnostics::Suppress quiet(b.binder.diags);
+    std::optional<Place> place = without_references(b, original, b.expr.range);
+    const Type* type = place ? strip(place->type) : nullptr;
+    switch (type ? type->kind : Type::Void) {
+    case Type::Struct:
+    case Type::Union:
+        if (add_in_language(b, text, *place, false, level))
+            return;
+        return level.is_open() ? add_record(b, text, *place, level) : text.literal("{...}");
+    case Type::Array:
+        if (is_char(type->target) && place->address)
+            return add_string(b, text, *place, address_of(b, *place),
+                              type->count ? static_cast<int64_t>(*type->count) : max_string);
+        return level.is_open() ? add_array(b, text, *place, level) : text.literal("[...]");
+    case Type::Function:
+        if (hir::Expr* address = address_of(b, *place))
+            return text.add_integer(address, 'x', '#');
+        return text.literal("?");
+    case Type::Float: {
+        constexpr int64_t digits = 6; // behind the point, as C's %f
+        hir::Expr* bits = double_bits(b, *place, b.expr.range);
+        hir::Expr* number = bits && b.binder.call ? b.binder.call("fp_to_string", {bits, b.number(digits)}) : nullptr;
+        return number ? text.add(number) : text.literal("?");
+    }
+    case Type::Integer:
+    case Type::Boolean:
+    case Type::Character:
+    case Type::Enum:
+    case Type::Pointer:
+        if (hir::Expr* value = load(b, *place, b.expr.range))
+            return add_scalar(b, text, *place, value, level);
+        return text.literal("?");
+    default:
+        return text.literal("?");
+    }
+}
+
+void add_record(Binding& b, Text& text, const Place& place, Level level) {
+    const Type* record = strip(place.type);
+    complete(record);
+    text.literal("{");
+    bool first = true;
+    for (const TypeMember& member : record->members) {
+        if (!first)
+            text.literal(", ");
+        first = false;
+        if (text.is_full()) {
+            text.literal("...");
+            break;
+        }
+        if (!member.name.empty())
+            text.literal("." + member.name + "=");
+        add_pretty(b, text, inside(b, place, member), level.inside());
+    }
+    text.literal("}");
+}
+
+void add_array(Binding& b, Text& text, const Place& place, Level level) {
+    const Type* array = strip(place.type);
+    uint64_t size = size_of(array->target);
+    uint64_t count = array->count.value_or(0);
+    text.literal("[");
+    for (uint64_t i = 0; i < count; i++) {
+        if (i != 0)
+            text.literal(", ");
+        if (i == max_elements || text.is_full() || size == 0) {
+            text.literal("...");
+            break;
+        }
+        Place element = place;
+        element.type = array->target;
+        if (element.address)
+            element.address = b.plus(element.address, static_cast<int64_t>(i * size));
+        else
+            element.offset += i * size;
+        add_pretty(b, text, element, level.inside());
+    }
+    text.literal("]");
+}
+
+} // namespace sonde

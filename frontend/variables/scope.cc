@@ -1,0 +1,117 @@
+#include "frontend/variables/scope.h"
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "frontend/variables/source_program.h"
+
+namespace sonde {
+namespace {
+
+std::vector<std::string> split_modules(std::string_view list) {
+    std::vector<std::string> names;
+    for (bool more = true; more;) {
+        size_t colon = list.find(':');
+        more = colon != std::string_view::npos;
+        names.emplace_back(list.substr(0, colon));
+        list = more ? list.substr(colon + 1) : "";
+    }
+    return names;
+}
+
+// The program or library of that name; null if it has no debug information, and `why` is the reason.
+DwarfModule* named_module(Binding& b, const std::string& name, std::string& why) {
+    if (name == "kernel") {
+        why = "the kernel can only be named alone";
+    } else if (Result<std::string> path = find_file(name); !path) {
+        why = path.error().message;
+    } else if (Result<DwarfModule*> module = b.binder.module(*path); !module) {
+        why = module.error().message;
+    } else if (!(*module)->has_debug_info()) {
+        why = fmt::format("`{}` has no debug information", *path);
+    } else {
+        return *module;
+    }
+    return nullptr;
+}
+
+TypeScope types_of(Binding& b, DwarfModule& module) {
+    DieOffset near = &module == b.point.module ? b.point.function.die : 0;
+    return TypeScope{[&module, near](const std::string& wanted) { return module.find_type(wanted, near); },
+                     [&module] { return module.type_names(); }, fmt::format("`{}`", module.path())};
+}
+
+} // namespace
+
+std::vector<DwarfModule*> variable_modules(Binding& b) {
+    std::vector<DwarfModule*> found;
+    if (b.expr.module.empty()) {
+        if (has_module(b))
+            found.push_back(b.point.module);
+        return found;
+    }
+    std::string why;
+    for (const std::string& name : split_modules(b.expr.module)) {
+        if (is_header(name))
+            why = fmt::format("variables of the header `{}` have no place in a program", name);
+        else if (DwarfModule* module = named_module(b, name, why))
+            found.push_back(module);
+    }
+    if (found.empty())
+        b.fail(DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` gives no variables: {}", b.expr.module, why),
+               "name a program or library with debug information, or leave it out to take the probed program");
+    return found;
+}
+
+bool is_kernels(const Binding& b) {
+    const std::string& module = b.expr.module;
+    return module.empty() ? b.point.kernel != nullptr : module == "kernel" || module.starts_with("kernel<");
+}
+
+std::optional<TypeScope> type_scope(Binding& b) {
+    if (is_kernels(b)) {
+        Result<KernelTypes*> kernel = b.binder.env.kernel();
+        if (!kernel) {
+            b.fail(DiagId::NoDebugInfo, b.base_range(), kernel.error().message);
+            return std::nullopt;
+        }
+        b.binder.env.relies_on_kernel = true;
+        return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
+                         [types = *kernel] { return types->type_names(); }, "the kernel"};
+    }
+    // A stripped program may still be known by who made it.
+    bool is_known = b.point.module && !b.point.module->has_debug_info() && b.point.module->find_type(b.expr.name);
+    if (b.expr.module.empty())
+        return is_known || has_module(b) ? std::optional(types_of(b, *b.point.module)) : std::nullopt;
+    // A list of modules with `:` between them: the first that has the type counts.
+    std::vector<TypeScope> all;
+    std::string why;
+    for (const std::string& name : split_modules(b.expr.module)) {
+        if (is_header(name)) {
+            bool is_32_bit = b.point.module && b.point.module->file().is_32_bit();
+            if (Result<HeaderTypes*> header = b.binder.env.header(name.substr(1, name.size() - 2), is_32_bit))
+                all.push_back({[types = *header](const std::string& wanted) { return types->find_type(wanted); },
+                               [types = *header] { return types->type_names(); }, fmt::format("`{}`", name)});
+            else
+                why = header.error().message;
+        } else if (DwarfModule* module = named_module(b, name, why)) {
+            all.push_back(types_of(b, *module));
+        }
+    }
+    if (all.empty()) {
+        b.fail(DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` gives no types: {}", b.expr.module, why),
+               "name a program or library with debug information, a header in `<>`, or nothing to take the probed "
+               "program");
+        return std::nullopt;
+    }
+    TypeScope first = all[0];
+    first.find = [all = std::move(all)](const std::string& wanted) -> const Type* {
+        for (const TypeScope& one : all)
+            if (const Type* type = one.find(wanted))
+                return type;
+        return nullptr;
+    };
+    return first;
+}
+
+} // namespace sonde

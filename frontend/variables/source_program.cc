@@ -1,0 +1,272 @@
+// `$x`, `$return` and `$$vars` of a function with debug information, and the reports where there is none.
+#include "frontend/variables/source_program.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/points/debug_problems.h"
+#include "frontend/variables/kernel_memory.h"
+#include "frontend/variables/location.h"
+#include "frontend/variables/sources.h"
+#include "frontend/variables/summary.h"
+
+namespace sonde {
+namespace {
+
+// nullopt unless all of it is a short number.
+std::optional<size_t> decimal(const std::string& text) {
+    if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string::npos)
+        return std::nullopt;
+    return std::stoul(text);
+}
+
+} // namespace
+
+bool has_module(Binding& b) {
+    std::string name = b.as_written(0);
+    if (!b.point.module) {
+        b.fail(DiagId::WrongContext, b.expr.range, fmt::format("`{}` needs a probe point in a program", name),
+               "as `process(\"PATH\").function(\"NAME\")`");
+        return false;
+    }
+    if (!b.point.module->has_debug_info()) {
+        DiagBuilder report = b.binder.diags.report(
+            DiagId::NoDebugInfo, b.expr.range,
+            fmt::format("`{}` needs debug information, and `{}` has none", name, b.point.module->path()));
+        report.help(debug_information_advice(b.point.is_go));
+        add_debug_problems(report, *b.point.module);
+        return false;
+    }
+    return true;
+}
+
+namespace {
+
+// The module has debug information, and the probed function has it too; false after a report.
+bool has_variables(Binding& b) {
+    if (!has_module(b))
+        return false;
+    if (b.point.function.has_debug_info)
+        return true;
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::NoDebugInfo, b.expr.range,
+                              fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
+                                          ast::to_source(b.expr), b.point.function.name, b.point.module->path()));
+    report.help(debug_information_advice(b.point.is_go));
+    add_debug_problems(report, *b.point.module);
+    return false;
+}
+
+std::vector<Variable> visible_variables(Binding& b, bool globals) {
+    return b.point.module->variables_in(b.point.function, b.evaluation_address(), globals);
+}
+
+std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
+    std::string why;
+    Location location = b.point.module->calling_convention().result_location(b.point.function, variable);
+    std::optional<Place> place = place_at(b, location, variable.type, why);
+    if (place && location.of_entry)
+        place->address = b.saved(place->address, true);
+    if (!place)
+        b.fail(DiagId::VariableUnavailable, b.base_range(),
+               why.starts_with("is ") ? fmt::format("`{}` {}", b.expr.name, why)
+                                      : fmt::format("`{}` is not available: {}", b.expr.name, why));
+    return place;
+}
+
+std::optional<Place> program_result(Binding& b, size_t index) {
+    auto refuse = [&](DiagId id, const std::string& message) {
+        b.fail(id, b.base_range(), message);
+        return std::nullopt;
+    };
+    if (!b.point.is_return)
+        return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+    if (b.binder.inside_entry)
+        return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+    std::vector<Variable> results = b.point.module->results(b.point.function);
+    if (results.empty())
+        return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", b.point.function.name));
+    if (index >= results.size())
+        return refuse(DiagId::UnknownVariable,
+                      results.size() == 1 ? fmt::format("`{}` has one result, `$return`", b.point.function.name)
+                                          : fmt::format("`{}` has {} results, so the last one is `$return{}`",
+                                                        b.point.function.name, results.size(), results.size() - 1));
+    return place_of_result(b, results[index]);
+}
+
+} // namespace
+
+std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
+    DwarfModule& module = *b.point.module;
+    bool entry = b.point.is_return && !b.binder.inside_entry;
+    if (variable.is_result && entry)
+        return place_of_result(b, variable);
+    if (variable.is_result && b.point.is_function) {
+        b.fail(DiagId::WrongContext, b.base_range(),
+               fmt::format("`{}` is a result, which is not known when the function is entered", b.as_written(0)),
+               "write a .return probe");
+        return std::nullopt;
+    }
+    if (entry && !b.binder.at_entry) {
+        b.fail(DiagId::WrongContext, b.base_range(),
+               fmt::format("`{}` is known at the function's entry only, and not here", b.as_written(0)));
+        return std::nullopt;
+    }
+    std::string why;
+    bool argument = b.point.at_call && variable.is_parameter;
+    Location location = argument ? module.calling_convention().argument_location(b.point.function, variable)
+                                 : module.locate(variable, b.evaluation_address());
+    // The kernel's own are found by its symbols: a module's sections have moved apart.
+    bool by_symbol = variable.is_global && b.point.kernel;
+    std::optional<Place> place = by_symbol ? std::nullopt : place_at(b, location, variable.type, why);
+    if (place) {
+        place->at_entry = entry && !variable.is_global;
+        // The function has returned: registers that lead to a thread-local one are no longer those of the function.
+        if (entry && variable.is_global && place->address)
+            place->address = b.saved(place->address, true);
+        return place;
+    }
+    if (std::optional<Address> linked = module.global_address(variable)) {
+        // The program counter says where the module was loaded. Behind a return it is in the caller, so the address is
+        // taken at the entry.
+        constexpr int rip = 16;
+        Place at;
+        at.type = variable.type;
+        at.kernel = b.point.kernel != nullptr;
+        if (at.kernel) {
+            at.address = kernel_address(b, module, *linked);
+            if (!at.address)
+                return std::nullopt;
+        } else if (module.file().position_independent()) {
+            at.address = b.saved(
+                b.plus(b.make<hir::Register>(b.expr.range, rip), static_cast<int64_t>(*linked - b.counter_address())),
+                entry);
+        } else {
+            at.address = b.number(static_cast<int64_t>(*linked));
+        }
+        return at;
+    }
+    b.fail(DiagId::VariableUnavailable, b.base_range(),
+           fmt::format("`{}` is not available here: {}", b.as_written(0), why));
+    return std::nullopt;
+}
+
+std::optional<Place> named_variable(Binding& b, const std::string& name) {
+    std::vector<Variable> variables = visible_variables(b, true);
+    for (const Variable& candidate : variables)
+        if (candidate.name == name)
+            return place_of_variable(b, candidate);
+    if (std::optional<int64_t> value =
+            b.point.module->visible_enumerator(b.point.function, b.evaluation_address(), name))
+        return constant_place(b, *value);
+
+    std::vector<std::string> near, all;
+    std::string list;
+    for (const Variable& candidate : variables) {
+        (candidate.is_global ? all : near).push_back(candidate.name);
+        if (!candidate.is_global)
+            list += (list.empty() ? "$" : " $") + candidate.name;
+    }
+    if (b.point.is_return) {
+        near.push_back("return");
+        list += list.empty() ? "$return" : " $return";
+    }
+    std::string nearest = nearest_name(name, near);
+    if (nearest.empty())
+        nearest = nearest_name(name, all);
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
+                              fmt::format("no variable `{}` is visible in `{}`", b.expr.name, b.point.function.name));
+    if (!nearest.empty())
+        report.suggest("$" + nearest);
+    report.help(list.empty() ? "no variables are visible there" : fmt::format("visible there: `{}`", list));
+    return std::nullopt;
+}
+
+std::optional<Place> program_variable(Binding& b) {
+    if (!has_variables(b))
+        return std::nullopt;
+    if (b.expr.name == "$return")
+        return program_result(b, 0);
+    if (b.point.is_go && b.point.is_return && b.expr.name.starts_with("$return"))
+        if (std::optional<size_t> index = decimal(b.expr.name.substr(strlen("$return"))))
+            return program_result(b, *index);
+    return named_variable(b, b.expr.name.substr(1));
+}
+
+namespace {
+
+// What a script calls that result: by its name, else "return" or "return1".
+std::string result_name(const std::vector<Variable>& results, size_t index) {
+    if (!results[index].name.empty())
+        return results[index].name;
+    return results.size() == 1 ? "return" : fmt::format("return{}", index);
+}
+
+} // namespace
+
+hir::Expr* program_summary(Binding& b) {
+    static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return"};
+    if (!ends_with_name(b))
+        return nullptr;
+    bool vars = b.expr.name == "$$vars";
+    bool parameters = vars || b.expr.name == "$$parms";
+    bool locals = vars || b.expr.name == "$$locals";
+    if (!parameters && !locals && b.expr.name != "$$return")
+        return refuse_summary(b, names);
+    // So that a pattern over many libraries, of which some have none, works.
+    if (b.point.module && !b.point.function.has_debug_info) {
+        const std::string& path = b.point.module->path();
+        const bool beside_others = b.point.module->has_debug_info(); // start-up code, which patterns find too
+        if (!beside_others && b.binder.env.told_no_variables.insert(path).second)
+            b.binder.diags
+                .report(DiagId::NoVariables, b.expr.range,
+                        fmt::format("`{}` is empty where `{}` has no debug information", b.expr.name, path))
+                .help(debug_information_advice(b.point.is_go));
+        return b.string("");
+    }
+    if (!has_variables(b))
+        return nullptr;
+    Text text;
+    if (!parameters && !locals) {
+        std::vector<Variable> results;
+        if (b.point.is_return)
+            results = b.point.module->results(b.point.function);
+        for (size_t i = 0; i < results.size(); i++)
+            add_variable(b, text, result_name(results, i), [&] { return program_result(b, i); });
+        return std::move(text).finish(b);
+    }
+    std::vector<Variable> variables = visible_variables(b, false);
+    for (bool wanted : {true, false})
+        for (const Variable& variable : variables)
+            if (!variable.is_result && variable.is_parameter == wanted && (wanted ? parameters : locals))
+                add_variable(b, text, variable.name, [&] { return place_of_variable(b, variable); });
+    return std::move(text).finish(b);
+}
+
+namespace {
+
+std::string list_program_variables(const ResolvedPoint& point) {
+    std::string line;
+    if (!point.module || !point.function.has_debug_info)
+        return line;
+    Address address = point.is_return ? point.entry_address : point.address;
+    std::vector<Variable> results;
+    if (point.is_return)
+        results = point.module->results(point.function);
+    for (size_t i = 0; i < results.size(); i++)
+        line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
+    for (const Variable& variable : point.module->variables_to_list(point.function, address))
+        if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
+            line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return line;
+}
+
+} // namespace
+
+const VariableSource no_source = {};
+const VariableSource program_source = {.list = list_program_variables};
+
+} // namespace sonde

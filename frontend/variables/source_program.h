@@ -1,0 +1,18 @@
+// What debug information says of the probed function's variables.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "frontend/variables/place.h"
+
+namespace sonde {
+
+// False after a report: the point is in no program, or that has no debug information.
+bool has_module(Binding& b);
+// A local variable, parameter or global that the function sees, by its name.
+std::optional<Place> named_variable(Binding& b, const std::string& name);
+// Where a variable of the point's module is.
+std::optional<Place> place_of_variable(Binding& b, const Variable& variable);
+
+} // namespace sonde

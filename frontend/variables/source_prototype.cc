@@ -1,0 +1,195 @@
+// `$prev`, `$arg1`, `$return` and their relatives at points in the kernel.
+#include "frontend/variables/source_prototype.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/sources.h"
+#include "frontend/variables/summary.h"
+
+namespace sonde {
+namespace {
+
+// What a kernel function or tracepoint gets.
+struct KernelVariable {
+    std::string name; // without `$`; "arg1" if the kernel does not say
+    const Type* type;
+    int number; // hir::Argument
+};
+
+std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
+    std::vector<KernelVariable> out;
+    if (!point.prototype)
+        return out;
+    // What a tracepoint's handlers get first is their own.
+    size_t first = plan::is_about(point.kind, plan::Subject::Tracepoint) ? 1 : 0;
+    int number = 0;
+    for (size_t i = first; i < point.prototype->members.size(); i++) {
+        const TypeMember& parameter = point.prototype->members[i];
+        if (!parameter.type) // `...`
+            break;
+        std::string name = parameter.name.empty() ? fmt::format("arg{}", out.size() + 1) : parameter.name;
+        out.push_back({std::move(name), parameter.type, number});
+        // A structure that is passed as it is takes as many places as it has words.
+        number += is_record(parameter.type) ? static_cast<int>((size_of(parameter.type) + 7) / 8) : 1;
+    }
+    return out;
+}
+
+std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable) {
+    b.binder.env.relies_on_kernel = true;
+    Place place = value_place(variable.type, b.make<hir::Argument>(b.expr.range, variable.number));
+    place.kernel = true;
+    // At a return the trampoline still has the arguments.
+    place.at_entry = b.point.is_return && !plan::is_trampoline(b.point.kind) &&
+                     variable.number != hir::Argument::result && !b.binder.inside_entry;
+    if (place.at_entry && !b.binder.at_entry) {
+        b.fail(DiagId::WrongContext, b.base_range(),
+               fmt::format("`{}` is known at the function's entry only, and not here", b.as_written(0)));
+        return std::nullopt;
+    }
+    if (is_record(variable.type) || size_of(variable.type) > 8) {
+        b.fail(
+            DiagId::VariableUnavailable, b.base_range(),
+            fmt::format("`{}` is a whole `{}`, which cannot be read here", b.as_written(0), type_name(variable.type)));
+        return std::nullopt;
+    }
+    return place;
+}
+
+// A parameter by its name or, as `$arg1`, by its number; null: there is none.
+const KernelVariable* find_parameter(const std::vector<KernelVariable>& variables, const std::string& name) {
+    for (const KernelVariable& variable : variables)
+        if (variable.name == name)
+            return &variable;
+    size_t number = 0;
+    if (!name.starts_with("arg"))
+        return nullptr;
+    auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), number);
+    bool is_number = error == std::errc() && end == name.data() + name.size();
+    return is_number && number >= 1 && number <= variables.size() ? &variables[number - 1] : nullptr;
+}
+
+// Reports that there is no such parameter, with the nearest one and all of them.
+void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) {
+    std::vector<std::string> names;
+    for (const KernelVariable& variable : variables)
+        names.push_back(variable.name);
+    if (b.point.is_return && b.point.prototype->target)
+        names.emplace_back("return");
+    std::string list;
+    for (const std::string& name : names)
+        list += (list.empty() ? "$" : " $") + name;
+    const bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
+    const char* what = is_tracepoint                                               ? "tracepoint"
+                       : plan::is_about(b.point.kind, plan::Subject::SecurityHook) ? "security hook"
+                                                                                   : "function";
+    std::string nearest = nearest_name(b.expr.name.substr(1), names);
+    DiagBuilder report =
+        b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
+                              fmt::format("the {} `{}` has no `{}`", what, b.point.point.symbol, b.expr.name));
+    if (!nearest.empty())
+        report.suggest("$" + nearest);
+    report.help(list.empty() ? (is_tracepoint ? "it has no arguments" : "it has no parameters")
+                             : fmt::format("it has `{}`", list));
+}
+
+std::optional<Place> prototype_variable(Binding& b) {
+    const std::string name = b.expr.name.substr(1);
+    const std::string& where = b.point.point.symbol;
+    auto refuse = [&](DiagId id, const std::string& message, const std::string& help = "") {
+        b.fail(id, b.base_range(), message, help);
+        return std::nullopt;
+    };
+    if (name == "return" && plan::is_about(b.point.kind, plan::Subject::SecurityHook))
+        return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
+                      "with -g: `$return = -1` forbids what was asked");
+    if (name == "return" && !plan::is_about(b.point.kind, plan::Subject::Tracepoint)) {
+        if (!b.point.is_return)
+            return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+        if (b.binder.inside_entry)
+            return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+        if (b.point.prototype && !b.point.prototype->target)
+            return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", where));
+        if (b.point.prototype)
+            return parameter_place(b, {"return", b.point.prototype->target, hir::Argument::result});
+    }
+    if (!b.point.prototype)
+        return refuse(
+            DiagId::NoDebugInfo,
+            fmt::format("`{}` needs the prototype of `{}`, which the kernel's types do not have", b.expr.name, where),
+            "`register(\"rdi\")` and its like give what is in the registers");
+    std::vector<KernelVariable> variables = kernel_variables(b.point);
+    if (const KernelVariable* found = find_parameter(variables, name))
+        return parameter_place(b, *found);
+    refuse_parameter(b, variables);
+    return std::nullopt;
+}
+
+} // namespace
+
+// `$$name` and `$$system` of a tracepoint; `$$vars`, which is `$$parms`; `$$return`. The kernel's types have no locals.
+hir::Expr* prototype_summary(Binding& b) {
+    bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
+    if (is_tracepoint && b.expr.name == "$$name")
+        return b.string(b.point.point.symbol);
+    if (is_tracepoint && b.expr.name == "$$system")
+        return b.string(b.point.system);
+    static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return", "$$name", "$$system"};
+    if (!ends_with_name(b))
+        return nullptr;
+    Text text;
+    if (b.expr.name == "$$vars" || b.expr.name == "$$parms") {
+        for (const KernelVariable& variable : kernel_variables(b.point))
+            add_variable(b, text, variable.name, [&] { return parameter_place(b, variable); });
+    } else if (b.expr.name == "$$return") {
+        if (b.point.is_return && b.point.prototype && b.point.prototype->target)
+            add_variable(b, text, "return", [&] {
+                return parameter_place(b, {"return", b.point.prototype->target, hir::Argument::result});
+            });
+    } else if (b.expr.name != "$$locals")
+        return refuse_summary(b, names);
+    return std::move(text).finish(b);
+}
+
+namespace {
+
+std::string list_parameters(const ResolvedPoint& point) {
+    std::string line;
+    if (!point.prototype)
+        return line;
+    if (point.is_return && point.prototype->target)
+        line += fmt::format(" $return:{}", type_name(point.prototype->target));
+    for (const KernelVariable& variable : kernel_variables(point))
+        line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
+    return line;
+}
+
+// What programs ask for is refused by a negative error number.
+std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* value) {
+    if (append || b.expr.name != "$return" || !b.expr.components.empty())
+        return std::nullopt;
+    if (!b.binder.env.guru)
+        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$return` decides what programs may do",
+                      "-g allows it");
+    if (b.point.prototype) {
+        const Type* result = strip(b.point.prototype->target);
+        if (!result || result->kind == Type::Void || result->kind == Type::Boolean)
+            return b.fail(DiagId::WrongContext, b.expr.range,
+                          fmt::format("the hook `{}` takes no error number, so there is no `$return` to set",
+                                      b.point.point.symbol));
+    }
+    return b.binder.call("__set_return", {value});
+}
+
+} // namespace
+
+const VariableSource prototype_source = {
+    .find = prototype_variable, .summary = prototype_summary, .list = list_parameters};
+const VariableSource security_hook_source = {
+    .find = prototype_variable, .summary = prototype_summary, .list = list_parameters, .assign = assign_refusal};
+
+} // namespace sonde

@@ -1,0 +1,161 @@
+// `$x->y = value`: from a target expression to a write of user memory.
+//
+// What can be written is what lies in memory: the kernel gives handlers no way to change a register, and a value that
+// was put together from several places has no place of its own.
+#include <fmt/format.h>
+
+#include "frontend/variables/bind.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/reading.h"
+
+namespace sonde {
+namespace {
+
+// System V ABI, figure 3.36.
+const char* register_name(int number) {
+    static constexpr const char* names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+                                            "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+    return number >= 0 && number <= 16 ? names[number] : "a register";
+}
+
+// Why a value that is not in memory cannot be written.
+std::nullptr_t refuse_store(Binding& b, const Place& place) {
+    std::string why = "its value is not kept in memory here";
+    if (const PlacePart* part = part_at(place, place.offset); part && part->kind == PlacePart::Value) {
+        if (part->expr->kind == hir::ExprKind::Register)
+            why =
+                fmt::format("it is in the register {} here", register_name(hir::as<hir::Register>(*part->expr).number));
+        else if (part->expr->kind == hir::ExprKind::ConstLong)
+            why = "the compiler has made it a constant here";
+    }
+    return b.fail(
+        DiagId::NotAssignable, b.expr.range,
+        fmt::format("cannot write `{}`: {}, and a probe writes memory only", b.as_written(), why),
+        fmt::format("probe a place where it is in memory: `sonde --why '{}' POINT` tells where", b.as_written(0)));
+}
+
+// The address that is written; null after a report.
+hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
+    if (place.kernel)
+        return b.fail(DiagId::Unsupported, b.expr.range,
+                      fmt::format("cannot write `{}`: it is the kernel's memory, which a BPF program cannot change",
+                                  b.as_written()),
+                      "programs' own memory can be written, at points in programs and with -g");
+    if (place.at_entry)
+        return b.fail(
+            DiagId::NotAssignable, b.expr.range,
+            fmt::format("cannot write `{}`: in a .return probe it is what it was when the function was entered",
+                        b.as_written()),
+            "write it in a probe of the function's entry, or of a statement");
+    if (place.address)
+        return place.address;
+    const PlacePart* part = part_at(place, place.offset);
+    if (!part || part->kind != PlacePart::Memory)
+        return refuse_store(b, place);
+    uint64_t inside = place.offset - part->offset;
+    if (part->size - inside < size)
+        return refuse_store(b, place);
+    return b.plus(part->expr, static_cast<int64_t>(inside));
+}
+
+// False after a report: the expression or the handler is none of those that can write.
+bool is_assignable(Binding& b) {
+    if (target_type(b.expr) == hir::ValueType::String) {
+        b.fail(DiagId::NotAssignable, b.expr.range,
+               fmt::format("cannot write `{}`, which is text made of variables", ast::to_source(b.expr)));
+        return false;
+    }
+    if (b.expr.base == ast::TargetExpr::Variable && b.expr.name.starts_with("$return") && b.expr.components.empty() &&
+        b.point.is_return && !b.point.is_go) {
+        b.fail(
+            DiagId::NotAssignable, b.expr.range,
+            fmt::format("cannot write `{}`: a result is in a register, and a probe writes memory only", b.as_written()),
+            "what a result points at can be written: `$return->MEMBER`");
+        return false;
+    }
+    if (b.binder.inside_entry) {
+        b.fail(DiagId::NotAssignable, b.expr.range, "`@entry` evaluates, and cannot write");
+        return false;
+    }
+    if (!b.point.in_kernel) {
+        b.fail(DiagId::WrongContext, b.expr.range,
+               fmt::format("cannot write `{}`: this handler runs in sonde's own process", b.as_written()),
+               "write in a probe that the program hits");
+        return false;
+    }
+    if (plan::traits(b.point.kind).in_interrupt) {
+        b.fail(DiagId::WrongContext, b.expr.range,
+               fmt::format("cannot write `{}`: in an interrupt user memory cannot be written", b.as_written()));
+        return false;
+    }
+    return true;
+}
+
+// Gives the value; a bitfield is put into the unit around it.
+hir::Expr* store_at(Binding& b, const Place& place, hir::Expr* address, hir::Expr* value) {
+    auto size = static_cast<uint32_t>(size_of(place.type));
+    if (!place.bit_size)
+        return b.make<hir::Store>(b.expr.range, address, value, size, b.as_written());
+    uint64_t ones = place.bit_size >= 64 ? ~uint64_t{0} : (uint64_t{1} << place.bit_size) - 1;
+    uint64_t mask = ones << place.bit_offset;
+    hir::Expr* unit = read(b, place, b.expr.range, address, size, false);
+    hir::Expr* bits = b.binary(hir::BinaryOp::Shl, value, b.number(place.bit_offset));
+    hir::Expr* whole =
+        b.binary(hir::BinaryOp::Or, b.binary(hir::BinaryOp::And, unit, b.number(static_cast<int64_t>(~mask))),
+                 b.binary(hir::BinaryOp::And, bits, b.number(static_cast<int64_t>(mask))));
+    hir::Expr* field = b.make<hir::Store>(b.expr.range, address, whole, size, b.as_written());
+    field = b.binary(hir::BinaryOp::ShrLogical, field, b.number(place.bit_offset));
+    return b.binary(hir::BinaryOp::And, field, b.number(static_cast<int64_t>(ones)));
+}
+
+hir::Expr* write(Binding& b, const Assignment& assignment) {
+    if (!is_assignable(b))
+        return nullptr;
+    std::optional<Place> place = referenced_place(b);
+    if (!place)
+        return nullptr;
+    const Type* type = strip(place->type);
+    uint64_t size = size_of(type);
+    bool scalar = type && (type->kind == Type::Integer || type->kind == Type::Boolean ||
+                           type->kind == Type::Character || type->kind == Type::Enum || type->kind == Type::Pointer);
+    if (!scalar || (size != 1 && size != 2 && size != 4 && size != 8))
+        return b.fail(DiagId::TypeMismatch, b.expr.range,
+                      fmt::format("cannot write `{}`: it is `{}`, and a probe writes numbers and pointers",
+                                  b.as_written(), type_name(place->type)),
+                      type && type->kind == Type::Array && is_char(type->target)
+                          ? fmt::format("`set_user_string_n({}, {}, TEXT)` writes a text", b.as_written(), size)
+                          : "");
+    hir::Expr* address = address_to_write(b, *place, size);
+    if (!address)
+        return nullptr;
+    // Reading and writing are at one address, which is evaluated once.
+    hir::Expr* first = nullptr;
+    bool reads = assignment.op || place->bit_size;
+    if (hir::Local* local = reads && b.binder.hold ? b.binder.hold(address) : nullptr) {
+        auto* held = b.make<hir::Assign>(b.expr.range, b.get(local), address);
+        // `held || 1` is true, and evaluates the address first.
+        first = b.make<hir::Logical>(b.expr.range, false, held, b.number(1));
+        address = b.get(local);
+    }
+    Place memory = *place;
+    memory.parts.clear();
+    memory.address = address;
+    hir::Expr* value = assignment.value;
+    if (assignment.op)
+        value = b.make<hir::Binary>(assignment.range, *assignment.op, load(b, memory, b.expr.range), value);
+    hir::Expr* written = store_at(b, memory, address, value);
+    if (assignment.gives_old)
+        written = b.binary(assignment.op == hir::BinaryOp::Add ? hir::BinaryOp::Sub : hir::BinaryOp::Add, written,
+                           assignment.value);
+    return first ? b.ternary(first, written, b.number(0)) : written;
+}
+
+} // namespace
+
+hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+                      Binder& binder) {
+    Binding b(expr, point, binder);
+    return write(b, assignment);
+}
+
+} // namespace sonde

@@ -1,0 +1,57 @@
+#include "frontend/variables/summary.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/variables/components.h"
+#include "frontend/variables/layout.h"
+#include "frontend/variables/pretty.h"
+#include "frontend/variables/reading.h"
+
+namespace sonde {
+
+void add_variable(Binding& b, Text& text, const std::string& name, const std::function<std::optional<Place>()>& find) {
+    text.literal((text.is_empty() ? "" : " ") + name + "=");
+    if (text.is_full())
+        return text.literal("...");
+    // What cannot be read is a `?` among the others.
+    Diagnostics::Suppress quiet(b.binder.diags);
+    std::optional<Place> place = find();
+    if (!place)
+        return text.literal("?");
+    Text one;
+    if (int depth = b.pretty_depth()) {
+        add_value(b, one, *std::move(place), depth == 2);
+        return text.add(std::move(one).finish_guarded(b));
+    }
+    std::optional<Place> target = without_references(b, *place, b.expr.range);
+    if (target && is_record(target->type))
+        return text.literal("{...}");
+    hir::Expr* value = target ? to_long(b, *target, b.expr.range) : nullptr;
+    if (!value)
+        return text.literal("?");
+    if (strip(place->type)->kind != Type::Reference)
+        return text.add_integer(value, 'x', '#');
+    one.add_integer(value, 'x', '#');
+    text.add(std::move(one).finish_guarded(b));
+}
+
+bool ends_with_name(Binding& b) {
+    for (const ast::Component& component : b.expr.components)
+        if (component.kind == ast::Component::Member || component.kind == ast::Component::Index) {
+            b.fail(DiagId::TypeMismatch, component.range,
+                   fmt::format("`{}` is text, which has no members", b.expr.name));
+            return false;
+        }
+    return true;
+}
+
+std::nullptr_t refuse_summary(Binding& b, const std::vector<std::string>& names) {
+    b.binder.diags.report(DiagId::UnknownVariable, b.base_range(), fmt::format("unknown variable `{}`", b.expr.name))
+        .suggest(nearest_name(b.expr.name, names));
+    return nullptr;
+}
+
+} // namespace sonde
