@@ -26,12 +26,12 @@
 #include <llvm/Transforms/IPO/Internalize.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "codegen/loop_callbacks.h"
-#include "codegen/lower.h"
+#include "codegen/bpf/loop_callbacks.h"
+#include "codegen/bpf/sink_addresses.h"
+#include "codegen/bpf/wiped_scratch.h"
+#include "codegen/lower/lower.h"
 #include "codegen/rtlib/rtlib.h"
 #include "codegen/rtlib/scan.h"
-#include "codegen/sink_addresses.h"
-#include "codegen/wiped_scratch.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/wrap.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "codegen/loop_callbacks.h"
-#include "codegen/wiped_scratch.h"
+#include "codegen/bpf/loop_callbacks.h"
+#include "codegen/bpf/wiped_scratch.h"
 #include "runtime/numbering.h"
 
 #include <llvm/IR/Constants.h>

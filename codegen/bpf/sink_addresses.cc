@@ -3,7 +3,7 @@
 // A handler's frame is map memory, and its addresses are one pointer and a constant. The optimiser computes each once
 // and keeps it, but BPF has four registers that outlive a call and 512 bytes of stack for all the others: a handler of
 // some dozen statements would not fit. An addition costs what fetching the sum from the stack would.
-#include "codegen/sink_addresses.h"
+#include "codegen/bpf/sink_addresses.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>

@@ -1,5 +1,5 @@
 // Expressions.
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 #include "runtime/symbols/stack.h"
 
 namespace sonde {

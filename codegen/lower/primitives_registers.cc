@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 
 namespace sonde {
 namespace {

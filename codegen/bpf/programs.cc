@@ -1,7 +1,7 @@
 // Handlers in the kernel: their programs from beginning to end, what these claim, and the maps.
 //
 // Maps are declared to libbpf by debug types: a member `int (*name)[N]` says name = N. Lines of the script go along.
-#include "codegen/target_bpf.h"
+#include "codegen/bpf/target_bpf.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
-#include "codegen/loop_callbacks.h"
+#include "codegen/bpf/loop_callbacks.h"
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/pt_regs.h"
 #include "runtime/attach/watch_events.h"

@@ -1,5 +1,5 @@
 // A session link's program: the same one runs at a function's entry and at its return.
-#include "codegen/target_bpf.h"
+#include "codegen/bpf/target_bpf.h"
 
 namespace sonde {
 

@@ -14,7 +14,7 @@ namespace sonde {
 
 // A local that stands for a text is that text.
 const hir::Expr* see_through(const hir::Expr* expr);
-// Keys that are put together on the stack (lower_array.cc): what they are made of needs no frame.
+// Keys that are put together on the stack (lower/array.cc): what they are made of needs no frame.
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);
 // A string that becomes part of a small key without memory of its own.
 bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max_string);
@@ -24,7 +24,7 @@ constexpr uint32_t name_cell = 32; // of a table of names: bytes of each, padded
 // What belongs to the handler or function that is being lowered.
 class BodyState {
   protected:
-    struct Machine; // functions that call themselves, in the kernel (lower_recursion.cc)
+    struct Machine; // functions that call themselves, in the kernel (lower/recursion.cc)
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break
@@ -50,10 +50,10 @@ class Lowering : private BodyState {
     Result<void> run();
 
   private:
-    // A function's arguments before the script's own (lower_function.cc).
+    // A function's arguments before the script's own (lower/function.cc).
     static constexpr unsigned fixed_arguments = 12;
 
-    // ---- functions and handlers (lower_function.cc)
+    // ---- functions and handlers (lower/function.cc)
     Result<void> lower_handler(const hir::Handler& handler, uint32_t probe);
     void lower_entry_program(const hir::Handler& handler, const SessionLegs& legs, uint32_t probe);
     // A program of a handler, up to its body, which leaves by `leave_` or `catch_`, and what comes behind.
@@ -74,7 +74,7 @@ class Lowering : private BodyState {
     llvm::Value* call(const hir::Call& expr);
     void fail(Range range, const std::string& what);
 
-    // ---- functions that call themselves, in the kernel (lower_recursion.cc)
+    // ---- functions that call themselves, in the kernel (lower/recursion.cc)
     void lower_machine(const hir::Function& function);
     void lower_activation(const hir::Function& function, llvm::BasicBlock* leave);
     void store_parameter(const hir::Function& function, size_t index, llvm::Value* activation, llvm::Value* value);
@@ -115,7 +115,7 @@ class Lowering : private BodyState {
     void branch_to(llvm::BasicBlock* block);
     llvm::BasicBlock* block(const char* name);
 
-    // ---- statements (lower_stmt.cc)
+    // ---- statements (lower/stmt.cc)
     void lower(const hir::Stmt& stmt);
     void lower_loop(const hir::Loop& loop);
     void begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter = nullptr);
@@ -124,7 +124,7 @@ class Lowering : private BodyState {
     void lower_delete(const hir::Delete& stmt);
     void lower_try(const hir::Try& stmt);
 
-    // ---- expressions (lower_expr.cc)
+    // ---- expressions (lower/expr.cc)
     llvm::Value*
     lower(const hir::Expr& expr); // i64, or a pointer to a string that stays as it is until the statement ends
     llvm::Value* lower_slot(const hir::Expr& expr); // a string in a slot
@@ -145,7 +145,7 @@ class Lowering : private BodyState {
     llvm::Value* copy_of(llvm::Value* string);
     llvm::Value* global_address(const hir::Global& global);
 
-    // ---- arrays and statistics (lower_array.cc)
+    // ---- arrays and statistics (lower/array.cc)
     llvm::Value* compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys, uint64_t* slice_mask);
     llvm::Value* key_number(llvm::Value* key, const plan::KeyPart& part);
     llvm::Value* text_number(const hir::Expr& text);
@@ -157,7 +157,7 @@ class Lowering : private BodyState {
     llvm::Value* hist_bucket(const hir::HistBucket& expr);
     void raise_if_empty(llvm::Value* stats, Range range);
 
-    // ---- regular expressions (lower_regex.cc)
+    // ---- regular expressions (lower/regex.cc)
     void begin_matches();
     bool probes_kernel() const;
     void begin_stacks();
@@ -171,7 +171,7 @@ class Lowering : private BodyState {
     llvm::Value* emit_matched(const hir::Intrinsic& expr);
     llvm::Value* emit_ngroups(const hir::Intrinsic& expr);
 
-    // ---- output (lower_print.cc)
+    // ---- output (lower/print.cc)
     llvm::Value* print(const hir::Print& expr);
     llvm::Value* format_to_string(const hir::Print& expr);
     // What a record has behind its longs: a string, a block of `size` bytes, or what read_dump() gave, with its length.
@@ -195,7 +195,7 @@ class Lowering : private BodyState {
     llvm::Value* has_error_text();
     void emit_error();
 
-    // ---- primitives (intrinsics.cc)
+    // ---- primitives (lower/primitives.cc)
     llvm::Value* intrinsic(const hir::Intrinsic& expr);
     llvm::Value* emit_exit(const hir::Intrinsic& expr);
     llvm::Value* emit_abort(const hir::Intrinsic& expr);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "codegen/target_bpf.h"
+#include "codegen/bpf/target_bpf.h"
 #include "runtime/wrap.h"
 
 namespace sonde {

@@ -3,7 +3,7 @@
 // that processors share their cache line.
 #include <cstddef>
 
-#include "codegen/target_bpf.h"
+#include "codegen/bpf/target_bpf.h"
 
 namespace sonde {
 

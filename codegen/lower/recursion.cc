@@ -21,7 +21,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "codegen/bpf/target_bpf.h"
 #include "codegen/rtlib/pt_regs.h"
-#include "codegen/target_bpf.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

@@ -1,5 +1,5 @@
 // printf and its family: a record for the runtime to format, or a string built here.
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 
 namespace sonde {
 

@@ -4,7 +4,7 @@
 
 #include <llvm/ADT/SetVector.h>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

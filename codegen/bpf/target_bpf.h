@@ -1,4 +1,4 @@
-// The target of handlers in the kernel: BPF programs for libbpf. Private to target_bpf*.cc, one topic each: programs
+// The target of handlers in the kernel: BPF programs for libbpf. Private to this folder, one topic a file: programs
 // and maps, arrays, what a handler is told of its event.
 #pragma once
 
@@ -84,7 +84,7 @@ class BpfTarget final : public Target {
     void foreach_end(Environment& env, llvm::Value* iterator) override;
     llvm::Value* unknown_zero(Environment& env) override;
     // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
-    // MAXACTION ends it. Without, the loop is marked for loop_callbacks.cc.
+    // MAXACTION ends it. Without, the loop is marked for bpf/loop_callbacks.cc.
     void loop_head(llvm::BasicBlock* limit) override;
 
     // ---- the task, time, registers, memory
@@ -164,7 +164,7 @@ class BpfTarget final : public Target {
     void describe_data();
     llvm::Value* u32_key(uint32_t value);
 
-    // ---- accounting (target_bpf_account.cc)
+    // ---- accounting (bpf/accounting.cc)
 
     // Adds 1 to a field of the probe's ProbeCounts; gives what was there before.
     llvm::Value* count(size_t field);

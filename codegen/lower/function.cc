@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "codegen/lower.h"
-#include "codegen/record_count.h"
+#include "codegen/lower/lower.h"
+#include "codegen/lower/record_count.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 
 namespace sonde {
 

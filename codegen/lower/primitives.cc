@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 
 namespace sonde {
 

@@ -1,4 +1,4 @@
-#include "codegen/record_count.h"
+#include "codegen/lower/record_count.h"
 #include "frontend/hir/walk.h"
 
 #include <algorithm>

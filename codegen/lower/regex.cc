@@ -1,8 +1,8 @@
 // Regular expressions.
 #include <cstddef>
 
-#include "codegen/lower.h"
-#include "codegen/regex_image.h"
+#include "codegen/lower/lower.h"
+#include "codegen/lower/regex_image.h"
 #include "codegen/rtlib/regex.h"
 
 namespace sonde {

@@ -12,7 +12,7 @@
 //
 // Numbers that a loop changes are unknown at its head (Lowering::begin_iteration), so what the verifier learns of one
 // iteration holds for all; kernels before 6.8 look at no more than one.
-#include "codegen/loop_callbacks.h"
+#include "codegen/bpf/loop_callbacks.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Regular expressions as constant data.
-#include "codegen/regex_image.h"
+#include "codegen/lower/regex_image.h"
 
 #include <bit>
 #include <cstring>
