@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/InlineAsm.h>
@@ -32,6 +33,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/rtlib/rtlib.h"
 #include "codegen/rtlib/scan.h"
+#include "codegen/texts.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/wrap.h"
 
@@ -363,20 +365,23 @@ void rearrange(llvm::Module& module, uint32_t arrangement) {
 }
 
 // Lowers what runs in one place; gives the object's bytes.
-Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state, CodegenDumps* dumps) {
+Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* dumps) {
     std::string failure;
     std::unique_ptr<llvm::TargetMachine> machine = make_machine(bpf, bpf ? "v3" : "x86-64", failure);
     if (!machine)
         return Error("internal: " + failure);
-    llvm::Module& module = target.module();
+    llvm::LLVMContext context;
+    Emitter emitter(context, state, bpf ? "bpf" : "host", bpf);
+    std::unique_ptr<Target> target = bpf ? make_bpf_target(emitter) : make_host_target(emitter);
+    llvm::Module& module = emitter.module();
     module.setTargetTriple(machine->getTargetTriple().str());
     module.setDataLayout(machine->createDataLayout());
-    target.context().setDiagnosticHandler(std::make_unique<FailureHandler>(failure));
+    context.setDiagnosticHandler(std::make_unique<FailureHandler>(failure));
 
-    Lowering lowering(target, bpf);
+    Lowering lowering(emitter, *target);
     if (Result<void> lowered = lowering.run(); !lowered)
         return std::move(lowered).error();
-    if (std::string cannot = target.finish(); !cannot.empty())
+    if (std::string cannot = target->finish(); !cannot.empty())
         return Error(cannot);
     if (bpf && !state.options.may_goto) {
         // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
@@ -403,10 +408,10 @@ Result<std::vector<uint8_t>> compile(Target& target, bool bpf, PlanState& state,
     if (bpf && watches_programs(state.plan))
         if (Result<void> linked = link_bitcode(module, watch_bpf_bitcode(), false); !linked)
             return std::move(linked).error();
-    target.define_constants();
+    define_constants(emitter);
     if (bpf) {
         separate_walks(module);
-        describe_slots(module, target.slot_size());
+        describe_slots(module, emitter.slot_size());
     } else {
         for (llvm::Function& function : module)
             if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_"))
@@ -490,8 +495,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
                                [&](const hir::Handler* handler) { return handler->in_kernel == bpf; });
         if (!any)
             continue;
-        std::unique_ptr<Target> target = bpf ? make_bpf_target(state) : make_host_target(state);
-        Result<std::vector<uint8_t>> object = compile(*target, bpf, state, dumps);
+        Result<std::vector<uint8_t>> object = compile(bpf, state, dumps);
         if (!object)
             return std::move(object).error();
         (bpf ? plan.bpf_object : plan.host_object) = *std::move(object);

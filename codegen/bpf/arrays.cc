@@ -5,69 +5,71 @@
 #include <cstring>
 
 #include "codegen/bpf/target_bpf.h"
+#include "codegen/statistics.h"
 #include "runtime/wrap.h"
 
 namespace sonde {
 
 llvm::Value* BpfTarget::array_load_long(Environment&, const hir::Global& array, llvm::Value* key) {
-    llvm::Value* result = stack(8);
-    ir_.CreateStore(number(0), result);
+    llvm::Value* result = e_.stack(8);
+    e_.CreateStore(e_.number(0), result);
     with_element(array, key,
-                 [&](llvm::Value* element) { ir_.CreateStore(ir_.CreateLoad(i64(), offset(element, 8)), result); });
-    return ir_.CreateLoad(i64(), result);
+                 [&](llvm::Value* element) { e_.CreateStore(e_.CreateLoad(e_.i64(), e_.offset(element, 8)), result); });
+    return e_.CreateLoad(e_.i64(), result);
 }
 
 void BpfTarget::array_load_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) {
-    ir_.CreateStore(ir_.getInt8(0), slot);
+    e_.CreateStore(e_.getInt8(0), slot);
     with_element(array, key,
-                 [&](llvm::Value* element) { routine("sonde_rt_copy", i64(), {slot, offset(element, 8)}); });
+                 [&](llvm::Value* element) { e_.routine("sonde_rt_copy", e_.i64(), {slot, e_.offset(element, 8)}); });
 }
 
 llvm::Value* BpfTarget::array_store_long(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
-    return with_created(array, key, [&](llvm::Value* element) { ir_.CreateStore(value, offset(element, 8)); });
+    return with_created(array, key, [&](llvm::Value* element) { e_.CreateStore(value, e_.offset(element, 8)); });
 }
 
 llvm::Value* BpfTarget::array_store_string(Environment&, const hir::Global& array, llvm::Value* key,
                                            llvm::Value* slot) {
     return with_created(array, key, [&](llvm::Value* element) {
-        helper(probe_read_kernel_str, {offset(element, 8), number(state_.options.max_string), slot});
+        helper(probe_read_kernel_str, {e_.offset(element, 8), e_.number(state_.options.max_string), slot});
     });
 }
 
 llvm::Value* BpfTarget::array_update(Environment&, const hir::Global& array, llvm::Value* key,
                                      llvm::AtomicRMWInst::BinOp op, llvm::Value* value, llvm::Value** old_value) {
-    llvm::Value* old = stack(8);
-    ir_.CreateStore(number(0), old);
+    llvm::Value* old = e_.stack(8);
+    e_.CreateStore(e_.number(0), old);
     if (op == llvm::AtomicRMWInst::Sub) {
         op = llvm::AtomicRMWInst::Add;
-        value = ir_.CreateNeg(value);
+        value = e_.CreateNeg(value);
     }
     llvm::Value* status = with_created(array, key, [&](llvm::Value* element) {
         llvm::Value* before =
-            ir_.CreateAtomicRMW(op, offset(element, 8), value, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+            e_.CreateAtomicRMW(op, e_.offset(element, 8), value, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
         if (old_value)
-            ir_.CreateStore(before, old);
+            e_.CreateStore(before, old);
     });
     if (old_value)
-        *old_value = ir_.CreateLoad(i64(), old);
+        *old_value = e_.CreateLoad(e_.i64(), old);
     return status;
 }
 
 llvm::Value* BpfTarget::array_stat_add(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
-    return with_created(array, key, [&](llvm::Value* element) { stat_add(offset(element, 8), array.stats, value); });
+    return with_created(array, key,
+                        [&](llvm::Value* element) { add_to_statistic(e_, e_.offset(element, 8), array.stats, value); });
 }
 
 llvm::Value* BpfTarget::array_stats(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
     // What is not there reads as the empty statistic: zeros.
     uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
-    llvm::Value* none = zeros(8 + size + 8);
-    return offset(ir_.CreateSelect(ir_.CreateIsNull(element), none, element), 8);
+    llvm::Value* none = e_.zeros(8 + size + 8);
+    return e_.offset(e_.CreateSelect(e_.CreateIsNull(element), none, element), 8);
 }
 
 llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) {
     if (mask != ~0ull) {
-        llvm::Value* state = scratch("wiped state", sizeof(sonde_scan_state));
+        llvm::Value* state = e_.scratch("wiped state", sizeof(sonde_scan_state));
         llvm::Value* found =
             walk("sonde_rt_scan_contains", {scan_constant(scan_spec(array, mask)), state, key}, &array);
         wipe(state, sizeof(sonde_scan_state));
@@ -75,7 +77,7 @@ llvm::Value* BpfTarget::array_contains(Environment&, const hir::Global& array, l
     }
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
     // The optimiser would compute with the pointer instead of the truth about it, which the verifier forbids.
-    return opaque(ir_.CreateZExt(ir_.CreateIsNotNull(element), i64()));
+    return e_.opaque(e_.CreateZExt(e_.CreateIsNotNull(element), e_.i64()));
 }
 
 void BpfTarget::array_delete(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) {
@@ -126,7 +128,7 @@ llvm::Value* BpfTarget::foreach_begin(Environment&, const ForeachSpec& spec) {
     what.by_reference = is_by_reference(loop);
     llvm::Constant* constant = scan_constant(what);
     walk("sonde_rt_scan_begin", {constant, spec.area, spec.slice_key}, &array,
-         spec.limit ? spec.limit : number(INT64_MAX));
+         spec.limit ? spec.limit : e_.number(INT64_MAX));
     return constant;
 }
 
@@ -136,22 +138,22 @@ llvm::Value* BpfTarget::foreach_next(Environment&, const ForeachSpec& spec, llvm
     const uint64_t after_heap = sizeof(sonde_scan_state) + heap_bytes(array);
     if (is_by_reference(*spec.loop)) {
         llvm::Value* status = walk("sonde_rt_scan_visit", {iterator, spec.area, nullptr}, &array);
-        llvm::BasicBlock* there = block("there");
-        ir_.CreateCondBr(ir_.CreateICmpSGT(status, number(0)), spec.again, there);
-        ir_.SetInsertPoint(there);
-        key = offset(spec.area, after_heap + scan_slots(array) * SONDE_SCAN_REFERENCE);
+        llvm::BasicBlock* there = e_.block("there");
+        e_.CreateCondBr(e_.CreateICmpSGT(status, e_.number(0)), spec.again, there);
+        e_.SetInsertPoint(there);
+        key = e_.offset(spec.area, after_heap + scan_slots(array) * SONDE_SCAN_REFERENCE);
         if (value)
-            value = offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
-        return ir_.CreateICmpSGE(status, number(0));
+            value = e_.offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
+        return e_.CreateICmpSGE(status, e_.number(0));
     }
     llvm::Value* index = walk("sonde_rt_scan_next", {iterator, spec.area, nullptr}, nullptr);
-    llvm::Value* more = ir_.CreateICmpSGE(index, number(0));
+    llvm::Value* more = e_.CreateICmpSGE(index, e_.number(0));
     // As in scan.bpf.c: a bound that the verifier sees without a comparison.
-    index = masked(index, scan_slots(array) - 1);
-    llvm::Value* at = ir_.CreateMul(index, number(static_cast<int64_t>(SONDE_SCAN_ENTRY + copy_bytes(*spec.loop))));
-    key = ir_.CreateGEP(ir_.getInt8Ty(), offset(spec.area, after_heap + SONDE_SCAN_ENTRY), at);
+    index = e_.masked(index, scan_slots(array) - 1);
+    llvm::Value* at = e_.CreateMul(index, e_.number(static_cast<int64_t>(SONDE_SCAN_ENTRY + copy_bytes(*spec.loop))));
+    key = e_.CreateGEP(e_.getInt8Ty(), e_.offset(spec.area, after_heap + SONDE_SCAN_ENTRY), at);
     if (value)
-        value = offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
+        value = e_.offset(key, SONDE_SCAN_KEY(state_.plan.globals[array.index].key_size));
     return more;
 }
 
@@ -189,9 +191,9 @@ llvm::Constant* BpfTarget::scan_constant(const sonde_scan_spec& spec) {
 }
 
 llvm::Constant* BpfTarget::constant_words(llvm::ArrayRef<uint64_t> words, const char* name) {
-    auto* constant = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(i64(), words.size()), true,
+    auto* constant = new llvm::GlobalVariable(e_.module(), llvm::ArrayType::get(e_.i64(), words.size()), true,
                                               llvm::GlobalValue::InternalLinkage,
-                                              llvm::ConstantDataArray::get(*context_, words), name);
+                                              llvm::ConstantDataArray::get(e_.getContext(), words), name);
     constant->setSection(".rodata");
     constant->setAlignment(llvm::Align(8));
     return constant;
@@ -200,100 +202,100 @@ llvm::Constant* BpfTarget::constant_words(llvm::ArrayRef<uint64_t> words, const 
 // The routine finds what it works on by pointers, which only the stack can hold. They are there for the call alone: an
 // error leaves a foreach from anywhere, and must not leave another stack than the foreach's end does.
 llvm::Value* BpfTarget::walk(const char* name, const Scan& what, const hir::Global* array, llvm::Value* limit) {
-    llvm::Value* scan = scratch("wiped scan", sizeof(sonde_scan));
-    llvm::Value* null = llvm::ConstantPointerNull::get(ir_.getPtrTy());
-    ir_.CreateStore(what.area ? what.area : null, offset(scan, offsetof(sonde_scan, area)));
-    ir_.CreateStore(what.slice ? what.slice : null, offset(scan, offsetof(sonde_scan, slice)));
-    ir_.CreateStore(what.spec, offset(scan, offsetof(sonde_scan, spec)));
+    llvm::Value* scan = e_.scratch("wiped scan", sizeof(sonde_scan));
+    llvm::Value* null = e_.null();
+    e_.CreateStore(what.area ? what.area : null, e_.offset(scan, offsetof(sonde_scan, area)));
+    e_.CreateStore(what.slice ? what.slice : null, e_.offset(scan, offsetof(sonde_scan, slice)));
+    e_.CreateStore(what.spec, e_.offset(scan, offsetof(sonde_scan, spec)));
     llvm::SmallVector<llvm::Value*, 3> args;
     if (array)
         args.push_back(map_reference(map_name(*array)));
     args.push_back(scan);
     if (limit)
         args.push_back(limit);
-    llvm::Value* result = routine(name, i64(), args);
+    llvm::Value* result = e_.routine(name, e_.i64(), args);
     wipe(scan, sizeof(sonde_scan));
     return result;
 }
 
 void BpfTarget::wipe(llvm::Value* scratch, uint64_t bytes) {
     for (uint64_t at = 0; at < bytes; at += 8)
-        ir_.CreateStore(number(0), offset(scratch, at))->setVolatile(true);
+        e_.CreateStore(e_.number(0), e_.offset(scratch, at))->setVolatile(true);
 }
 
 void BpfTarget::foreach_end(Environment&, llvm::Value*) {}
 
 template <typename Body> void BpfTarget::with_element(const hir::Global& array, llvm::Value* key, Body body) {
     llvm::Value* element = helper_pointer(map_lookup_elem, {map_reference(map_name(array)), key});
-    llvm::BasicBlock *there = block("element"), *end = block("endelement");
-    ir_.CreateCondBr(ir_.CreateIsNotNull(element), there, end);
-    ir_.SetInsertPoint(there);
+    llvm::BasicBlock *there = e_.block("element"), *end = e_.block("endelement");
+    e_.CreateCondBr(e_.CreateIsNotNull(element), there, end);
+    e_.SetInsertPoint(there);
     body(element);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
 }
 
 llvm::Value* BpfTarget::wrap_routine(const char* name, const hir::Global& array, llvm::Value* key) {
     const plan::Global& global = state_.plan.globals[array.index];
     const uint64_t spec[] = {global.key_size, sonde_wrap_places(global.capacity)};
     static_assert(sizeof spec == sizeof(sonde_wrap_spec));
-    return routine(name, i64(),
-                   {map_reference(global.map), key, map_reference(global.map + SONDE_WRAP_ORDER),
-                    offset(data_, global.offset), constant_words(spec, "wrap_spec")});
+    return e_.routine(name, e_.i64(),
+                      {map_reference(global.map), key, map_reference(global.map + SONDE_WRAP_ORDER),
+                       e_.offset(data_, global.offset), constant_words(spec, "wrap_spec")});
 }
 
 llvm::Value* BpfTarget::insertion_number(const hir::Global& array, llvm::Value* key) {
     if (array.wrap)
         return wrap_routine("sonde_rt_number_wrapped", array, key);
     llvm::Value* last =
-        ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, offset(data_, offsetof(plan::SessionWords, insertion)), number(1),
-                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    return ir_.CreateAdd(last, number(1));
+        e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(data_, offsetof(plan::SessionWords, insertion)),
+                           e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    return e_.CreateAdd(last, e_.number(1));
 }
 
 template <typename Body> llvm::Value* BpfTarget::with_created(const hir::Global& array, llvm::Value* key, Body body) {
     const plan::Global& global = state_.plan.globals[array.index];
     llvm::Value* map = map_reference(global.map);
-    llvm::Value* status = stack(8);
-    ir_.CreateStore(number(0), status);
+    llvm::Value* status = e_.stack(8);
+    e_.CreateStore(e_.number(0), status);
     llvm::Value* element = helper_pointer(map_lookup_elem, {map, key});
-    llvm::BasicBlock *missing = block("missing"), *numbering = block("numbering"), *have = block("have"),
-                     *full = block("full"), *end = block("endelement");
-    ir_.CreateCondBr(ir_.CreateIsNull(element), missing, have);
-    ir_.SetInsertPoint(missing);
-    helper(map_update_elem, {map, key, zeros(global.value_size), number(1 /* BPF_NOEXIST */)});
+    llvm::BasicBlock *missing = e_.block("missing"), *numbering = e_.block("numbering"), *have = e_.block("have"),
+                     *full = e_.block("full"), *end = e_.block("endelement");
+    e_.CreateCondBr(e_.CreateIsNull(element), missing, have);
+    e_.SetInsertPoint(missing);
+    helper(map_update_elem, {map, key, e_.zeros(global.value_size), e_.number(1 /* BPF_NOEXIST */)});
     llvm::Value* again = helper_pointer(map_lookup_elem, {map, key});
-    llvm::BasicBlock* inserted = ir_.GetInsertBlock();
-    llvm::BasicBlock* no_room = array.wrap ? block("wrap") : full;
-    ir_.CreateCondBr(ir_.CreateIsNull(again), no_room, numbering);
+    llvm::BasicBlock* inserted = e_.GetInsertBlock();
+    llvm::BasicBlock* no_room = array.wrap ? e_.block("wrap") : full;
+    e_.CreateCondBr(e_.CreateIsNull(again), no_room, numbering);
     llvm::Value* wrapped = nullptr;
     llvm::BasicBlock* made_room = nullptr;
     if (array.wrap) {
-        ir_.SetInsertPoint(no_room);
+        e_.SetInsertPoint(no_room);
         wrap_routine("sonde_rt_insert_wrapped", array, key);
         wrapped = helper_pointer(map_lookup_elem, {map, key});
-        made_room = ir_.GetInsertBlock();
-        ir_.CreateCondBr(ir_.CreateIsNull(wrapped), full, numbering);
+        made_room = e_.GetInsertBlock();
+        e_.CreateCondBr(e_.CreateIsNull(wrapped), full, numbering);
     }
-    ir_.SetInsertPoint(numbering);
-    llvm::PHINode* created = ir_.CreatePHI(ptr(), 2);
+    e_.SetInsertPoint(numbering);
+    llvm::PHINode* created = e_.CreatePHI(e_.ptr(), 2);
     created->addIncoming(again, inserted);
     if (wrapped)
         created->addIncoming(wrapped, made_room);
-    ir_.CreateAtomicCmpXchg(created, number(0), insertion_number(array, key), llvm::Align(8),
-                            llvm::AtomicOrdering::SequentiallyConsistent, llvm::AtomicOrdering::SequentiallyConsistent);
-    ir_.CreateBr(have);
-    ir_.SetInsertPoint(have);
-    llvm::PHINode* value = ir_.CreatePHI(ptr(), 2);
+    e_.CreateAtomicCmpXchg(created, e_.number(0), insertion_number(array, key), llvm::Align(8),
+                           llvm::AtomicOrdering::SequentiallyConsistent, llvm::AtomicOrdering::SequentiallyConsistent);
+    e_.CreateBr(have);
+    e_.SetInsertPoint(have);
+    llvm::PHINode* value = e_.CreatePHI(e_.ptr(), 2);
     value->addIncoming(element, missing->getSinglePredecessor());
     value->addIncoming(created, numbering);
     body(value);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(full);
-    ir_.CreateStore(number(1), status);
-    ir_.CreateBr(end);
-    ir_.SetInsertPoint(end);
-    return ir_.CreateLoad(i64(), status);
+    e_.CreateBr(end);
+    e_.SetInsertPoint(full);
+    e_.CreateStore(e_.number(1), status);
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
+    return e_.CreateLoad(e_.i64(), status);
 }
 
 } // namespace sonde

@@ -28,6 +28,7 @@
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "base/check.h"
+#include "codegen/emitter.h"
 
 namespace sonde {
 namespace {

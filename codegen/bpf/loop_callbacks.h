@@ -11,9 +11,6 @@ namespace sonde {
 // block that the branch on it names, as do loops that go on for too long.
 constexpr const char* loop_mark = "sonde_loop_is_over";
 
-// The name of what a handler keeps on the stack for one of its steps.
-constexpr const char* scratch_name = "scratch";
-
 // Each marked loop becomes a callback of bpf_loop() (5.17, bpf: Add bpf_loop helper). Changes the module.
 void make_loop_callbacks(llvm::Module& module);
 

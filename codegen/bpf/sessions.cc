@@ -4,28 +4,28 @@
 namespace sonde {
 
 llvm::Function* BpfTarget::begin_leg(const std::string& symbol) {
-    auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {ptr()}, false);
+    auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
     auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
-                                            symbol + (saves_entry_ ? "" : "_return"), *module_);
+                                            symbol + (saves_entry_ ? "" : "_return"), e_.module());
     function->addFnAttr(llvm::Attribute::AlwaysInline);
     (saves_entry_ ? entry_leg_ : return_leg_) = function;
     return function;
 }
 
 void BpfTarget::join_legs(const hir::Handler& handler) {
-    auto* function =
-        llvm::Function::Create(return_leg_->getFunctionType(), llvm::Function::ExternalLinkage, handler.name, *module_);
+    auto* function = llvm::Function::Create(return_leg_->getFunctionType(), llvm::Function::ExternalLinkage,
+                                            handler.name, e_.module());
     function->setSection(sleeps_ && !counts_ ? "uprobe.s" : "uprobe");
-    ir_.SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
-    describe(function, handler.range);
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
+    e_.lines().describe(function, handler.range);
     llvm::Value* context = function->getArg(0);
-    llvm::BasicBlock *entered = block("entered"), *returned = block("returned");
+    llvm::BasicBlock *entered = e_.block("entered"), *returned = e_.block("returned");
     // Kernels before 7.0 do not look at the argument.
     llvm::Value* returns = helper(plan::call_session_is_return, {context});
-    ir_.CreateCondBr(ir_.CreateICmpNE(ir_.CreateAnd(returns, number(1)), number(0)), returned, entered);
+    e_.CreateCondBr(e_.CreateICmpNE(e_.CreateAnd(returns, e_.number(1)), e_.number(0)), returned, entered);
     for (auto [leg, at] : {std::pair(entry_leg_, entered), std::pair(return_leg_, returned)}) {
-        ir_.SetInsertPoint(at);
-        ir_.CreateRet(ir_.CreateCall(leg, {context}));
+        e_.SetInsertPoint(at);
+        e_.CreateRet(e_.CreateCall(leg, {context}));
     }
 }
 

@@ -41,8 +41,7 @@ enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, 
 class BpfTarget final : public Target {
 
   public:
-    explicit BpfTarget(PlanState& state);
-    bool is_bpf() const override { return true; }
+    explicit BpfTarget(Emitter& emitter);
     bool tells_outcomes() const override { return state_.options.timing; }
     void condition_held(Environment& env) override { mark(plan::Mark::Wanted, env.row); }
     llvm::Function* begin_handler(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
@@ -100,13 +99,13 @@ class BpfTarget final : public Target {
     llvm::Value* user_mode(Environment& env) override;
     void count_no_stack(llvm::Value* stack) override;
     llvm::Value* user_address(Environment& env) override {
-        return plan::is_about_no_task(kind_) ? number(0) : routine("sonde_rt_user_address", i64(), {env.task});
+        return plan::is_about_no_task(kind_) ? e_.number(0) : e_.routine("sonde_rt_user_address", e_.i64(), {env.task});
     }
     bool trace(llvm::Value* text) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
-    llvm::Value* load_average(llvm::Value* index) override { return routine("sonde_rt_loadavg", i64(), {index}); }
+    llvm::Value* load_average(llvm::Value* index) override { return e_.routine("sonde_rt_loadavg", e_.i64(), {index}); }
     llvm::Value* memory_node(llvm::Value* address) override {
-        return routine("sonde_rt_memory_node", i64(), {address});
+        return e_.routine("sonde_rt_memory_node", e_.i64(), {address});
     }
     llvm::Value* numbered_argument(Environment& env, llvm::Value* number_, llvm::Value*& fault) override;
     llvm::Value* argument(Environment& env, int number_) override;
@@ -143,17 +142,14 @@ class BpfTarget final : public Target {
 
   private:
     llvm::GlobalVariable* global(const char* name, llvm::Constant* value);
-    llvm::BasicBlock* block(const char* name) {
-        return llvm::BasicBlock::Create(*context_, name, ir_.GetInsertBlock()->getParent());
-    }
     // The same number, of which the optimiser knows nothing.
     // Goes on only if the condition holds; otherwise the handler ends.
     void go_if(llvm::Value* condition);
     llvm::Value* helper(uint64_t which, std::initializer_list<llvm::Value*> args) {
-        return call_helper(which, i64(), args);
+        return call_helper(which, e_.i64(), args);
     }
     llvm::Value* helper_pointer(uint64_t which, std::initializer_list<llvm::Value*> args) {
-        return call_helper(which, ptr(), args);
+        return call_helper(which, e_.ptr(), args);
     }
     llvm::Value* call_helper(uint64_t which, llvm::Type* result, std::initializer_list<llvm::Value*> args);
     std::string map_name(const hir::Global& array) { return state_.plan.globals[array.index].map; }

@@ -11,6 +11,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
+#include "codegen/emitter.h"
+
 namespace sonde {
 
 void clear_wiped_scratch(llvm::Module& module) {

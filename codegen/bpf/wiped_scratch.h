@@ -7,9 +7,6 @@ class Module;
 
 namespace sonde {
 
-// The name of scratch memory on the stack that is all zeros but while it is used.
-constexpr const char* wiped_name = "scratch.wiped";
-
 // Scratch memory of that name is zeros from the handler's beginning. Changes the module.
 void clear_wiped_scratch(llvm::Module& module);
 

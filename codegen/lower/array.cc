@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codegen/lower/lower.h"
+#include "codegen/texts.h"
 
 namespace sonde {
 
@@ -18,14 +19,14 @@ constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, pad
 // A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
 void Lowering::compose_text(llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
     if (part.size == max()) {
-        llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {field, text});
-        t_.zeros(max());
-        t_.routine("sonde_rt_pad", t_.i64(), {field, length});
+        llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {field, text});
+        e_.zeros(max());
+        e_.routine("sonde_rt_pad", e_.i64(), {field, length});
         return;
     }
     for (uint32_t word = 0; word < part.size; word += 8)
-        b_.CreateStore(t_.number(0), t_.offset(field, word));
-    t_.routine("sonde_rt_copy_short", t_.i64(), {field, t_.number(part.size), text});
+        e_.CreateStore(e_.number(0), e_.offset(field, word));
+    e_.routine("sonde_rt_copy_short", e_.i64(), {field, e_.number(part.size), text});
 }
 
 const hir::Expr* see_through(const hir::Expr* expr) {
@@ -50,7 +51,7 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
         return false;
     const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
     return (is_comm(intrinsic) && part.size >= comm_size) || (intrinsic.facts.in_table && part.size <= name_cell) ||
-           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, Target::row_text_bytes));
+           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, row_text_bytes));
 }
 
 void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
@@ -71,9 +72,9 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
         uint64_t bytes = 0;
         if (known)
             std::memcpy(&bytes, known->data() + word, sizeof bytes);
-        llvm::Value* value = text ? static_cast<llvm::Value*>(b_.CreateLoad(t_.i64(), t_.offset(text, word)))
-                                  : t_.number(static_cast<int64_t>(bytes));
-        b_.CreateStore(value, t_.offset(field, word));
+        llvm::Value* value = text ? static_cast<llvm::Value*>(e_.CreateLoad(e_.i64(), e_.offset(text, word)))
+                                  : e_.number(static_cast<int64_t>(bytes));
+        e_.CreateStore(value, e_.offset(field, word));
     }
     if (intrinsic && is_comm(*intrinsic))
         t_.execname(env_, field);
@@ -101,7 +102,7 @@ bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& key
 // stay zero; the mask says which are given.
 llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<hir::Expr*>& keys,
                                    uint64_t* slice_mask) {
-    const plan::Global& global = t_.state().plan.globals[array.index];
+    const plan::Global& global = e_.state().plan.globals[array.index];
     llvm::Value* buffer =
         is_small_key(global, keys, max()) ? scratch("key", global.key_size) : new_bytes(global.key_size + max());
     // All operands first: composing one may use what another needs.
@@ -110,15 +111,15 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
         values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], max()) ? lower(*keys[i]) : nullptr);
     for (size_t i = 0; i < global.keys.size(); i++) {
         const plan::KeyPart& part = global.keys[i];
-        llvm::Value* field = t_.offset(buffer, part.offset);
+        llvm::Value* field = e_.offset(buffer, part.offset);
         if (keys[i] && slice_mask)
             *slice_mask |= 1ull << i;
         if (keys[i] && !values[i])
             write_in_place(*keys[i], field, part);
         else if (part.type == plan::Value::String)
-            compose_text(field, part, values[i] ? values[i] : t_.literal(""));
+            compose_text(field, part, values[i] ? values[i] : e_.literal(""));
         else
-            b_.CreateStore(b_.CreateTrunc(values[i] ? values[i] : t_.number(0), b_.getIntNTy(8 * part.size)), field);
+            e_.CreateStore(e_.CreateTrunc(values[i] ? values[i] : e_.number(0), e_.getIntNTy(8 * part.size)), field);
     }
     if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
         *slice_mask = ~0ull; // every key is given: an ordinary lookup
@@ -127,8 +128,8 @@ llvm::Value* Lowering::compose_key(const hir::Global& array, const std::vector<h
 
 // A number in a key in memory.
 llvm::Value* Lowering::key_number(llvm::Value* key, const plan::KeyPart& part) {
-    llvm::Value* number = b_.CreateLoad(b_.getIntNTy(8 * part.size), t_.offset(key, part.offset));
-    return part.is_signed ? b_.CreateSExt(number, t_.i64()) : b_.CreateZExt(number, t_.i64());
+    llvm::Value* number = e_.CreateLoad(e_.getIntNTy(8 * part.size), e_.offset(key, part.offset));
+    return part.is_signed ? e_.CreateSExt(number, e_.i64()) : e_.CreateZExt(number, e_.i64());
 }
 
 // The number of a text that is known beforehand.
@@ -137,17 +138,18 @@ llvm::Value* Lowering::text_number(const hir::Expr& reference) {
     if (text.kind == hir::ExprKind::NumberedText)
         return lower(*hir::as<hir::NumberedText>(text).number);
     if (text.kind == hir::ExprKind::ConstString)
-        return t_.number(t_.number_of_text(hir::as<hir::ConstString>(text).value));
+        return e_.number(number_of_text(e_.state(), hir::as<hir::ConstString>(text).value));
     const auto& intrinsic = hir::as<hir::Intrinsic>(text);
     if (hir::is_point_text(intrinsic)) {
         std::optional<std::string> known = known_point_text(intrinsic.facts.text);
-        return known ? t_.number(t_.number_of_text(*known)) : t_.row_text_number(env_.row, intrinsic.facts.text);
+        return known ? e_.number(number_of_text(e_.state(), *known))
+                     : row_text_number(e_, env_.row, intrinsic.facts.text);
     }
     std::vector<std::string> names = names_of(*intrinsic.args[0], intrinsic.name);
     std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" behind the last
     std::transform(names.begin(), names.end(), numbers.begin(),
-                   [&](const std::string& name) { return t_.number_of_text(name); });
-    return t_.table_entry(numbers, index_of_name(*intrinsic.args[1], names.size()));
+                   [&](const std::string& name) { return number_of_text(e_.state(), name); });
+    return table_entry(e_, numbers, index_of_name(*intrinsic.args[1], names.size()));
 }
 
 llvm::Value* Lowering::read_element(const hir::Element& element) {
@@ -167,37 +169,37 @@ llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
         return global_address(*hir::as<hir::GlobalRef>(source).global);
     const auto& element = hir::as<hir::Element>(source);
     uint64_t size = sizeof(plan::StatsBlock) + 8ull * element.array->stats.buckets();
-    llvm::Value* scratch = in_kernel_ ? nullptr : new_bytes(size);
+    llvm::Value* scratch = e_.in_kernel() ? nullptr : new_bytes(size);
     llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
     return t_.array_stats(env_, *element.array, key, scratch);
 }
 
 void Lowering::raise_if_empty(llvm::Value* stats, Range range) {
-    llvm::Value* count = b_.CreateLoad(t_.i64(), t_.offset(stats, offsetof(plan::StatsBlock, count)));
-    raise_if(b_.CreateICmpEQ(count, t_.number(0)), "empty aggregate", range);
+    llvm::Value* count = e_.CreateLoad(e_.i64(), e_.offset(stats, offsetof(plan::StatsBlock, count)));
+    raise_if(e_.CreateICmpEQ(count, e_.number(0)), "empty aggregate", range);
 }
 
 llvm::Value* Lowering::stat_read(const hir::StatRead& expr) {
     using hir::StatValue;
     Mark mark(*this);
     llvm::Value* stats = stats_pointer(*expr.source);
-    auto field = [&](size_t offset) { return b_.CreateLoad(t_.i64(), t_.offset(stats, offset)); };
+    auto field = [&](size_t offset) { return e_.CreateLoad(e_.i64(), e_.offset(stats, offset)); };
     llvm::Value* count = field(offsetof(plan::StatsBlock, count));
-    llvm::Value* bias = t_.number(INT64_MIN);
+    llvm::Value* bias = e_.number(INT64_MIN);
     if (expr.what == StatValue::Count)
         return count;
     if (expr.what == StatValue::Sum)
         return field(offsetof(plan::StatsBlock, sum));
-    raise_if(b_.CreateICmpEQ(count, t_.number(0)), "empty aggregate", expr.range);
+    raise_if(e_.CreateICmpEQ(count, e_.number(0)), "empty aggregate", expr.range);
     switch (expr.what) {
     case StatValue::Min:
-        return b_.CreateSub(b_.CreateNot(field(offsetof(plan::StatsBlock, min_biased))), bias);
+        return e_.CreateSub(e_.CreateNot(field(offsetof(plan::StatsBlock, min_biased))), bias);
     case StatValue::Max:
-        return b_.CreateSub(field(offsetof(plan::StatsBlock, max_biased)), bias);
+        return e_.CreateSub(field(offsetof(plan::StatsBlock, max_biased)), bias);
     case StatValue::Avg:
         return arithmetic(hir::BinaryOp::Div, field(offsetof(plan::StatsBlock, sum)), count, expr.range);
     default:
-        return t_.routine("sonde_rt_variance", t_.i64(), {stats});
+        return e_.routine("sonde_rt_variance", e_.i64(), {stats});
     }
 }
 
@@ -209,9 +211,9 @@ llvm::Value* Lowering::hist_bucket(const hir::HistBucket& expr) {
     llvm::Value* index = lower(*expr.index);
     llvm::Value* stats = stats_pointer(*expr.source);
     raise_if_empty(stats, expr.range);
-    index = t_.opaque(index); // the verifier has to see the very number that is compared
-    raise_if(b_.CreateICmpUGE(index, t_.number(global->stats.buckets())), "histogram index out of range", expr.range);
-    return b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), t_.offset(stats, sizeof(plan::StatsBlock)), index));
+    index = e_.opaque(index); // the verifier has to see the very number that is compared
+    raise_if(e_.CreateICmpUGE(index, e_.number(global->stats.buckets())), "histogram index out of range", expr.range);
+    return e_.CreateLoad(e_.i64(), e_.CreateGEP(e_.i64(), e_.offset(stats, sizeof(plan::StatsBlock)), index));
 }
 
 } // namespace sonde

@@ -1,5 +1,7 @@
 // Expressions.
 #include "codegen/lower/lower.h"
+#include "codegen/statistics.h"
+#include "codegen/texts.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +13,7 @@ using hir::BinaryOp;
 using hir::ValueType;
 
 void Lowering::store_string(llvm::Value* destination, llvm::Value* source) {
-    t_.routine("sonde_rt_copy", t_.i64(), {destination, source});
+    e_.routine("sonde_rt_copy", e_.i64(), {destination, source});
 }
 
 llvm::Value* Lowering::copy_of(llvm::Value* string) {
@@ -28,16 +30,16 @@ std::string overflow_of(const hir::Global& array) {
 } // namespace
 
 llvm::Value* Lowering::global_address(const hir::Global& global) {
-    return t_.offset(env_.data, t_.state().plan.globals[global.index].offset);
+    return e_.offset(env_.data, e_.state().plan.globals[global.index].offset);
 }
 
 llvm::Value* Lowering::truth(const hir::Expr& expr) {
     // Comparisons need no 0 or 1 in between.
     if (expr.kind == hir::ExprKind::Binary && hir::as<hir::Binary>(expr).op >= BinaryOp::Eq) {
         llvm::Value* value = binary(hir::as<hir::Binary>(expr));
-        return b_.CreateICmpNE(value, t_.number(0));
+        return e_.CreateICmpNE(value, e_.number(0));
     }
-    return b_.CreateICmpNE(lower(expr), t_.number(0));
+    return e_.CreateICmpNE(lower(expr), e_.number(0));
 }
 
 llvm::Value* Lowering::lower_slot(const hir::Expr& reference) {
@@ -62,21 +64,21 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     using namespace hir;
     switch (expr.kind) {
     case ExprKind::ConstLong:
-        return t_.number(as<ConstLong>(expr).value);
+        return e_.number(as<ConstLong>(expr).value);
     case ExprKind::ConstString:
-        return t_.literal(as<ConstString>(expr).value);
+        return e_.literal(as<ConstString>(expr).value);
     case ExprKind::LocalRef: {
         if (const Expr* text = see_through(&expr); text != &expr)
             return lower(*text);
         llvm::Value* variable = locals_[as<LocalRef>(expr).local];
         CHECK(variable);
         if (expr.type != ValueType::String)
-            return b_.CreateLoad(t_.i64(), variable);
+            return e_.CreateLoad(e_.i64(), variable);
         return as<LocalRef>(expr).local->assigned_within ? copy_of(variable) : variable;
     }
     case ExprKind::GlobalRef: {
         llvm::Value* address = global_address(*as<GlobalRef>(expr).global);
-        return expr.type == ValueType::Long ? b_.CreateLoad(t_.i64(), address) : copy_of(address);
+        return expr.type == ValueType::Long ? e_.CreateLoad(e_.i64(), address) : copy_of(address);
     }
     case ExprKind::Element:
         return read_element(as<Element>(expr));
@@ -84,11 +86,11 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* value = lower(*as<Unary>(expr).operand);
         switch (as<Unary>(expr).op) {
         case UnaryOp::Minus:
-            return b_.CreateNeg(value);
+            return e_.CreateNeg(value);
         case UnaryOp::BitNot:
-            return b_.CreateNot(value);
+            return e_.CreateNot(value);
         case UnaryOp::Not:
-            return b_.CreateZExt(b_.CreateICmpEQ(value, t_.number(0)), t_.i64());
+            return e_.CreateZExt(e_.CreateICmpEQ(value, e_.number(0)), e_.i64());
         }
         UNREACHABLE("unary operator");
     }
@@ -96,24 +98,24 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         return binary(as<Binary>(expr));
     case ExprKind::Logical: {
         const auto& e = as<Logical>(expr);
-        llvm::Value* result = t_.stack(8);
-        llvm::BasicBlock *right = block("right"), *end = block("endlogical");
+        llvm::Value* result = e_.stack(8);
+        llvm::BasicBlock *right = e_.block("right"), *end = e_.block("endlogical");
         llvm::Value* left = truth(*e.left);
-        b_.CreateStore(b_.CreateZExt(left, t_.i64()), result);
+        e_.CreateStore(e_.CreateZExt(left, e_.i64()), result);
         if (e.is_and)
-            b_.CreateCondBr(left, right, end);
+            e_.CreateCondBr(left, right, end);
         else
-            b_.CreateCondBr(left, end, right);
-        b_.SetInsertPoint(right);
+            e_.CreateCondBr(left, end, right);
+        e_.SetInsertPoint(right);
         if (e.right->type == ValueType::Void) {
             lower(*e.right);
-            b_.CreateStore(t_.number(0), result);
+            e_.CreateStore(e_.number(0), result);
         } else {
-            b_.CreateStore(b_.CreateZExt(truth(*e.right), t_.i64()), result);
+            e_.CreateStore(e_.CreateZExt(truth(*e.right), e_.i64()), result);
         }
-        b_.CreateBr(end);
-        b_.SetInsertPoint(end);
-        return b_.CreateLoad(t_.i64(), result);
+        e_.CreateBr(end);
+        e_.SetInsertPoint(end);
+        return e_.CreateLoad(e_.i64(), result);
     }
     case ExprKind::Concat: {
         // a . b . c is built in one slot.
@@ -128,12 +130,12 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* length = nullptr;
         for (const Expr* part : parts) {
             Mark mark(*this);
-            Held before = hold(length ? length : t_.number(0), {&part, 1});
+            Held before = hold(length ? length : e_.number(0), {&part, 1});
             llvm::Value* text = lower(*part);
             if (length)
                 length = take(before);
-            length = length ? t_.routine("sonde_rt_append", t_.i64(), {slot, length, text})
-                            : t_.routine("sonde_rt_copy", t_.i64(), {slot, text});
+            length = length ? e_.routine("sonde_rt_append", e_.i64(), {slot, length, text})
+                            : e_.routine("sonde_rt_copy", e_.i64(), {slot, text});
         }
         return slot;
     }
@@ -148,13 +150,13 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         llvm::Value* value = lower(*e.value);
         if (e.target->kind == ExprKind::GlobalRef) {
             const Global& global = *as<GlobalRef>(*e.target).global;
-            t_.stat_add(global_address(global), global.stats, value);
+            add_to_statistic(e_, global_address(global), global.stats, value);
         } else {
             Mark mark(*this);
             const auto& element = as<Element>(*e.target);
             llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
             llvm::Value* status = t_.array_stat_add(env_, *element.array, key, value);
-            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow_of(*element.array), element.range);
+            raise_if(e_.CreateICmpNE(status, e_.number(0)), overflow_of(*element.array), element.range);
         }
         return value;
     }
@@ -194,14 +196,14 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::TextNumber:
         return text_number(*as<TextNumber>(expr).text);
     case ExprKind::NumberedText:
-        return t_.text(lower(*as<NumberedText>(expr).number));
+        return numbered_text(e_, lower(*as<NumberedText>(expr).number));
     case ExprKind::Retype: {
         const auto& e = as<Retype>(expr);
         llvm::Value* value = lower(*e.operand);
         if (e.size >= 8)
             return value;
-        llvm::Value* narrow = b_.CreateTrunc(value, b_.getIntNTy(e.size * 8));
-        return e.is_signed ? b_.CreateSExt(narrow, t_.i64()) : b_.CreateZExt(narrow, t_.i64());
+        llvm::Value* narrow = e_.CreateTrunc(value, e_.getIntNTy(e.size * 8));
+        return e.is_signed ? e_.CreateSExt(narrow, e_.i64()) : e_.CreateZExt(narrow, e_.i64());
     }
     }
     UNREACHABLE("expression kind");
@@ -212,8 +214,8 @@ llvm::Value* Lowering::binary(const hir::Binary& expr) {
         Mark mark(*this);
         llvm::Value* left = lower_slot(*expr.left);
         llvm::Value* right = lower_slot(*expr.right);
-        llvm::Value* order = t_.routine("sonde_rt_compare", t_.i64(), {left, right});
-        return arithmetic(expr.op, order, t_.number(0), expr.range);
+        llvm::Value* order = e_.routine("sonde_rt_compare", e_.i64(), {left, right});
+        return arithmetic(expr.op, order, e_.number(0), expr.range);
     }
     Mark mark(*this);
     Held left = hold(lower(*expr.left), {&expr.right, 1});
@@ -223,43 +225,43 @@ llvm::Value* Lowering::binary(const hir::Binary& expr) {
 
 llvm::Value* Lowering::arithmetic(BinaryOp op, llvm::Value* a, llvm::Value* b, Range range) {
     auto boolean = [&](llvm::CmpInst::Predicate predicate) {
-        return b_.CreateZExt(b_.CreateICmp(predicate, a, b), t_.i64());
+        return e_.CreateZExt(e_.CreateICmp(predicate, a, b), e_.i64());
     };
     switch (op) {
     case BinaryOp::Add:
-        return b_.CreateAdd(a, b);
+        return e_.CreateAdd(a, b);
     case BinaryOp::Sub:
-        return b_.CreateSub(a, b);
+        return e_.CreateSub(a, b);
     case BinaryOp::Mul:
-        return b_.CreateMul(a, b);
+        return e_.CreateMul(a, b);
     case BinaryOp::Div:
     case BinaryOp::Mod: {
         if (!llvm::isa<llvm::ConstantInt>(b) || llvm::cast<llvm::ConstantInt>(b)->isZero())
-            raise_if(b_.CreateICmpEQ(b, t_.number(0)), "division by 0", range);
+            raise_if(e_.CreateICmpEQ(b, e_.number(0)), "division by 0", range);
         // Signed division by unsigned division of magnitudes: BPF has only that before v4, and x / -1 must not trap.
-        llvm::Value *zero = t_.number(0), *a_negative = b_.CreateICmpSLT(a, zero),
-                    *b_negative = b_.CreateICmpSLT(b, zero);
-        llvm::Value* x = b_.CreateSelect(a_negative, b_.CreateNeg(a), a);
-        llvm::Value* y = b_.CreateSelect(b_negative, b_.CreateNeg(b), b);
+        llvm::Value *zero = e_.number(0), *a_negative = e_.CreateICmpSLT(a, zero),
+                    *b_negative = e_.CreateICmpSLT(b, zero);
+        llvm::Value* x = e_.CreateSelect(a_negative, e_.CreateNeg(a), a);
+        llvm::Value* y = e_.CreateSelect(b_negative, e_.CreateNeg(b), b);
         if (op == BinaryOp::Div) {
-            llvm::Value* quotient = b_.CreateUDiv(x, y);
-            return b_.CreateSelect(b_.CreateXor(a_negative, b_negative), b_.CreateNeg(quotient), quotient);
+            llvm::Value* quotient = e_.CreateUDiv(x, y);
+            return e_.CreateSelect(e_.CreateXor(a_negative, b_negative), e_.CreateNeg(quotient), quotient);
         }
-        llvm::Value* rest = b_.CreateURem(x, y);
-        return b_.CreateSelect(a_negative, b_.CreateNeg(rest), rest);
+        llvm::Value* rest = e_.CreateURem(x, y);
+        return e_.CreateSelect(a_negative, e_.CreateNeg(rest), rest);
     }
     case BinaryOp::Shl:
-        return b_.CreateShl(a, b_.CreateAnd(b, t_.number(63)));
+        return e_.CreateShl(a, e_.CreateAnd(b, e_.number(63)));
     case BinaryOp::Shr:
-        return b_.CreateAShr(a, b_.CreateAnd(b, t_.number(63)));
+        return e_.CreateAShr(a, e_.CreateAnd(b, e_.number(63)));
     case BinaryOp::ShrLogical:
-        return b_.CreateLShr(a, b_.CreateAnd(b, t_.number(63)));
+        return e_.CreateLShr(a, e_.CreateAnd(b, e_.number(63)));
     case BinaryOp::And:
-        return b_.CreateAnd(a, b);
+        return e_.CreateAnd(a, b);
     case BinaryOp::Or:
-        return b_.CreateOr(a, b);
+        return e_.CreateOr(a, b);
     case BinaryOp::Xor:
-        return b_.CreateXor(a, b);
+        return e_.CreateXor(a, b);
     case BinaryOp::Eq:
         return boolean(llvm::CmpInst::ICMP_EQ);
     case BinaryOp::Ne:
@@ -279,50 +281,50 @@ llvm::Value* Lowering::arithmetic(BinaryOp op, llvm::Value* a, llvm::Value* b, R
 // The value of what gives none: 0 or "".
 llvm::Value* Lowering::nothing_as(ValueType type) {
     if (type != ValueType::String)
-        return t_.number(0);
+        return e_.number(0);
     llvm::Value* slot = new_slot();
-    b_.CreateStore(b_.getInt8(0), slot);
+    e_.CreateStore(e_.getInt8(0), slot);
     return slot;
 }
 
 llvm::Value* Lowering::ternary(const hir::Ternary& expr) {
     bool string = expr.type == ValueType::String;
-    llvm::Value* result = string ? new_slot() : t_.stack(8);
-    llvm::BasicBlock *yes = block("then"), *no = block("else"), *end = block("endternary");
-    b_.CreateCondBr(truth(*expr.condition), yes, no);
+    llvm::Value* result = string ? new_slot() : e_.stack(8);
+    llvm::BasicBlock *yes = e_.block("then"), *no = e_.block("else"), *end = e_.block("endternary");
+    e_.CreateCondBr(truth(*expr.condition), yes, no);
     for (auto [at, value] : {std::pair(yes, expr.then_value), std::pair(no, expr.else_value)}) {
-        b_.SetInsertPoint(at);
+        e_.SetInsertPoint(at);
         Mark mark(*this);
         llvm::Value* chosen = lower(*value);
         if (string)
             store_string(result, chosen);
         else if (expr.type == ValueType::Long)
-            b_.CreateStore(chosen, result);
-        b_.CreateBr(end);
+            e_.CreateStore(chosen, result);
+        e_.CreateBr(end);
     }
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(end);
     if (expr.type == ValueType::Void) // nobody uses it
-        return t_.number(0);
-    return string ? result : b_.CreateLoad(t_.i64(), result);
+        return e_.number(0);
+    return string ? result : e_.CreateLoad(e_.i64(), result);
 }
 
 llvm::Value* Lowering::guarded(const hir::Guarded& expr) {
     llvm::Value* result = new_slot();
-    llvm::BasicBlock *caught = block("unreadable"), *handle = block("otherwise"), *end = block("guarded");
+    llvm::BasicBlock *caught = e_.block("unreadable"), *handle = e_.block("otherwise"), *end = e_.block("guarded");
     llvm::BasicBlock* outer = catch_;
     auto take = [&](const hir::Expr& text) {
         Mark mark(*this);
         store_string(result, lower(text));
-        b_.CreateBr(end);
+        e_.CreateBr(end);
     };
     catch_ = caught;
     take(*expr.text);
     catch_ = outer;
-    b_.SetInsertPoint(caught);
-    b_.CreateCondBr(is_past_catching(), outer, handle);
-    b_.SetInsertPoint(handle);
+    e_.SetInsertPoint(caught);
+    e_.CreateCondBr(is_past_catching(), outer, handle);
+    e_.SetInsertPoint(handle);
     take(*expr.otherwise);
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(end);
     return result;
 }
 
@@ -360,12 +362,12 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
             if (expr.concat) {
                 t_.array_load_string(env_, *element.array, key, slot);
-                llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, slot});
-                t_.routine("sonde_rt_append", t_.i64(), {slot, length, value});
+                llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, slot});
+                e_.routine("sonde_rt_append", e_.i64(), {slot, length, value});
             } else {
                 store_string(slot, value);
             }
-            raise_if(b_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), t_.number(0)),
+            raise_if(e_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), e_.number(0)),
                      overflow_of(*element.array), element.range);
             return slot;
         }
@@ -376,12 +378,12 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             if (value == destination) // x .= x must not read what it writes
                 value = copy_of(value);
             // Only copying tells how long a string is.
-            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {new_slot(), destination});
-            t_.routine("sonde_rt_append", t_.i64(), {destination, length, value});
+            llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {new_slot(), destination});
+            e_.routine("sonde_rt_append", e_.i64(), {destination, length, value});
         } else if (expr.concat) {
             llvm::Value* whole = new_slot();
-            llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {whole, destination});
-            t_.routine("sonde_rt_append", t_.i64(), {whole, length, value});
+            llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {whole, destination});
+            e_.routine("sonde_rt_append", e_.i64(), {whole, length, value});
             store_string(destination, whole);
         } else {
             store_string(destination, value);
@@ -399,14 +401,14 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             llvm::Value* old = nullptr;
             llvm::Value* status =
                 t_.array_update(env_, *element.array, key, *atomic, value, expr.value_unused ? nullptr : &old);
-            raise_if(b_.CreateICmpNE(status, t_.number(0)), overflow_of(*element.array), element.range);
+            raise_if(e_.CreateICmpNE(status, e_.number(0)), overflow_of(*element.array), element.range);
             if (expr.value_unused)
-                return t_.number(0);
+                return e_.number(0);
             return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
         }
         llvm::Value* old = expr.op ? t_.array_load_long(env_, *element.array, key) : nullptr;
         llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-        raise_if(b_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), t_.number(0)),
+        raise_if(e_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), e_.number(0)),
                  overflow_of(*element.array), element.range);
         return expr.gives_old ? old : fresh;
     }
@@ -418,61 +420,61 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             llvm::Value* operand = value;
             if (op == llvm::AtomicRMWInst::Sub) {
                 op = llvm::AtomicRMWInst::Add;
-                operand = b_.CreateNeg(value);
+                operand = e_.CreateNeg(value);
             }
             llvm::Value* old =
-                b_.CreateAtomicRMW(op, address, operand, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+                e_.CreateAtomicRMW(op, address, operand, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
             if (expr.value_unused)
-                return t_.number(0);
+                return e_.number(0);
             return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
         }
-        llvm::Value* old = expr.op ? b_.CreateLoad(t_.i64(), address) : nullptr;
+        llvm::Value* old = expr.op ? e_.CreateLoad(e_.i64(), address) : nullptr;
         llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-        b_.CreateStore(fresh, address);
+        e_.CreateStore(fresh, address);
         return expr.gives_old ? old : fresh;
     }
     llvm::Value* variable = locals_[hir::as<hir::LocalRef>(target).local];
-    llvm::Value* old = expr.op ? b_.CreateLoad(t_.i64(), variable) : nullptr;
+    llvm::Value* old = expr.op ? e_.CreateLoad(e_.i64(), variable) : nullptr;
     llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-    b_.CreateStore(fresh, variable);
+    e_.CreateStore(fresh, variable);
     return expr.gives_old ? old : fresh;
 }
 
 llvm::Value* Lowering::load(const hir::Load& expr) { return load(expr, lower(*expr.address)); }
 
 llvm::Value* Lowering::load(const hir::Load& expr, llvm::Value* address) {
-    llvm::Value* buffer = t_.scratch("load", 8);
-    b_.CreateStore(t_.number(0), buffer);
+    llvm::Value* buffer = e_.scratch("load", 8);
+    e_.CreateStore(e_.number(0), buffer);
     llvm::Value* fault = t_.read_memory(env_, buffer, expr.size, address, expr.user);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
-    llvm::Type* narrow = b_.getIntNTy(expr.size * 8);
-    llvm::Value* value = b_.CreateLoad(narrow, buffer);
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    llvm::Type* narrow = e_.getIntNTy(expr.size * 8);
+    llvm::Value* value = e_.CreateLoad(narrow, buffer);
     if (expr.bit_size) {
-        llvm::Value* wide = b_.CreateZExt(value, t_.i64());
-        wide = b_.CreateShl(wide, t_.number(64 - expr.bit_offset - expr.bit_size));
-        return expr.is_signed ? b_.CreateAShr(wide, t_.number(64 - expr.bit_size))
-                              : b_.CreateLShr(wide, t_.number(64 - expr.bit_size));
+        llvm::Value* wide = e_.CreateZExt(value, e_.i64());
+        wide = e_.CreateShl(wide, e_.number(64 - expr.bit_offset - expr.bit_size));
+        return expr.is_signed ? e_.CreateAShr(wide, e_.number(64 - expr.bit_size))
+                              : e_.CreateLShr(wide, e_.number(64 - expr.bit_size));
     }
     if (expr.size == 8)
         return value;
-    return expr.is_signed ? b_.CreateSExt(value, t_.i64()) : b_.CreateZExt(value, t_.i64());
+    return expr.is_signed ? e_.CreateSExt(value, e_.i64()) : e_.CreateZExt(value, e_.i64());
 }
 
 void Lowering::write_memory(llvm::Value* address, llvm::Value* value, uint32_t size, Range range,
                             const std::string& what) {
-    llvm::Value* buffer = t_.scratch("store", 8);
-    b_.CreateStore(value, buffer);
+    llvm::Value* buffer = e_.scratch("store", 8);
+    e_.CreateStore(value, buffer);
     note_write(range, what);
     llvm::Value* fault = t_.write_memory(env_, buffer, size, address);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), write_fault, range, address);
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), write_fault, range, address);
 }
 
 // The first one is named if the kernel does not allow any.
 void Lowering::note_write(Range range, const std::string& what) {
-    plan::Plan& plan = t_.state().plan;
+    plan::Plan& plan = e_.state().plan;
     if (plan.writes.empty())
-        plan.writes = fmt::format("`{}` at {}", what, t_.state().sources.place(range));
-    if (!t_.is_bpf())
+        plan.writes = fmt::format("`{}` at {}", what, e_.state().sources.place(range));
+    if (!e_.in_kernel())
         fail(range, fmt::format("`{}`: sonde's own process, where this handler runs, writes no memory", what));
 }
 

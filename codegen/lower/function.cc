@@ -19,35 +19,31 @@ namespace sonde {
 
 using hir::ValueType;
 
-llvm::BasicBlock* Lowering::block(const char* name) {
-    return llvm::BasicBlock::Create(t_.context(), name, b_.GetInsertBlock()->getParent());
-}
-
 void Lowering::branch_to(llvm::BasicBlock* target) {
-    if (!b_.GetInsertBlock()->getTerminator())
-        b_.CreateBr(target);
+    if (!e_.GetInsertBlock()->getTerminator())
+        e_.CreateBr(target);
 }
 
 void Lowering::fail(Range range, const std::string& what) {
     if (problem_.empty())
-        problem_ = fmt::format("{} at {}", what, t_.state().sources.place(range));
+        problem_ = fmt::format("{} at {}", what, e_.state().sources.place(range));
 }
 
 llvm::Value* Lowering::new_bytes(uint64_t size) {
     uint64_t at = frame_next_;
     frame_next_ += (size + 7) & ~7ull;
     frame_max_ = std::max(frame_max_, frame_next_);
-    return t_.offset(env_.frame, at);
+    return e_.offset(env_.frame, at);
 }
 
 llvm::Value* Lowering::scratch(const std::string& tag, uint64_t bytes) {
-    return env_.has_frame ? new_bytes(bytes) : t_.scratch(tag, bytes);
+    return env_.has_frame ? new_bytes(bytes) : e_.scratch(tag, bytes);
 }
 
 // The verifier remembers what a handler leaves on the stack, not what it leaves in its frame: what differs there does
 // not keep it from seeing that two ways through the handler have met.
 llvm::Value* Lowering::new_variable(uint64_t bytes) {
-    return in_kernel_ && env_.has_frame ? new_bytes(bytes) : t_.stack(bytes);
+    return e_.in_kernel() && env_.has_frame ? new_bytes(bytes) : e_.stack(bytes);
 }
 
 namespace {
@@ -76,23 +72,23 @@ bool is_plain(const hir::Expr& expr) {
 // What outlives a call the compiler would keep on the stack, and its leavings there keep two ways through a loop from
 // being the same to the verifier.
 Lowering::Held Lowering::hold(llvm::Value* number, std::span<const hir::Expr* const> next) {
-    if (!in_kernel_ || !env_.has_frame || llvm::isa<llvm::Constant>(number) ||
+    if (!e_.in_kernel() || !env_.has_frame || llvm::isa<llvm::Constant>(number) ||
         std::all_of(next.begin(), next.end(), [](const hir::Expr* one) { return is_plain(*one); }))
         return {number, false};
     llvm::Value* place = new_bytes(8);
-    b_.CreateStore(number, place);
+    e_.CreateStore(number, place);
     return {place, true};
 }
 
 llvm::Value* Lowering::take(const Held& held) {
     if (!held.in_frame)
         return held.value;
-    auto* number = b_.CreateLoad(t_.i64(), held.value);
+    auto* number = e_.CreateLoad(e_.i64(), held.value);
     number->setVolatile(true);
     return number;
 }
 
-llvm::Value* Lowering::new_slot() { return new_bytes(t_.slot_size()); }
+llvm::Value* Lowering::new_slot() { return new_bytes(e_.slot_size()); }
 
 namespace {
 const hir::Primitive& facts_of(const hir::Expr& expr) {
@@ -182,7 +178,7 @@ class NeedsWalk {
 } // namespace
 
 Needs Lowering::needs(const hir::Handler& handler) const {
-    NeedsWalk walk(t_.state().plan, in_kernel_);
+    NeedsWalk walk(e_.state().plan, e_.in_kernel());
     walk.visit(*handler.body);
     if (handler.condition)
         walk.visit(*handler.condition);
@@ -195,20 +191,20 @@ void Lowering::begin_locals(const std::vector<hir::Local*>& locals) {
     for (const hir::Local* local : locals) {
         if (local->type == ValueType::String) {
             llvm::Value* slot = new_slot();
-            b_.CreateStore(b_.getInt8(0), slot);
+            e_.CreateStore(e_.getInt8(0), slot);
             locals_[local] = slot;
         } else {
             llvm::Value* variable = new_variable(8);
-            b_.CreateStore(t_.number(0), variable);
+            e_.CreateStore(e_.number(0), variable);
             locals_[local] = variable;
         }
     }
 }
 
 Result<void> Lowering::run() {
-    const hir::Program& program = t_.state().program;
+    const hir::Program& program = e_.state().program;
     for (size_t i = 0; i < program.handlers.size(); i++) {
-        if (program.handlers[i]->in_kernel != in_kernel_)
+        if (program.handlers[i]->in_kernel != e_.in_kernel())
             continue;
         Result<void> done = lower_handler(*program.handlers[i], static_cast<uint32_t>(i));
         if (!done)
@@ -219,38 +215,38 @@ Result<void> Lowering::run() {
 
 // What errors and MAXACTION are kept in.
 void Lowering::begin_environment(const Needs& need) {
-    const uint64_t bytes = environment_bytes() + t_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
-    place_environment(need.frame ? new_bytes(bytes) : t_.stack(environment_bytes()), need.frame);
+    const uint64_t bytes = environment_bytes() + e_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
+    place_environment(need.frame ? new_bytes(bytes) : e_.stack(environment_bytes()), need.frame);
     if (env_.batch)
         t_.begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
-    set_error(t_.number(0), nullptr);
+    set_error(e_.number(0), nullptr);
     if (env_.outcome)
-        b_.CreateStore(t_.number(plan::Handled), env_.outcome);
+        e_.CreateStore(e_.number(plan::Handled), env_.outcome);
     // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
     if (handler_ && plan::decides(handler_->kind))
-        b_.CreateStore(t_.number(plan::traits(handler_->kind).decision == plan::Decision::Verdict),
-                       t_.decision_place(env_));
+        e_.CreateStore(e_.number(plan::traits(handler_->kind).decision == plan::Decision::Verdict),
+                       decision_place(e_, env_));
     // Loaded, not constant: what the verifier does not know it does not unroll.
-    b_.CreateStore(b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
+    e_.CreateStore(e_.CreateLoad(e_.i64(), e_.offset(env_.data, offsetof(plan::SessionWords, max_action))),
                    env_.budget);
     if (need.frame)
-        b_.CreateStore(b_.getInt8(0), env_.error_text);
+        e_.CreateStore(e_.getInt8(0), env_.error_text);
 }
 
 // One address for all of it: in the kernel a function that a loop is made of is handed each address by itself.
 void Lowering::place_environment(llvm::Value* at, bool has_text) {
     env_.error = at;
-    env_.budget = t_.offset(at, offsetof(HandlerWords, budget));
-    env_.outcome = t_.tells_outcomes() ? t_.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
-    env_.error_text = has_text ? t_.offset(at, environment_bytes()) : nullptr;
-    env_.batch = gathers_ ? t_.offset(at, environment_bytes() + t_.slot_size()) : nullptr;
+    env_.budget = e_.offset(at, offsetof(HandlerWords, budget));
+    env_.outcome = t_.tells_outcomes() ? e_.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
+    env_.error_text = has_text ? e_.offset(at, environment_bytes()) : nullptr;
+    env_.batch = gathers_ ? e_.offset(at, environment_bytes() + e_.slot_size()) : nullptr;
 }
 
 Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe) {
     // What a function may do depends on what it becomes part of.
-    const bool gathers = in_kernel_ && sends_several_records(handler);
-    if (in_kernel_ && handler_ && (handler_->kind != handler.kind || gathers != gathers_)) {
+    const bool gathers = e_.in_kernel() && sends_several_records(handler);
+    if (e_.in_kernel() && handler_ && (handler_->kind != handler.kind || gathers != gathers_)) {
         functions_.clear();
         frame_sizes_.clear();
         scan_sizes_.clear();
@@ -262,8 +258,8 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     locals_.clear();
     Needs need = needs(handler);
     need.frame = need.frame || gathers;
-    plan::Probe& out = t_.state().plan.probes[probe];
-    SessionLegs legs = split_legs(handler, out, t_.state().options, need.counter);
+    plan::Probe& out = e_.state().plan.probes[probe];
+    SessionLegs legs = split_legs(handler, out, e_.state().options, need.counter);
     out.is_session = legs.wanted;
     if (!handler.entry_values.empty() && !legs.wanted)
         out.entry_program = handler.name + "_entry";
@@ -294,35 +290,35 @@ void Lowering::require(const std::vector<Requirement>& requirements) {
     if (requirements.empty())
         return;
     // A condition that fails does not hold, and nobody hears of it.
-    llvm::BasicBlock *outer = catch_, *unknown = block("unknown");
+    llvm::BasicBlock *outer = catch_, *unknown = e_.block("unknown");
     catch_ = unknown;
     for (const auto& [condition, negated] : requirements) {
-        llvm::BasicBlock* run = block("run");
+        llvm::BasicBlock* run = e_.block("run");
         llvm::Value* holds = truth(*condition);
-        b_.CreateCondBr(holds, negated ? leave_ : run, negated ? run : leave_);
-        b_.SetInsertPoint(run);
+        e_.CreateCondBr(holds, negated ? leave_ : run, negated ? run : leave_);
+        e_.SetInsertPoint(run);
     }
     catch_ = outer;
-    llvm::BasicBlock* run = b_.GetInsertBlock();
-    b_.SetInsertPoint(unknown);
-    b_.CreateStore(t_.number(0), env_.error);
-    b_.CreateBr(leave_);
-    b_.SetInsertPoint(run);
+    llvm::BasicBlock* run = e_.GetInsertBlock();
+    e_.SetInsertPoint(unknown);
+    e_.CreateStore(e_.number(0), env_.error);
+    e_.CreateBr(leave_);
+    e_.SetInsertPoint(run);
 }
 
 void Lowering::begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
                              const Needs& need) {
     t_.begin_handler(handler, symbol, probe, need, env_);
     env_.has_frame = need.frame;
-    t_.describe(b_.GetInsertBlock()->getParent(), handler.range);
-    t_.locate(handler.range);
-    catch_ = block("failed");
-    leave_ = block("end");
+    e_.lines().describe(e_.GetInsertBlock()->getParent(), handler.range);
+    e_.lines().locate(handler.range);
+    catch_ = e_.block("failed");
+    leave_ = e_.block("end");
     begin_environment(need);
     if (need.tokens) {
-        env_.tokens = new_bytes(8 + t_.slot_size());
-        b_.CreateStore(t_.number(0), env_.tokens);
-        b_.CreateStore(b_.getInt8(0), t_.offset(env_.tokens, 8));
+        env_.tokens = new_bytes(8 + e_.slot_size());
+        e_.CreateStore(e_.number(0), env_.tokens);
+        e_.CreateStore(e_.getInt8(0), e_.offset(env_.tokens, 8));
     }
     if (need.matches)
         begin_matches();
@@ -332,12 +328,12 @@ void Lowering::begin_program(const hir::Handler& handler, const std::string& sym
 
 void Lowering::end_program() {
     branch_to(leave_);
-    b_.SetInsertPoint(catch_);
+    e_.SetInsertPoint(catch_);
     if (env_.batch)
         t_.send_batch(env_); // it comes before the message
     emit_error();
     branch_to(leave_);
-    b_.SetInsertPoint(leave_);
+    e_.SetInsertPoint(leave_);
     if (env_.batch)
         t_.send_batch(env_);
     t_.end_handler(env_);
@@ -349,27 +345,27 @@ llvm::Function* Lowering::declare_function(const hir::Function& function) {
     auto [entry, fresh] = functions_.try_emplace(&function, nullptr);
     if (!fresh)
         return entry->second;
-    llvm::Type *p = t_.ptr(), *i = t_.i64();
-    std::vector<llvm::Type*> types = {p, p, p, p, b_.getInt32Ty(), p, p, p, p, p, i, i};
+    llvm::Type *p = e_.ptr(), *i = e_.i64();
+    std::vector<llvm::Type*> types = {p, p, p, p, e_.getInt32Ty(), p, p, p, p, p, i, i};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
-                                                 llvm::Function::InternalLinkage, "fn_" + function.name, t_.module());
-    if (in_kernel_)
+                                                 llvm::Function::InternalLinkage, "fn_" + function.name, e_.module());
+    if (e_.in_kernel())
         out->addFnAttr(llvm::Attribute::AlwaysInline);
     functions_[&function] = out;
     // What is being lowered waits.
     BodyState& state = *this;
     BodyState waiting = std::exchange(state, {});
-    auto saved_point = b_.saveIP();
-    llvm::DebugLoc saved_location = b_.getCurrentDebugLocation();
-    if (function.recursive && in_kernel_)
+    auto saved_point = e_.saveIP();
+    llvm::DebugLoc saved_location = e_.getCurrentDebugLocation();
+    if (function.recursive && e_.in_kernel())
         lower_machine(function);
     else
         lower_function(function);
     state = std::move(waiting);
-    b_.restoreIP(saved_point);
-    b_.SetCurrentDebugLocation(saved_location);
+    e_.restoreIP(saved_point);
+    e_.SetCurrentDebugLocation(saved_location);
     return out;
 }
 
@@ -391,14 +387,14 @@ void Lowering::take_environment(llvm::Function* function) {
 void Lowering::lower_function(const hir::Function& function) {
     llvm::Function* out = functions_[&function];
     function_ = &function;
-    b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
-    t_.describe(out, function.range);
-    NeedsWalk walk(t_.state().plan, in_kernel_);
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", out));
+    e_.lines().describe(out, function.range);
+    NeedsWalk walk(e_.state().plan, e_.in_kernel());
     walk.visit(*function.body);
     env_.has_frame = walk.finish().frame;
     take_environment(out);
-    llvm::BasicBlock* failed = block("failed");
-    llvm::BasicBlock* end = block("end");
+    llvm::BasicBlock* failed = e_.block("failed");
+    llvm::BasicBlock* end = e_.block("end");
     catch_ = failed;
     leave_ = end;
     for (size_t i = 0; i < function.params.size(); i++) {
@@ -409,7 +405,7 @@ void Lowering::lower_function(const hir::Function& function) {
             locals_[function.params[i]] = slot;
         } else {
             llvm::Value* variable = new_variable(8);
-            b_.CreateStore(argument, variable);
+            e_.CreateStore(argument, variable);
             locals_[function.params[i]] = variable;
         }
     }
@@ -417,14 +413,14 @@ void Lowering::lower_function(const hir::Function& function) {
     spend(1, function.range);
     lower(*function.body);
     branch_to(end);
-    b_.SetInsertPoint(failed);
-    b_.CreateRet(t_.number(1));
-    b_.SetInsertPoint(end);
-    b_.CreateRet(t_.number(0));
+    e_.SetInsertPoint(failed);
+    e_.CreateRet(e_.number(1));
+    e_.SetInsertPoint(end);
+    e_.CreateRet(e_.number(0));
     frame_sizes_[&function] = frame_max_;
     scan_sizes_[&function] = scan_max_;
-    if (llvm::GlobalVariable* size = t_.module().getNamedGlobal("frame_size." + function.name))
-        size->setInitializer(llvm::ConstantInt::get(t_.i64(), frame_max_));
+    if (llvm::GlobalVariable* size = e_.module().getNamedGlobal("frame_size." + function.name))
+        size->setInitializer(llvm::ConstantInt::get(e_.i64(), frame_max_));
 }
 
 llvm::Value* Lowering::call(const hir::Call& expr) {
@@ -432,32 +428,32 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
     if (machine_ && callee.recursive)
         return call_in_machine(expr);
     llvm::Function* target = declare_function(callee);
-    llvm::Value* result = callee.result == ValueType::String ? new_slot() : t_.stack(8);
+    llvm::Value* result = callee.result == ValueType::String ? new_slot() : e_.stack(8);
     if (callee.result == ValueType::String)
-        b_.CreateStore(b_.getInt8(0), result);
+        e_.CreateStore(e_.getInt8(0), result);
     else
-        b_.CreateStore(t_.number(0), result);
+        e_.CreateStore(e_.number(0), result);
     Mark mark(*this);
     std::vector<llvm::Value*> arguments;
     for (size_t i = 0; i < expr.args.size(); i++)
         arguments.push_back(lower(*expr.args[i]));
-    llvm::Value* null = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    llvm::Value* null = e_.null();
     llvm::Value* frame = env_.frame ? env_.frame : null;
-    bool pushed = callee.recursive && !in_kernel_;
+    bool pushed = callee.recursive && !e_.in_kernel();
     if (pushed) {
         std::string name = "frame_size." + callee.name;
-        llvm::GlobalVariable* size = t_.module().getNamedGlobal(name);
+        llvm::GlobalVariable* size = e_.module().getNamedGlobal(name);
         if (!size)
-            size = new llvm::GlobalVariable(t_.module(), t_.i64(), false, llvm::GlobalValue::InternalLinkage,
-                                            llvm::ConstantInt::get(t_.i64(), 0), name);
+            size = new llvm::GlobalVariable(e_.module(), e_.i64(), false, llvm::GlobalValue::InternalLinkage,
+                                            llvm::ConstantInt::get(e_.i64(), 0), name);
         // Inside its own body the size is not known yet: it is stored when the body is done (lower_function).
-        frame = t_.routine("sonde_host_push_frame", t_.ptr(), {env_.context, b_.CreateLoad(t_.i64(), size)});
-        raise_if(b_.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
+        frame = e_.routine("sonde_host_push_frame", e_.ptr(), {env_.context, e_.CreateLoad(e_.i64(), size)});
+        raise_if(e_.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
     } else if (env_.frame) {
-        frame = t_.offset(env_.frame, frame_next_);
+        frame = e_.offset(env_.frame, frame_next_);
         frame_max_ = std::max(frame_max_, frame_next_ + frame_sizes_[&callee]);
     }
-    llvm::Value* scan = env_.scan ? t_.offset(env_.scan, scan_next_) : null;
+    llvm::Value* scan = env_.scan ? e_.offset(env_.scan, scan_next_) : null;
     scan_max_ = std::max(scan_max_, scan_next_ + scan_sizes_[&callee]);
     std::vector<llvm::Value*> all = {env_.context,
                                      frame,
@@ -469,15 +465,15 @@ llvm::Value* Lowering::call(const hir::Call& expr) {
                                      env_.tokens ? env_.tokens : null,
                                      env_.matches ? env_.matches : null,
                                      env_.stacks ? env_.stacks : null,
-                                     env_.task ? env_.task : t_.number(0),
-                                     env_.can_wait ? env_.can_wait : t_.number(0)};
+                                     env_.task ? env_.task : e_.number(0),
+                                     env_.can_wait ? env_.can_wait : e_.number(0)};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    t_.locate(expr.range);
-    llvm::Value* status = b_.CreateCall(target, all);
+    e_.lines().locate(expr.range);
+    llvm::Value* status = e_.CreateCall(target, all);
     if (pushed)
-        t_.routine("sonde_host_pop_frame", b_.getVoidTy(), {env_.context, frame});
+        e_.routine("sonde_host_pop_frame", e_.getVoidTy(), {env_.context, frame});
     check_call(expr, status);
-    return callee.result == ValueType::String ? result : b_.CreateLoad(t_.i64(), result);
+    return callee.result == ValueType::String ? result : e_.CreateLoad(e_.i64(), result);
 }
 
 // Saves what the .return handler wants to know.
@@ -501,21 +497,21 @@ void Lowering::lower_entry_program(const hir::Handler& handler, const SessionLeg
     begin_program(handler, handler.name + "_entry", probe, need);
     llvm::Value* buffer = nullptr;
     if (need.frame)
-        buffer = new_bytes(t_.entry_offset(handler, handler.entry_values.size()) + max());
+        buffer = new_bytes(e_.state().entry_offset(handler, handler.entry_values.size()) + max());
     else
-        buffer = t_.stack(t_.entry_offset(handler, handler.entry_values.size()));
+        buffer = e_.stack(e_.state().entry_offset(handler, handler.entry_values.size()));
     for (size_t i = 0; i < handler.entry_values.size(); i++) {
         const hir::Expr& value = *handler.entry_values[i];
-        llvm::Value* at = t_.offset(buffer, t_.entry_offset(handler, i));
+        llvm::Value* at = e_.offset(buffer, e_.state().entry_offset(handler, i));
         Mark mark(*this);
         if (value.type == ValueType::String)
             store_string(at, lower(value));
         else
-            b_.CreateStore(lower(value), at);
+            e_.CreateStore(lower(value), at);
     }
     t_.entry_values_are_at(buffer);
     require(legs.at_entry);
-    bool in_map = !t_.state().plan.probes[probe].entry_map.empty();
+    bool in_map = !e_.state().plan.probes[probe].entry_map.empty();
     llvm::Value* place = in_map && handler.return_address ? lower(*handler.return_address) : nullptr;
     t_.save_entry_values(env_, handler, buffer, place);
     end_program();

@@ -44,7 +44,7 @@ class BodyState {
 
 class Lowering : private BodyState {
   public:
-    Lowering(Target& target, bool in_kernel) : t_(target), b_(target.ir()), in_kernel_(in_kernel) {}
+    Lowering(Emitter& emitter, Target& target) : e_(emitter), t_(target) {}
 
     // All handlers of this target's place, with the functions that they call. Errors: what the place cannot do.
     Result<void> run();
@@ -113,7 +113,6 @@ class Lowering : private BodyState {
     void check_call(const hir::Call& expr, llvm::Value* status);
     void spend(uint64_t statements, Range range);
     void branch_to(llvm::BasicBlock* block);
-    llvm::BasicBlock* block(const char* name);
 
     // ---- statements (lower/stmt.cc)
     void lower(const hir::Stmt& stmt);
@@ -270,11 +269,10 @@ class Lowering : private BodyState {
     llvm::Value* emit_user_load(const hir::Intrinsic& expr);
     bool has_registers() const;
 
-    uint64_t max() const { return t_.state().options.max_string; }
+    uint64_t max() const { return e_.state().options.max_string; }
 
+    Emitter& e_;
     Target& t_;
-    llvm::IRBuilder<>& b_;
-    bool in_kernel_;
     bool gathers_ = false;               // the handler's records are sent at its end, as one (Environment::batch)
     const hir::Handler* root_ = nullptr; // the handler that all becomes part of; in the kernel, one of that kind
     std::unordered_map<const hir::Function*, llvm::Function*> functions_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "codegen/lower/lower.h"
+#include "codegen/texts.h"
 
 namespace sonde {
 
@@ -19,7 +20,7 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
     auto found = emitters.find(expr.name);
     if (found == emitters.end()) {
         fail(expr.range, fmt::format("primitive `{}` has no implementation", expr.name));
-        return t_.number(0);
+        return e_.number(0);
     }
     return (this->*found->second)(expr);
 }
@@ -28,34 +29,34 @@ llvm::Value* Lowering::intrinsic(const hir::Intrinsic& expr) {
 
 // No handler begins any more but those of the end.
 void Lowering::stop_session() {
-    b_.CreateStore(t_.number(plan::Stopping), t_.offset(env_.data, offsetof(plan::SessionWords, state)));
+    e_.CreateStore(e_.number(plan::Stopping), e_.offset(env_.data, offsetof(plan::SessionWords, state)));
 }
 
 llvm::Value* Lowering::emit_exit(const hir::Intrinsic&) {
     emit(plan::Exit, 0, {}, {});
     stop_session();
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_abort(const hir::Intrinsic&) {
     emit(plan::Abort, 0, {}, {});
     stop_session();
-    set_error(t_.number(abort_site), nullptr);
-    b_.CreateBr(catch_);
-    b_.SetInsertPoint(block("after_abort"));
-    return t_.number(0);
+    set_error(e_.number(abort_site), nullptr);
+    e_.CreateBr(catch_);
+    e_.SetInsertPoint(e_.block("after_abort"));
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_error_call(const hir::Intrinsic& expr) {
     raise_text(lower(*expr.args[0]), expr.range);
-    b_.SetInsertPoint(block("after_error"));
-    return t_.number(0);
+    e_.SetInsertPoint(e_.block("after_error"));
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_system(const hir::Intrinsic& expr) {
     Mark mark(*this);
     emit(plan::System, 0, {}, {{lower(*expr.args[0])}});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_ftrace(const hir::Intrinsic& expr) {
@@ -63,19 +64,19 @@ llvm::Value* Lowering::emit_ftrace(const hir::Intrinsic& expr) {
     llvm::Value* text = lower(*expr.args[0]);
     if (!t_.trace(text))
         emit(plan::TraceText, 0, {}, {{text}});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_printk(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* level = lower(*expr.args[0]);
     emit(plan::LogText, 0, {level}, {{lower(*expr.args[1])}});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_switch_file(const hir::Intrinsic&) {
     emit(plan::SwitchFile, 0, {}, {});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_speculation(const hir::Intrinsic& expr) {
@@ -85,22 +86,22 @@ llvm::Value* Lowering::emit_speculation(const hir::Intrinsic& expr) {
         emit(static_cast<plan::RecordType>(expr.facts.record), 0, {id}, {{lower(*expr.args[1])}});
     else
         emit(static_cast<plan::RecordType>(expr.facts.record), 0, {id}, {});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_raise(const hir::Intrinsic& expr) {
     llvm::Value* signal = lower(*expr.args[0]);
     llvm::Value* failed = t_.raise_signal(signal);
-    raise_if(b_.CreateICmpNE(failed, t_.number(0)), "cannot send the signal %#x", expr.range, signal);
-    return t_.number(0);
+    raise_if(e_.CreateICmpNE(failed, e_.number(0)), "cannot send the signal %#x", expr.range, signal);
+    return e_.number(0);
 }
 
 // The target has looked for it where the handler begins.
-llvm::Value* Lowering::emit_about_task(const hir::Intrinsic&) { return t_.number(0); }
+llvm::Value* Lowering::emit_about_task(const hir::Intrinsic&) { return e_.number(0); }
 
 llvm::Value* Lowering::emit_loadavg(const hir::Intrinsic& expr) {
     llvm::Value* load = t_.load_average(lower(*expr.args[0]));
-    raise_if(b_.CreateICmpSLT(load, t_.number(0)), "the load average is not known here", expr.range);
+    raise_if(e_.CreateICmpSLT(load, e_.number(0)), "the load average is not known here", expr.range);
     return load;
 }
 
@@ -109,7 +110,7 @@ llvm::Value* Lowering::emit_memory_node(const hir::Intrinsic& expr) { return t_.
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
     emit(plan::Warn, 0, {}, {{lower(*expr.args[0])}});
-    return t_.number(0);
+    return e_.number(0);
 }
 
 // ---- the task, the point, time ------------------------------------------------------------------------------------
@@ -125,8 +126,8 @@ llvm::Value* Lowering::emit_execname(const hir::Intrinsic&) {
 }
 
 llvm::Value* Lowering::emit_session_word(const hir::Intrinsic& expr) {
-    llvm::Value* word = t_.offset(env_.data, expr.facts.word);
-    return expr.type == hir::ValueType::String ? word : b_.CreateLoad(t_.i64(), word);
+    llvm::Value* word = e_.offset(env_.data, expr.facts.word);
+    return expr.type == hir::ValueType::String ? word : e_.CreateLoad(e_.i64(), word);
 }
 
 std::optional<std::string> Lowering::known_point_text(hir::PointText text) const {
@@ -140,8 +141,8 @@ std::optional<std::string> Lowering::known_point_text(hir::PointText text) const
 
 llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
     if (std::optional<std::string> known = known_point_text(expr.facts.text))
-        return t_.literal(*known);
-    return t_.row_text(env_.row, expr.facts.text);
+        return e_.literal(*known);
+    return row_text(e_, env_.row, expr.facts.text);
 }
 
 llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }
@@ -149,16 +150,16 @@ llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(
 llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* seconds = lower(*expr.args[0]);
-    llvm::Value* length = t_.routine("sonde_rt_ctime", t_.i64(), {slot, seconds});
-    raise_if(b_.CreateICmpEQ(length, t_.number(0)), "no date for the time %#x", expr.range, seconds);
+    llvm::Value* length = e_.routine("sonde_rt_ctime", e_.i64(), {slot, seconds});
+    raise_if(e_.CreateICmpEQ(length, e_.number(0)), "no date for the time %#x", expr.range, seconds);
     return slot;
 }
 
-llvm::Value* Lowering::emit_module_name(const hir::Intrinsic&) { return t_.literal(t_.state().plan.module); }
+llvm::Value* Lowering::emit_module_name(const hir::Intrinsic&) { return e_.literal(e_.state().plan.module); }
 
 llvm::Value* Lowering::emit_counter(const hir::Intrinsic& expr) {
     llvm::Value* value = t_.counter(env_, static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[0]).value));
-    raise_if(b_.CreateICmpSLT(value, t_.number(0)), "this processor does not count that", expr.range);
+    raise_if(e_.CreateICmpSLT(value, e_.number(0)), "this processor does not count that", expr.range);
     return value;
 }
 
@@ -166,14 +167,14 @@ llvm::Value* Lowering::emit_counter(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_file_value(const hir::Intrinsic&) {
     llvm::Value* slot = new_slot();
-    t_.routine("sonde_host_file_value", b_.getVoidTy(), {env_.context, slot, t_.number(static_cast<int64_t>(max()))});
+    e_.routine("sonde_host_file_value", e_.getVoidTy(), {env_.context, slot, e_.number(static_cast<int64_t>(max()))});
     return slot;
 }
 
 // Gives the text again, since an assignment has a value.
 llvm::Value* Lowering::emit_set_file_value(const hir::Intrinsic& expr) {
     llvm::Value* text = lower(*expr.args[0]);
-    t_.routine("sonde_host_set_file_value", b_.getVoidTy(), {env_.context, text, t_.number(expr.facts.appends)});
+    e_.routine("sonde_host_set_file_value", e_.getVoidTy(), {env_.context, text, e_.number(expr.facts.appends)});
     return text;
 }
 
@@ -181,32 +182,32 @@ llvm::Value* Lowering::emit_set_result(const hir::Intrinsic& expr) {
     llvm::Value* value = lower(*expr.args[0]);
     bool verdict = expr.facts.decides == plan::Decision::Verdict;
     if (verdict)
-        raise_if(b_.CreateICmpUGT(value, t_.number(1)), "BPF can drop (0) and accept (1) packets only, not %#x",
+        raise_if(e_.CreateICmpUGT(value, e_.number(1)), "BPF can drop (0) and accept (1) packets only, not %#x",
                  expr.range, value);
     else
-        raise_if(b_.CreateICmpUGT(b_.CreateAdd(value, t_.number(4095)), t_.number(4095)),
+        raise_if(e_.CreateICmpUGT(e_.CreateAdd(value, e_.number(4095)), e_.number(4095)),
                  "a security hook gives 0 or a negative error number down to -4095, not %#x", expr.range, value);
-    b_.CreateStore(value, t_.decision_place(env_));
+    e_.CreateStore(value, decision_place(e_, env_));
     return value;
 }
 
 // ---- strings ------------------------------------------------------------------------------------------------------
 
-llvm::Value* Lowering::emit_max_string(const hir::Intrinsic&) { return t_.number(static_cast<int64_t>(max())); }
+llvm::Value* Lowering::emit_max_string(const hir::Intrinsic&) { return e_.number(static_cast<int64_t>(max())); }
 
 llvm::Value* Lowering::emit_strlen(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* slot = new_slot();
-    return t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
+    return e_.routine("sonde_rt_copy", e_.i64(), {slot, lower(*expr.args[0])});
 }
 
 llvm::Value* Lowering::emit_substr(const hir::Intrinsic& expr) {
     llvm::Value* result = new_slot();
     Mark mark(*this);
     llvm::Value* source = new_slot();
-    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {source, lower(*expr.args[0])});
+    llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {source, lower(*expr.args[0])});
     llvm::Value* start = lower(*expr.args[1]);
-    t_.routine("sonde_rt_substr", t_.i64(), {result, source, start, lower(*expr.args[2]), length});
+    e_.routine("sonde_rt_substr", e_.i64(), {result, source, start, lower(*expr.args[2]), length});
     return result;
 }
 
@@ -228,20 +229,20 @@ llvm::Value* Lowering::emit_routine(const hir::Intrinsic& expr) {
     if (!is_string && reads_text)
         args.push_back(new_slot()); // to work in
     size_t name = expr.name.find_first_not_of('_');
-    llvm::Value* status = t_.routine("sonde_rt_" + expr.name.substr(name), t_.i64(), args);
+    llvm::Value* status = e_.routine("sonde_rt_" + expr.name.substr(name), e_.i64(), args);
     return is_string ? result : status;
 }
 
 llvm::Value* Lowering::emit_stringat(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* slot = new_slot();
-    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
+    llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, lower(*expr.args[0])});
     llvm::Value* at = lower(*expr.args[1]);
-    llvm::Value* size = t_.number(static_cast<int64_t>(max()));
-    raise_if(b_.CreateICmpUGE(at, size), "string position is out of bounds", expr.range);
-    llvm::Value* inside = t_.masked(at, max() - 1);
-    llvm::Value* byte = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), slot, inside));
-    return b_.CreateSelect(b_.CreateICmpULT(at, length), b_.CreateZExt(byte, t_.i64()), t_.number(0));
+    llvm::Value* size = e_.number(static_cast<int64_t>(max()));
+    raise_if(e_.CreateICmpUGE(at, size), "string position is out of bounds", expr.range);
+    llvm::Value* inside = e_.masked(at, max() - 1);
+    llvm::Value* byte = e_.CreateLoad(e_.getInt8Ty(), e_.CreateGEP(e_.getInt8Ty(), slot, inside));
+    return e_.CreateSelect(e_.CreateICmpULT(at, length), e_.CreateZExt(byte, e_.i64()), e_.number(0));
 }
 
 llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
@@ -250,7 +251,7 @@ llvm::Value* Lowering::emit_tokenize(const hir::Intrinsic& expr) {
     llvm::Value* input = lower_slot(*expr.args[0]);
     llvm::Value* delimiters = lower_slot(*expr.args[1]);
     // The text being taken apart lives as long as this handler's run.
-    t_.routine("sonde_rt_tokenize", t_.i64(), {result, t_.offset(env_.tokens, 8), env_.tokens, input, delimiters});
+    e_.routine("sonde_rt_tokenize", e_.i64(), {result, e_.offset(env_.tokens, 8), env_.tokens, input, delimiters});
     return result;
 }
 
@@ -280,23 +281,23 @@ llvm::Value* Lowering::name_table(const hir::Expr& names, const std::string& pri
         table += name;
     }
     table.resize(std::bit_ceil(count + 1) * name_cell);
-    return t_.literal(table);
+    return e_.literal(table);
 }
 
 // Within such a table, whatever the number is.
 llvm::Value* Lowering::index_of_name(const hir::Expr& number, size_t count) {
     llvm::Value* index = lower(number);
-    llvm::Value* end = t_.number(static_cast<int64_t>(count));
-    index = b_.CreateSelect(b_.CreateICmpULT(index, end), index, end);
-    return t_.masked(index, std::bit_ceil(count + 1) - 1);
+    llvm::Value* end = e_.number(static_cast<int64_t>(count));
+    index = e_.CreateSelect(e_.CreateICmpULT(index, end), index, end);
+    return e_.masked(index, std::bit_ceil(count + 1) - 1);
 }
 
 // An address as a number, which the verifier takes for one too: it keeps nothing of what lies behind a slot's text.
 // Routines that it checks once take pointers to what can be written only.
 llvm::Value* Lowering::number_of(llvm::Value* address, llvm::Value* slot) {
-    llvm::Value* behind = t_.offset(slot, 2 * max());
-    b_.CreateStore(address, behind);
-    auto* number = b_.CreateLoad(t_.i64(), behind);
+    llvm::Value* behind = e_.offset(slot, 2 * max());
+    e_.CreateStore(address, behind);
+    auto* number = e_.CreateLoad(e_.i64(), behind);
     number->setVolatile(true);
     return number;
 }
@@ -306,15 +307,15 @@ llvm::Value* Lowering::emit_names(const hir::Intrinsic& expr) {
     size_t count = 0;
     llvm::Value* table = name_table(*expr.args[0], expr.name, count);
     if (!table)
-        return expr.type == hir::ValueType::String ? t_.literal("") : t_.number(0);
+        return expr.type == hir::ValueType::String ? e_.literal("") : e_.number(0);
     Mark mark(*this);
     if (expr.type != hir::ValueType::String) {
         llvm::Value* name = lower_slot(*expr.args[1]);
-        return t_.routine("sonde_rt_find_cell", t_.i64(),
-                          {number_of(table, name), t_.number(static_cast<int64_t>(count)), name});
+        return e_.routine("sonde_rt_find_cell", e_.i64(),
+                          {number_of(table, name), e_.number(static_cast<int64_t>(count)), name});
     }
     llvm::Value* index = index_of_name(*expr.args[1], count);
-    return b_.CreateGEP(b_.getInt8Ty(), table, b_.CreateMul(index, t_.number(name_cell)));
+    return e_.CreateGEP(e_.getInt8Ty(), table, e_.CreateMul(index, e_.number(name_cell)));
 }
 
 // A list for flags as cells of a name and its bits: "O_SYNC" is the bit after the last name's, "O_SYNC=0x101000" those
@@ -345,17 +346,17 @@ llvm::Value* Lowering::emit_flags(const hir::Intrinsic& expr) {
     size_t count = 0;
     if (expr.args[2]->kind != hir::ExprKind::ConstLong) {
         fail(expr.args[2]->range, fmt::format("`{}` needs the first bit as a literal", expr.name));
-        return t_.literal("");
+        return e_.literal("");
     }
     const auto first = static_cast<uint64_t>(hir::as<hir::ConstLong>(*expr.args[2]).value);
     const std::string table = flag_table(*expr.args[1], expr.name, first, count);
     if (table.empty())
-        return t_.literal("");
+        return e_.literal("");
     llvm::Value* slot = new_slot();
     Mark mark(*this);
-    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args[0])});
-    t_.routine("sonde_rt_flags", t_.i64(),
-               {slot, length, number_of(t_.literal(table), slot), t_.number(static_cast<int64_t>(count)),
+    llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, lower(*expr.args[0])});
+    e_.routine("sonde_rt_flags", e_.i64(),
+               {slot, length, number_of(e_.literal(table), slot), e_.number(static_cast<int64_t>(count)),
                 lower(*expr.args[3])});
     return slot;
 }
@@ -365,14 +366,14 @@ llvm::Value* Lowering::emit_flags(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* size = t_.number(static_cast<int64_t>(max()));
+    llvm::Value* size = e_.number(static_cast<int64_t>(max()));
     if (expr.args.size() == 2) {
-        llvm::Value* limit = b_.CreateAdd(lower(*expr.args[1]), t_.number(1));
-        llvm::Value* in_range = b_.CreateAnd(b_.CreateICmpSGT(limit, t_.number(0)), b_.CreateICmpSLT(limit, size));
-        size = b_.CreateSelect(in_range, limit, size);
+        llvm::Value* limit = e_.CreateAdd(lower(*expr.args[1]), e_.number(1));
+        llvm::Value* in_range = e_.CreateAnd(e_.CreateICmpSGT(limit, e_.number(0)), e_.CreateICmpSLT(limit, size));
+        size = e_.CreateSelect(in_range, limit, size);
     }
     llvm::Value* fault = t_.read_string(env_, slot, size, address, !expr.facts.of_kernel);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), "string copy fault at %#x", expr.range, address);
     return slot;
 }
 
@@ -381,11 +382,11 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : t_.number(-1);
+    llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : e_.number(-1);
     llvm::Value* fault =
-        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "string copy fault at %#x", expr.range, address);
-    t_.routine("sonde_rt_text", t_.i64(), {result, slot, lower(*expr.args[1]), most, t_.number(1)});
+        t_.read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), "string copy fault at %#x", expr.range, address);
+    e_.routine("sonde_rt_text", e_.i64(), {result, slot, lower(*expr.args[1]), most, e_.number(1)});
     return result;
 }
 
@@ -395,17 +396,17 @@ llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* fault =
-        t_.read_string(env_, slot, t_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
-    llvm::BasicBlock *there = block("text"), *missing = block("address"), *end = block("endtext");
-    b_.CreateCondBr(b_.CreateICmpEQ(fault, t_.number(0)), there, missing);
-    b_.SetInsertPoint(there);
-    t_.routine("sonde_rt_text", t_.i64(), {result, slot, t_.number(-1), t_.number(-1), t_.number(1)});
-    b_.CreateBr(end);
-    b_.SetInsertPoint(missing);
-    b_.CreateStore(b_.getInt8(0), result);
-    t_.routine("sonde_rt_append_long", t_.i64(), {result, t_.number(0), address, t_.number('x' | '#' << 8)});
-    b_.CreateBr(end);
-    b_.SetInsertPoint(end);
+        t_.read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
+    llvm::BasicBlock *there = e_.block("text"), *missing = e_.block("address"), *end = e_.block("endtext");
+    e_.CreateCondBr(e_.CreateICmpEQ(fault, e_.number(0)), there, missing);
+    e_.SetInsertPoint(there);
+    e_.routine("sonde_rt_text", e_.i64(), {result, slot, e_.number(-1), e_.number(-1), e_.number(1)});
+    e_.CreateBr(end);
+    e_.SetInsertPoint(missing);
+    e_.CreateStore(e_.getInt8(0), result);
+    e_.routine("sonde_rt_append_long", e_.i64(), {result, e_.number(0), address, e_.number('x' | '#' << 8)});
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
     return result;
 }
 
@@ -414,8 +415,8 @@ llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
     bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* status = t_.read_wide(env_, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
-    raise_if(b_.CreateICmpEQ(status, t_.number(1)), "string copy fault at %#x", expr.range, address);
-    raise_if(b_.CreateICmpNE(status, t_.number(0)),
+    raise_if(e_.CreateICmpEQ(status, e_.number(1)), "string copy fault at %#x", expr.range, address);
+    raise_if(e_.CreateICmpNE(status, e_.number(0)),
              is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
     return slot;
 }
@@ -426,19 +427,19 @@ llvm::Value* Lowering::emit_user_buffer_quoted(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* size = lower(*expr.args[1]);
-    llvm::Value* most = t_.number(static_cast<int64_t>(max() - 1));
-    size = b_.CreateSelect(b_.CreateICmpSLT(size, t_.number(0)), t_.number(0), size);
-    size = b_.CreateSelect(b_.CreateICmpSGT(size, most), most, size);
+    llvm::Value* most = e_.number(static_cast<int64_t>(max() - 1));
+    size = e_.CreateSelect(e_.CreateICmpSLT(size, e_.number(0)), e_.number(0), size);
+    size = e_.CreateSelect(e_.CreateICmpSGT(size, most), most, size);
     llvm::Value* fault = t_.read_block(env_, slot, size, address);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
-    t_.routine("sonde_rt_text", t_.i64(), {result, slot, size, lower(*expr.args[2]), t_.number(3)});
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    e_.routine("sonde_rt_text", e_.i64(), {result, slot, size, lower(*expr.args[2]), e_.number(3)});
     return result;
 }
 
 llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
     if (expr.args[1]->kind != hir::ExprKind::ConstLong || expr.args[2]->kind != hir::ExprKind::ConstLong) {
         fail(expr.range, fmt::format("`{}` needs literal sizes", expr.name));
-        return t_.number(0);
+        return e_.number(0);
     }
     hir::Load load_expr(expr.range, expr.args[0], static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[1]).value),
                         hir::as<hir::ConstLong>(*expr.args[2]).value != 0);
@@ -449,7 +450,7 @@ llvm::Value* Lowering::emit_user_load(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_set_user(const hir::Intrinsic& expr) {
     llvm::Value* address = lower(*expr.args[0]);
     write_memory(address, lower(*expr.args[1]), expr.facts.size, expr.range, expr.name);
-    return t_.number(0);
+    return e_.number(0);
 }
 
 // A text with its NUL, or at most n bytes of that.
@@ -457,17 +458,17 @@ llvm::Value* Lowering::emit_set_user_string(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* slot = new_slot();
-    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, lower(*expr.args.back())});
-    llvm::Value* size = b_.CreateAdd(length, t_.number(1));
+    llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, lower(*expr.args.back())});
+    llvm::Value* size = e_.CreateAdd(length, e_.number(1));
     if (expr.args.size() == 3) {
         llvm::Value* most = lower(*expr.args[1]);
-        most = b_.CreateSelect(b_.CreateICmpSLT(most, t_.number(0)), t_.number(0), most);
-        size = b_.CreateSelect(b_.CreateICmpSLT(most, size), most, size);
+        most = e_.CreateSelect(e_.CreateICmpSLT(most, e_.number(0)), e_.number(0), most);
+        size = e_.CreateSelect(e_.CreateICmpSLT(most, size), most, size);
     }
     note_write(expr.range, expr.name);
     llvm::Value* fault = t_.write_block(env_, slot, size, address);
-    raise_if(b_.CreateICmpNE(fault, t_.number(0)), write_fault, expr.range, address);
-    return t_.number(0);
+    raise_if(e_.CreateICmpNE(fault, e_.number(0)), write_fault, expr.range, address);
+    return e_.number(0);
 }
 
 } // namespace sonde

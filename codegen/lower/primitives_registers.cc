@@ -30,14 +30,14 @@ bool Lowering::at_syscall() const {
 
 // Both raw tracepoints give the registers first.
 llvm::Value* Lowering::syscall_register(uint64_t offset) {
-    llvm::Value* value = t_.scratch("load", 8);
-    b_.CreateStore(t_.number(0), value);
+    llvm::Value* value = e_.scratch("load", 8);
+    e_.CreateStore(e_.number(0), value);
     llvm::Value* registers = t_.argument(env_, 0);
-    t_.read_memory(env_, value, 8, b_.CreateAdd(registers, t_.number(static_cast<int64_t>(offset))), false);
-    return b_.CreateLoad(t_.i64(), value);
+    t_.read_memory(env_, value, 8, e_.CreateAdd(registers, e_.number(static_cast<int64_t>(offset))), false);
+    return e_.CreateLoad(e_.i64(), value);
 }
 
-llvm::Value* Lowering::emit_registers_valid(const hir::Intrinsic&) { return t_.number(has_registers()); }
+llvm::Value* Lowering::emit_registers_valid(const hir::Intrinsic&) { return e_.number(has_registers()); }
 
 llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
     using enum plan::ProbeKind;
@@ -46,41 +46,41 @@ llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
     bool trampoline = kind == Fentry || kind == Fexit;
     if (!has_registers() && !trampoline && !at_syscall()) {
         raise(no_registers, expr.range);
-        b_.SetInsertPoint(block("after_error"));
-        return t_.number(0);
+        e_.SetInsertPoint(e_.block("after_error"));
+        return e_.number(0);
     }
-    raise_if(b_.CreateICmpSLT(number, t_.number(1)), "cannot fetch argument number %#x", expr.range, number);
+    raise_if(e_.CreateICmpSLT(number, e_.number(1)), "cannot fetch argument number %#x", expr.range, number);
     if (trampoline) {
         llvm::Value* fault = nullptr;
-        llvm::Value* value = t_.numbered_argument(env_, b_.CreateSub(number, t_.number(1)), fault);
-        raise_if(b_.CreateICmpNE(fault, t_.number(0)), "cannot fetch argument number %#x", expr.range, number);
+        llvm::Value* value = t_.numbered_argument(env_, e_.CreateSub(number, e_.number(1)), fault);
+        raise_if(e_.CreateICmpNE(fault, e_.number(0)), "cannot fetch argument number %#x", expr.range, number);
         return value;
     }
-    llvm::Value* result = t_.stack(8);
-    llvm::BasicBlock *end = block("argument"), *above = block("above");
-    llvm::SwitchInst* which = b_.CreateSwitch(number, above, 6);
+    llvm::Value* result = e_.stack(8);
+    llvm::BasicBlock *end = e_.block("argument"), *above = e_.block("above");
+    llvm::SwitchInst* which = e_.CreateSwitch(number, above, 6);
     for (unsigned i = 0; i < 6; i++) {
-        llvm::BasicBlock* one = block("register");
-        which->addCase(b_.getInt64(i + 1), one);
-        b_.SetInsertPoint(one);
-        b_.CreateStore(at_syscall() ? syscall_register(syscall_arguments[i])
+        llvm::BasicBlock* one = e_.block("register");
+        which->addCase(e_.getInt64(i + 1), one);
+        e_.SetInsertPoint(one);
+        e_.CreateStore(at_syscall() ? syscall_register(syscall_arguments[i])
                                     : t_.user_register(env_, argument_registers[i]),
                        result);
-        b_.CreateBr(end);
+        e_.CreateBr(end);
     }
-    b_.SetInsertPoint(above);
+    e_.SetInsertPoint(above);
     if (at_syscall()) {
         raise("cannot fetch argument number %#x", expr.range, number);
     } else {
         // Above the return address.
-        llvm::Value* place = b_.CreateMul(b_.CreateSub(number, t_.number(6)), t_.number(8));
+        llvm::Value* place = e_.CreateMul(e_.CreateSub(number, e_.number(6)), e_.number(8));
         hir::Load read(expr.range, nullptr, 8, false);
         read.user = kind != Kprobe && kind != Kretprobe;
-        b_.CreateStore(load(read, b_.CreateAdd(t_.user_register(env_, 7), place)), result);
-        b_.CreateBr(end);
+        e_.CreateStore(load(read, e_.CreateAdd(t_.user_register(env_, 7), place)), result);
+        e_.CreateBr(end);
     }
-    b_.SetInsertPoint(end);
-    return b_.CreateLoad(t_.i64(), result);
+    e_.SetInsertPoint(end);
+    return e_.CreateLoad(e_.i64(), result);
 }
 
 llvm::Value* Lowering::emit_result(const hir::Intrinsic& expr) {
@@ -92,13 +92,13 @@ llvm::Value* Lowering::emit_result(const hir::Intrinsic& expr) {
     if (has_registers())
         return t_.user_register(env_, 0);
     raise(no_registers, expr.range);
-    b_.SetInsertPoint(block("after_error"));
-    return t_.number(0);
+    e_.SetInsertPoint(e_.block("after_error"));
+    return e_.number(0);
 }
 
 llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
-    if (!in_kernel_)
-        return t_.number(0);
+    if (!e_.in_kernel())
+        return e_.number(0);
     if (!plan::is_uprobe(root_->kind))
         return t_.user_address(env_);
     return t_.user_register(env_, 16);
@@ -115,7 +115,7 @@ llvm::Value* Lowering::read_register(int dwarf) {
 llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
     if (plan::is_kernel_function(root_->kind))
         return t_.kernel_function(env_);
-    return has_registers() ? t_.user_register(env_, 16) : t_.number(0);
+    return has_registers() ? t_.user_register(env_, 16) : e_.number(0);
 }
 
 llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
@@ -167,8 +167,8 @@ llvm::Value* Lowering::numbered_register(size_t number, bool is_unsigned) {
     if (width == 0)
         return value;
     const bool high = width == 4;
-    llvm::Value* narrow = b_.CreateTrunc(high ? b_.CreateLShr(value, 8) : value, b_.getIntNTy(high ? 8 : 64u >> width));
-    return is_unsigned ? b_.CreateZExt(narrow, t_.i64()) : b_.CreateSExt(narrow, t_.i64());
+    llvm::Value* narrow = e_.CreateTrunc(high ? e_.CreateLShr(value, 8) : value, e_.getIntNTy(high ? 8 : 64u >> width));
+    return is_unsigned ? e_.CreateZExt(narrow, e_.i64()) : e_.CreateSExt(narrow, e_.i64());
 }
 
 llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
@@ -181,11 +181,11 @@ llvm::Value* Lowering::emit_register(const hir::Intrinsic& expr) {
     if (has_registers() && !literal)
         return named_register(expr);
     if (has_registers())
-        raise_text(t_.literal("Unknown register: " + hir::as<hir::ConstString>(name).value), expr.range);
+        raise_text(e_.literal("Unknown register: " + hir::as<hir::ConstString>(name).value), expr.range);
     else
         raise(no_registers, expr.range);
-    b_.SetInsertPoint(block("after_error"));
-    return t_.number(0);
+    e_.SetInsertPoint(e_.block("after_error"));
+    return e_.number(0);
 }
 
 // The same by a name that is only known at the hit.
@@ -204,27 +204,27 @@ llvm::Value* Lowering::named_register(const hir::Intrinsic& expr) {
         }
     table.resize(std::bit_ceil(count + 1) * name_cell);
     llvm::Value* name = lower_slot(*expr.args[0]);
-    llvm::Value* found = t_.routine("sonde_rt_find_cell", t_.i64(),
-                                    {number_of(t_.literal(table), name), t_.number(static_cast<int64_t>(count)), name});
-    llvm::Value* result = t_.stack(8);
-    llvm::BasicBlock *unknown = block("unknown_register"), *end = block("register");
-    llvm::SwitchInst* which = b_.CreateSwitch(found, unknown, static_cast<unsigned>(count));
+    llvm::Value* found = e_.routine("sonde_rt_find_cell", e_.i64(),
+                                    {number_of(e_.literal(table), name), e_.number(static_cast<int64_t>(count)), name});
+    llvm::Value* result = e_.stack(8);
+    llvm::BasicBlock *unknown = e_.block("unknown_register"), *end = e_.block("register");
+    llvm::SwitchInst* which = e_.CreateSwitch(found, unknown, static_cast<unsigned>(count));
     for (size_t i = 0; i < count; i++) {
         if (!*register_rows[i / widths].names[i % widths])
             continue;
-        llvm::BasicBlock* one = block("named");
-        which->addCase(b_.getInt64(i), one);
-        b_.SetInsertPoint(one);
-        b_.CreateStore(numbered_register(i, expr.facts.is_unsigned), result);
-        b_.CreateBr(end);
+        llvm::BasicBlock* one = e_.block("named");
+        which->addCase(e_.getInt64(i), one);
+        e_.SetInsertPoint(one);
+        e_.CreateStore(numbered_register(i, expr.facts.is_unsigned), result);
+        e_.CreateBr(end);
     }
-    b_.SetInsertPoint(unknown);
+    e_.SetInsertPoint(unknown);
     llvm::Value* message = new_slot();
-    llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {message, t_.literal("Unknown register: ")});
-    t_.routine("sonde_rt_append", t_.i64(), {message, length, name});
+    llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {message, e_.literal("Unknown register: ")});
+    e_.routine("sonde_rt_append", e_.i64(), {message, length, name});
     raise_text(message, expr.range);
-    b_.SetInsertPoint(end);
-    return b_.CreateLoad(t_.i64(), result);
+    e_.SetInsertPoint(end);
+    return e_.CreateLoad(e_.i64(), result);
 }
 
 } // namespace sonde

@@ -80,43 +80,44 @@ void Lowering::lower_machine(const hir::Function& function) {
     Machine machine;
     machine_ = &machine;
     machine.function = out;
-    const uint64_t limit = t_.state().options.max_nesting;
-    const uint64_t activations = Machine::result_at + t_.slot_size();
+    const uint64_t limit = e_.state().options.max_nesting;
+    const uint64_t activations = Machine::result_at + e_.slot_size();
 
     // The caller's arguments become the first activation.
-    b_.SetInsertPoint(llvm::BasicBlock::Create(t_.context(), "entry", out));
-    t_.describe(out, function.range);
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", out));
+    e_.lines().describe(out, function.range);
     env_.has_frame = true;
     take_environment(out);
     llvm::Value* destination = result_;
     machine.base = env_.frame;
-    machine.suspend = t_.module().getOrInsertFunction("sonde_suspend", t_.i64());
-    machine.pause = t_.module().getOrInsertFunction("sonde_pause", b_.getVoidTy());
-    machine.dispatch = block("dispatch");
-    llvm::BasicBlock *bad = block("nowhere"), *done = block("done"), *leave = block("leave"), *run = block("run");
-    b_.CreateStore(t_.number(0), machine.base);
-    b_.CreateStore(t_.number(static_cast<int64_t>(machine.number_of(function))), t_.offset(machine.base, activations));
+    machine.suspend = e_.module().getOrInsertFunction("sonde_suspend", e_.i64());
+    machine.pause = e_.module().getOrInsertFunction("sonde_pause", e_.getVoidTy());
+    machine.dispatch = e_.block("dispatch");
+    llvm::BasicBlock *bad = e_.block("nowhere"), *done = e_.block("done"), *leave = e_.block("leave"),
+                     *run = e_.block("run");
+    e_.CreateStore(e_.number(0), machine.base);
+    e_.CreateStore(e_.number(static_cast<int64_t>(machine.number_of(function))), e_.offset(machine.base, activations));
     for (size_t i = 0; i < function.params.size(); i++)
-        store_parameter(function, i, t_.offset(machine.base, activations),
+        store_parameter(function, i, e_.offset(machine.base, activations),
                         out->getArg(fixed_arguments + static_cast<unsigned>(i)));
-    b_.CreateBr(machine.dispatch);
+    e_.CreateBr(machine.dispatch);
 
-    b_.SetInsertPoint(machine.dispatch);
+    e_.SetInsertPoint(machine.dispatch);
     t_.loop_head(bad);
-    llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
-    b_.CreateCondBr(b_.CreateICmpULT(depth, t_.number(static_cast<int64_t>(limit))), run, bad);
-    b_.SetInsertPoint(run);
-    machine.size = stand_in(b_, t_.i64());
-    llvm::Value* first = t_.offset(machine.base, activations);
+    llvm::Value* depth = e_.CreateLoad(e_.i64(), machine.base);
+    e_.CreateCondBr(e_.CreateICmpULT(depth, e_.number(static_cast<int64_t>(limit))), run, bad);
+    e_.SetInsertPoint(run);
+    machine.size = stand_in(e_, e_.i64());
+    llvm::Value* first = e_.offset(machine.base, activations);
     machine.activation = llvm::cast<llvm::Instruction>(
-        b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(depth, machine.size), "activation"));
+        e_.CreateGEP(e_.getInt8Ty(), first, e_.CreateMul(depth, machine.size), "activation"));
     machine.scan = env_.scan;
     if (env_.scan) {
-        machine.scan_size = stand_in(b_, t_.i64());
-        machine.scan = b_.CreateGEP(b_.getInt8Ty(), env_.scan, b_.CreateMul(depth, machine.scan_size), "walked");
+        machine.scan_size = stand_in(e_, e_.i64());
+        machine.scan = e_.CreateGEP(e_.getInt8Ty(), env_.scan, e_.CreateMul(depth, machine.scan_size), "walked");
     }
-    llvm::Value* where = b_.CreateLoad(t_.i64(), machine.activation);
-    llvm::SwitchInst* resume = b_.CreateSwitch(where, bad);
+    llvm::Value* where = e_.CreateLoad(e_.i64(), machine.activation);
+    llvm::SwitchInst* resume = e_.CreateSwitch(where, bad);
 
     while (!machine.pending.empty()) {
         const hir::Function& next = *machine.pending.back();
@@ -124,49 +125,49 @@ void Lowering::lower_machine(const hir::Function& function) {
         lower_activation(next, leave);
     }
     for (auto& [callee, entry] : machine.entries)
-        resume->addCase(b_.getInt64(entry.number), entry.block);
+        resume->addCase(e_.getInt64(entry.number), entry.block);
 
     // Every return comes here, its status and result in the machine's memory.
-    b_.SetInsertPoint(leave);
-    llvm::BasicBlock* pop = block("pop");
-    llvm::Value* now = b_.CreateLoad(t_.i64(), machine.base);
-    b_.CreateCondBr(b_.CreateICmpEQ(now, t_.number(0)), done, pop);
-    b_.SetInsertPoint(pop);
-    b_.CreateStore(b_.CreateSub(now, t_.number(1)), machine.base);
-    b_.CreateBr(machine.dispatch);
-    b_.SetInsertPoint(done);
-    llvm::Value* result = t_.offset(machine.base, Machine::result_at);
+    e_.SetInsertPoint(leave);
+    llvm::BasicBlock* pop = e_.block("pop");
+    llvm::Value* now = e_.CreateLoad(e_.i64(), machine.base);
+    e_.CreateCondBr(e_.CreateICmpEQ(now, e_.number(0)), done, pop);
+    e_.SetInsertPoint(pop);
+    e_.CreateStore(e_.CreateSub(now, e_.number(1)), machine.base);
+    e_.CreateBr(machine.dispatch);
+    e_.SetInsertPoint(done);
+    llvm::Value* result = e_.offset(machine.base, Machine::result_at);
     if (function.result == ValueType::String)
         store_string(destination, result);
     else
-        b_.CreateStore(b_.CreateLoad(t_.i64(), result), destination);
-    b_.CreateRet(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
-    b_.SetInsertPoint(bad);
-    catch_ = block("refused");
+        e_.CreateStore(e_.CreateLoad(e_.i64(), result), destination);
+    e_.CreateRet(e_.CreateLoad(e_.i64(), e_.offset(machine.base, Machine::status_at)));
+    e_.SetInsertPoint(bad);
+    catch_ = e_.block("refused");
     raise(plan::no_actions_left, function.range);
-    b_.SetInsertPoint(catch_);
-    b_.CreateRet(t_.number(1));
+    e_.SetInsertPoint(catch_);
+    e_.CreateRet(e_.number(1));
 
     move_into_activation(*resume);
-    machine.size->replaceAllUsesWith(t_.number(static_cast<int64_t>(machine.frame)));
+    machine.size->replaceAllUsesWith(e_.number(static_cast<int64_t>(machine.frame)));
     machine.size->eraseFromParent();
     frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
     // What the bodies only call walks over one array after the other.
     uint64_t parted = machine.walks ? machine.scan_part : 0;
     scan_sizes_[&function] = machine.scan_part + (limit - 1) * parted;
     if (machine.scan_size) {
-        machine.scan_size->replaceAllUsesWith(t_.number(static_cast<int64_t>(parted)));
+        machine.scan_size->replaceAllUsesWith(e_.number(static_cast<int64_t>(parted)));
         machine.scan_size->eraseFromParent();
     }
 }
 
 void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
                                llvm::Value* value) {
-    llvm::Value* at = t_.offset(activation, parameter_offset(function, index, t_.slot_size()));
+    llvm::Value* at = e_.offset(activation, parameter_offset(function, index, e_.slot_size()));
     if (function.params[index]->type == ValueType::String)
         store_string(at, value);
     else
-        b_.CreateStore(value, at);
+        e_.CreateStore(value, at);
 }
 
 // A body, in the activation that the dispatch block found.
@@ -175,19 +176,19 @@ void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock*
     env_.frame = machine_->activation;
     env_.scan = machine_->scan;
     frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
-    b_.SetInsertPoint(machine_->entries[&function].block);
-    t_.locate(function.range);
-    new_bytes(parameter_offset(function, function.params.size(), t_.slot_size()));
+    e_.SetInsertPoint(machine_->entries[&function].block);
+    e_.lines().locate(function.range);
+    new_bytes(parameter_offset(function, function.params.size(), e_.slot_size()));
     for (size_t i = 0; i < function.params.size(); i++)
-        locals_[function.params[i]] = t_.offset(env_.frame, parameter_offset(function, i, t_.slot_size()));
+        locals_[function.params[i]] = e_.offset(env_.frame, parameter_offset(function, i, e_.slot_size()));
     begin_locals(function.locals);
     bool string = function.result == ValueType::String;
     result_ = string ? new_slot() : new_bytes(8);
     if (string)
-        b_.CreateStore(b_.getInt8(0), result_);
+        e_.CreateStore(e_.getInt8(0), result_);
     else
-        b_.CreateStore(t_.number(0), result_);
-    llvm::BasicBlock *failed = block("failed"), *end = block("end");
+        e_.CreateStore(e_.number(0), result_);
+    llvm::BasicBlock *failed = e_.block("failed"), *end = e_.block("end");
     catch_ = failed;
     leave_ = end;
     for_each_stmt(*function.body, [this](const hir::Stmt& stmt) {
@@ -196,17 +197,17 @@ void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock*
     spend(1, function.range);
     lower(*function.body);
     branch_to(end);
-    b_.SetInsertPoint(failed);
-    b_.CreateStore(t_.number(1), t_.offset(machine_->base, Machine::status_at));
-    b_.CreateBr(leave);
-    b_.SetInsertPoint(end);
-    b_.CreateStore(t_.number(0), t_.offset(machine_->base, Machine::status_at));
-    llvm::Value* out = t_.offset(machine_->base, Machine::result_at);
+    e_.SetInsertPoint(failed);
+    e_.CreateStore(e_.number(1), e_.offset(machine_->base, Machine::status_at));
+    e_.CreateBr(leave);
+    e_.SetInsertPoint(end);
+    e_.CreateStore(e_.number(0), e_.offset(machine_->base, Machine::status_at));
+    llvm::Value* out = e_.offset(machine_->base, Machine::result_at);
     if (string)
         store_string(out, result_);
     else
-        b_.CreateStore(b_.CreateLoad(t_.i64(), result_), out);
-    b_.CreateBr(leave);
+        e_.CreateStore(e_.CreateLoad(e_.i64(), result_), out);
+    e_.CreateBr(leave);
     machine_->frame = std::max(machine_->frame, frame_max_);
     machine_->scan_part = std::max(machine_->scan_part, scan_max_);
 }
@@ -220,32 +221,32 @@ llvm::Value* Lowering::call_in_machine(const hir::Call& expr) {
     std::vector<llvm::Value*> arguments;
     for (const hir::Expr* argument : expr.args)
         arguments.push_back(lower(*argument));
-    t_.locate(expr.range);
-    llvm::Value* depth = b_.CreateLoad(t_.i64(), machine_->base);
-    auto last = static_cast<int64_t>(t_.state().options.max_nesting) - 1;
-    raise_if(b_.CreateICmpUGE(depth, t_.number(last)), "MAXNESTING exceeded", expr.range);
-    llvm::Value* next = b_.CreateGEP(b_.getInt8Ty(), machine_->activation, machine_->size);
-    b_.CreateStore(t_.number(static_cast<int64_t>(machine_->number_of(callee))), next);
+    e_.lines().locate(expr.range);
+    llvm::Value* depth = e_.CreateLoad(e_.i64(), machine_->base);
+    auto last = static_cast<int64_t>(e_.state().options.max_nesting) - 1;
+    raise_if(e_.CreateICmpUGE(depth, e_.number(last)), "MAXNESTING exceeded", expr.range);
+    llvm::Value* next = e_.CreateGEP(e_.getInt8Ty(), machine_->activation, machine_->size);
+    e_.CreateStore(e_.number(static_cast<int64_t>(machine_->number_of(callee))), next);
     for (size_t i = 0; i < arguments.size(); i++)
         store_parameter(callee, i, next, arguments[i]);
-    llvm::Value* status = b_.CreateCall(machine_->suspend);
+    llvm::Value* status = e_.CreateCall(machine_->suspend);
     check_call(expr, status);
-    llvm::Value* from = t_.offset(machine_->base, Machine::result_at);
+    llvm::Value* from = e_.offset(machine_->base, Machine::result_at);
     if (string)
         store_string(result, from);
     else
-        b_.CreateStore(b_.CreateLoad(t_.i64(), from), result);
-    return string ? result : b_.CreateLoad(t_.i64(), result);
+        e_.CreateStore(e_.CreateLoad(e_.i64(), from), result);
+    return string ? result : e_.CreateLoad(e_.i64(), result);
 }
 
 bool Lowering::begin_machine_round(const hir::Stmt& loop) {
     bool leaves = false;
-    if (machine_ && !t_.state().options.may_goto)
+    if (machine_ && !e_.state().options.may_goto)
         for_each_expr(loop, [&](const hir::Expr& expr) {
             leaves |= expr.kind == hir::ExprKind::Call && hir::as<hir::Call>(expr).callee->recursive;
         });
     if (leaves)
-        b_.CreateCall(machine_->pause);
+        e_.CreateCall(machine_->pause);
     return leaves;
 }
 
@@ -261,7 +262,7 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
                      call->getCalledFunction() == machine.pause.getCallee()))
             suspends.push_back(call);
         // Scratch memory is used at once: never across a suspend().
-        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !t_.is_scratch(*variable))
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !e_.is_scratch(*variable))
             variables.push_back(variable);
     }
     uint64_t number = machine.entries.size();
@@ -269,20 +270,20 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         llvm::BasicBlock* before = call->getParent();
         llvm::BasicBlock* after = before->splitBasicBlock(call->getIterator(), "resumed");
         before->getTerminator()->eraseFromParent();
-        b_.SetInsertPoint(before);
-        b_.SetCurrentDebugLocation(call->getDebugLoc());
-        b_.CreateStore(t_.number(static_cast<int64_t>(number)), machine.activation);
+        e_.SetInsertPoint(before);
+        e_.SetCurrentDebugLocation(call->getDebugLoc());
+        e_.CreateStore(e_.number(static_cast<int64_t>(number)), machine.activation);
         bool stays = call->getType()->isVoidTy();
         if (!stays) {
-            llvm::Value* depth = b_.CreateLoad(t_.i64(), machine.base);
-            b_.CreateStore(b_.CreateAdd(depth, t_.number(1)), machine.base);
+            llvm::Value* depth = e_.CreateLoad(e_.i64(), machine.base);
+            e_.CreateStore(e_.CreateAdd(depth, e_.number(1)), machine.base);
         }
-        b_.CreateBr(machine.dispatch);
-        b_.SetInsertPoint(call);
+        e_.CreateBr(machine.dispatch);
+        e_.SetInsertPoint(call);
         if (!stays)
-            call->replaceAllUsesWith(b_.CreateLoad(t_.i64(), t_.offset(machine.base, Machine::status_at)));
+            call->replaceAllUsesWith(e_.CreateLoad(e_.i64(), e_.offset(machine.base, Machine::status_at)));
         call->eraseFromParent();
-        resume.addCase(b_.getInt64(number++), after);
+        resume.addCase(e_.getInt64(number++), after);
     }
 
     auto new_cell = [&](uint64_t bytes) {
@@ -293,9 +294,9 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
     auto before_use = [&](llvm::Use& use) {
         auto* user = llvm::cast<llvm::Instruction>(use.getUser());
         if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
-            b_.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
+            e_.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
         else
-            b_.SetInsertPoint(user);
+            e_.SetInsertPoint(user);
     };
     auto uses_of = [](llvm::Value& value) {
         std::vector<llvm::Use*> uses;
@@ -304,10 +305,10 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         return uses;
     };
     for (llvm::AllocaInst* variable : variables) {
-        uint64_t at = new_cell(variable->getAllocationSize(t_.module().getDataLayout())->getFixedValue());
+        uint64_t at = new_cell(variable->getAllocationSize(e_.module().getDataLayout())->getFixedValue());
         for (llvm::Use* use : uses_of(*variable)) {
             before_use(*use);
-            use->set(t_.offset(machine.activation, at));
+            use->set(e_.offset(machine.activation, at));
         }
         variable->eraseFromParent();
     }
@@ -326,7 +327,7 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
             again = true;
             if (llvm::isa<llvm::GetElementPtrInst>(instruction)) {
                 before_use(*use);
-                use->set(b_.Insert(instruction->clone()));
+                use->set(e_.Insert(instruction->clone()));
                 continue;
             }
             if (!instruction->getType()->isIntegerTy()) {
@@ -336,11 +337,11 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
             auto [cell, fresh] = cells.try_emplace(instruction, 0);
             if (fresh) {
                 cell->second = new_cell(8);
-                b_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
-                b_.CreateStore(instruction, t_.offset(machine.activation, cell->second));
+                e_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
+                e_.CreateStore(instruction, e_.offset(machine.activation, cell->second));
             }
             before_use(*use);
-            use->set(b_.CreateLoad(instruction->getType(), t_.offset(machine.activation, cell->second)));
+            use->set(e_.CreateLoad(instruction->getType(), e_.offset(machine.activation, cell->second)));
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <llvm/ADT/SetVector.h>
 
 #include "codegen/lower/lower.h"
+#include "codegen/texts.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {
@@ -14,75 +15,75 @@ using hir::ValueType;
 // ---- errors -----------------------------------------------------------------------------------------------------
 
 void Lowering::raise(const std::string& message, Range range, llvm::Value* argument) {
-    int64_t site = t_.state().add_site(message, range);
+    int64_t site = e_.state().add_site(message, range);
     if (message == plan::no_actions_left)
         site |= past_catching;
-    set_error(t_.number(argument ? site | with_argument : site), argument);
-    b_.CreateBr(catch_);
+    set_error(e_.number(argument ? site | with_argument : site), argument);
+    e_.CreateBr(catch_);
 }
 
 void Lowering::raise_text(llvm::Value* text, Range range) {
     store_string(env_.error_text, text);
-    set_error(t_.number(t_.state().add_site("%s", range) | with_text), nullptr);
-    b_.CreateBr(catch_);
+    set_error(e_.number(e_.state().add_site("%s", range) | with_text), nullptr);
+    e_.CreateBr(catch_);
 }
 
 void Lowering::set_error(llvm::Value* site, llvm::Value* argument) {
-    b_.CreateStore(site, env_.error);
-    b_.CreateStore(argument ? argument : t_.number(0), t_.error_argument(env_));
+    e_.CreateStore(site, env_.error);
+    e_.CreateStore(argument ? argument : e_.number(0), error_argument(e_, env_));
     for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++)
-        b_.CreateStore(t_.number(0), t_.error_details(env_, offsetof(plan::ErrorDetails, calls) + 8 * i));
+        e_.CreateStore(e_.number(0), error_details(e_, env_, offsetof(plan::ErrorDetails, calls) + 8 * i));
 }
 
 void Lowering::check_call(const hir::Call& expr, llvm::Value* status) {
-    llvm::BasicBlock *good = block("returned"), *failed = expr.callee->bounded ? catch_ : block("failed_call");
-    b_.CreateCondBr(b_.CreateICmpEQ(status, t_.number(0)), good, failed);
+    llvm::BasicBlock *good = e_.block("returned"), *failed = expr.callee->bounded ? catch_ : e_.block("failed_call");
+    e_.CreateCondBr(e_.CreateICmpEQ(status, e_.number(0)), good, failed);
     if (!expr.callee->bounded) { // what sonde has made itself is no call that anybody wrote
-        b_.SetInsertPoint(failed);
-        llvm::Value* low = t_.number(t_.state().add_call(expr.callee->name, expr.range));
+        e_.SetInsertPoint(failed);
+        llvm::Value* low = e_.number(e_.state().add_call(expr.callee->name, expr.range));
         for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
-            llvm::Value* place = t_.error_details(env_, offsetof(plan::ErrorDetails, calls) + 8 * i);
-            llvm::Value* old = b_.CreateLoad(t_.i64(), place);
-            b_.CreateStore(b_.CreateOr(b_.CreateShl(old, plan::call_bits), low), place);
-            low = b_.CreateLShr(old, 64 - plan::call_bits);
+            llvm::Value* place = error_details(e_, env_, offsetof(plan::ErrorDetails, calls) + 8 * i);
+            llvm::Value* old = e_.CreateLoad(e_.i64(), place);
+            e_.CreateStore(e_.CreateOr(e_.CreateShl(old, plan::call_bits), low), place);
+            low = e_.CreateLShr(old, 64 - plan::call_bits);
         }
-        b_.CreateBr(catch_);
+        e_.CreateBr(catch_);
     }
-    b_.SetInsertPoint(good);
+    e_.SetInsertPoint(good);
 }
 
 void Lowering::raise_if(llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {
-    llvm::BasicBlock *bad = block("bad"), *good = block("good");
-    b_.CreateCondBr(condition, bad, good);
-    b_.SetInsertPoint(bad);
+    llvm::BasicBlock *bad = e_.block("bad"), *good = e_.block("good");
+    e_.CreateCondBr(condition, bad, good);
+    e_.SetInsertPoint(bad);
     raise(message, range, argument);
-    b_.SetInsertPoint(good);
+    e_.SetInsertPoint(good);
 }
 
 llvm::Value* Lowering::is_aborted() {
-    return b_.CreateICmpEQ(b_.CreateLoad(t_.i64(), env_.error), t_.number(abort_site));
+    return e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), env_.error), e_.number(abort_site));
 }
 
 llvm::Value* Lowering::is_past_catching() {
-    llvm::Value* bit = b_.CreateAnd(b_.CreateLoad(t_.i64(), env_.error), t_.number(past_catching));
-    return b_.CreateICmpNE(bit, t_.number(0));
+    llvm::Value* bit = e_.CreateAnd(e_.CreateLoad(e_.i64(), env_.error), e_.number(past_catching));
+    return e_.CreateICmpNE(bit, e_.number(0));
 }
 
 llvm::Value* Lowering::has_error_text() {
-    llvm::Value* bit = b_.CreateAnd(b_.CreateLoad(t_.i64(), env_.error), t_.number(with_text));
-    return b_.CreateICmpNE(bit, t_.number(0));
+    llvm::Value* bit = e_.CreateAnd(e_.CreateLoad(e_.i64(), env_.error), e_.number(with_text));
+    return e_.CreateICmpNE(bit, e_.number(0));
 }
 
 // Counts statements against MAXACTION: once an iteration or call, for all that it contains.
 void Lowering::spend(uint64_t statements, Range range) {
     if (function_ && function_->bounded)
         return;
-    llvm::Value* left = b_.CreateSub(b_.CreateLoad(t_.i64(), env_.budget), t_.number(static_cast<int64_t>(statements)));
-    b_.CreateStore(left, env_.budget);
-    llvm::Value* least = t_.number(0);
-    if (!in_kernel_) // volatile: another thread sets it (runtime/interrupter.h)
-        least = b_.CreateLoad(t_.i64(), t_.offset(env_.data, offsetof(plan::SessionWords, least_action)), true);
-    raise_if(b_.CreateICmpSLT(left, least), plan::no_actions_left, range);
+    llvm::Value* left = e_.CreateSub(e_.CreateLoad(e_.i64(), env_.budget), e_.number(static_cast<int64_t>(statements)));
+    e_.CreateStore(left, env_.budget);
+    llvm::Value* least = e_.number(0);
+    if (!e_.in_kernel()) // volatile: another thread sets it (runtime/interrupter.h)
+        least = e_.CreateLoad(e_.i64(), e_.offset(env_.data, offsetof(plan::SessionWords, least_action)), true);
+    raise_if(e_.CreateICmpSLT(left, least), plan::no_actions_left, range);
 }
 
 // ---- statements -------------------------------------------------------------------------------------------------
@@ -98,9 +99,9 @@ uint64_t count_statements(const hir::Stmt* body) {
 
 void Lowering::lower(const hir::Stmt& stmt) {
     using namespace hir;
-    if (b_.GetInsertBlock()->getTerminator())
-        b_.SetInsertPoint(block("unreached"));
-    t_.locate(stmt.range);
+    if (e_.GetInsertBlock()->getTerminator())
+        e_.SetInsertPoint(e_.block("unreached"));
+    e_.lines().locate(stmt.range);
     Mark mark(*this);
     switch (stmt.kind) {
     case StmtKind::Block:
@@ -112,16 +113,16 @@ void Lowering::lower(const hir::Stmt& stmt) {
         break;
     case StmtKind::If: {
         const auto& s = as<If>(stmt);
-        llvm::BasicBlock *yes = block("then"), *no = block("else"), *end = block("endif");
-        b_.CreateCondBr(truth(*s.condition), yes, no);
-        b_.SetInsertPoint(yes);
+        llvm::BasicBlock *yes = e_.block("then"), *no = e_.block("else"), *end = e_.block("endif");
+        e_.CreateCondBr(truth(*s.condition), yes, no);
+        e_.SetInsertPoint(yes);
         lower(*s.then_body);
         branch_to(end);
-        b_.SetInsertPoint(no);
+        e_.SetInsertPoint(no);
         if (s.else_body)
             lower(*s.else_body);
         branch_to(end);
-        b_.SetInsertPoint(end);
+        e_.SetInsertPoint(end);
         break;
     }
     case StmtKind::Loop:
@@ -134,21 +135,21 @@ void Lowering::lower(const hir::Stmt& stmt) {
             lower_foreach(as<Foreach>(stmt));
         break;
     case StmtKind::Break:
-        b_.CreateBr(loops_.back().end);
+        e_.CreateBr(loops_.back().end);
         break;
     case StmtKind::Continue:
-        b_.CreateBr(loops_.back().next);
+        e_.CreateBr(loops_.back().next);
         break;
     case StmtKind::Next:
-        b_.CreateBr(leave_);
+        e_.CreateBr(leave_);
         break;
     case StmtKind::Return: {
         const auto& s = as<Return>(stmt);
         if (s.value && function_ && function_->result == ValueType::String)
             store_string(result_, lower(*s.value));
         else if (s.value)
-            b_.CreateStore(lower(*s.value), result_);
-        b_.CreateBr(leave_);
+            e_.CreateStore(lower(*s.value), result_);
+        e_.CreateBr(leave_);
         break;
     }
     case StmtKind::Delete:
@@ -174,7 +175,7 @@ void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, l
                 changed.insert(locals_[hir::as<hir::LocalRef>(target).local]);
         });
         for (llvm::Value* variable : changed)
-            b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), variable), zero), variable);
+            e_.CreateStore(e_.CreateAdd(e_.CreateLoad(e_.i64(), variable), zero), variable);
     }
     if (!begin_machine_round(loop))
         t_.loop_head(limit);
@@ -185,39 +186,39 @@ void Lowering::lower_loop(const hir::Loop& loop) {
         Mark mark(*this);
         lower(*loop.init);
     }
-    llvm::BasicBlock *head = block("head"), *body = block("body"), *next = block("next"), *end = block("endloop"),
-                     *limit = block("limit");
+    llvm::BasicBlock *head = e_.block("head"), *body = e_.block("body"), *next = e_.block("next"),
+                     *end = e_.block("endloop"), *limit = e_.block("limit");
     branch_to(head);
-    b_.SetInsertPoint(head);
+    e_.SetInsertPoint(head);
     begin_iteration(loop, limit);
     spend(count_statements(loop.body), loop.range);
     if (loop.condition)
-        b_.CreateCondBr(truth(*loop.condition), body, end);
+        e_.CreateCondBr(truth(*loop.condition), body, end);
     else
-        b_.CreateBr(body);
-    b_.SetInsertPoint(body);
+        e_.CreateBr(body);
+    e_.SetInsertPoint(body);
     loops_.push_back({next, end});
     if (loop.body)
         lower(*loop.body);
     loops_.pop_back();
     branch_to(next);
-    b_.SetInsertPoint(next);
+    e_.SetInsertPoint(next);
     if (loop.step) {
         Mark mark(*this);
         lower(*loop.step);
     }
-    b_.CreateBr(head);
-    b_.SetInsertPoint(limit);
+    e_.CreateBr(head);
+    e_.SetInsertPoint(limit);
     raise(plan::no_actions_left, loop.range);
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(end);
 }
 
 void Lowering::lower_foreach(const hir::Foreach& loop) {
-    uint64_t value_size = loop.array->type == ValueType::String ? t_.slot_size() : 8;
+    uint64_t value_size = loop.array->type == ValueType::String ? e_.slot_size() : 8;
     Target::ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr, nullptr};
     uint64_t scan_before = scan_next_;
     if (uint64_t bytes = t_.scan_bytes(loop)) {
-        spec.area = t_.offset(env_.scan, scan_next_);
+        spec.area = e_.offset(env_.scan, scan_next_);
         scan_next_ += bytes;
         scan_max_ = std::max(scan_max_, scan_next_);
     }
@@ -227,38 +228,39 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     if (!loop.slice.empty())
         spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
     llvm::Value* iterator = t_.foreach_begin(env_, spec);
-    const plan::Global& array = t_.state().plan.globals[loop.array->index];
+    const plan::Global& array = e_.state().plan.globals[loop.array->index];
     llvm::Value* key = new_bytes(array.key_size + max());
     llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
-    llvm::BasicBlock *head = block("head"), *body = block("body"), *end = block("endloop"), *limit = block("limit");
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
+    llvm::BasicBlock *head = e_.block("head"), *body = e_.block("body"), *end = e_.block("endloop"),
+                     *limit = e_.block("limit");
+    e_.CreateBr(head);
+    e_.SetInsertPoint(head);
     spec.again = head;
     begin_iteration(loop, limit);
-    b_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
-    b_.SetInsertPoint(body);
+    e_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
+    e_.SetInsertPoint(body);
     for (size_t i = 0; i < loop.keys.size(); i++) {
         llvm::Value* variable = locals_[loop.keys[i]];
         if (loop.array->keys[i] == ValueType::String)
-            store_string(variable, t_.offset(key, array.keys[i].offset));
+            store_string(variable, e_.offset(key, array.keys[i].offset));
         else if (loop.keys[i]->type == ValueType::String)
-            store_string(variable, t_.text(key_number(key, array.keys[i])));
+            store_string(variable, numbered_text(e_, key_number(key, array.keys[i])));
         else
-            b_.CreateStore(key_number(key, array.keys[i]), variable);
+            e_.CreateStore(key_number(key, array.keys[i]), variable);
     }
     if (value && loop.array->type == ValueType::String)
         store_string(locals_[loop.value], value);
     else if (value)
-        b_.CreateStore(b_.CreateLoad(t_.i64(), value), locals_[loop.value]);
+        e_.CreateStore(e_.CreateLoad(e_.i64(), value), locals_[loop.value]);
     // An error or `next` inside leaves the iterator behind: the session frees it with the handler.
     spend(count_statements(loop.body), loop.range);
     loops_.push_back({head, end});
     lower(*loop.body);
     loops_.pop_back();
     branch_to(head);
-    b_.SetInsertPoint(limit);
+    e_.SetInsertPoint(limit);
     raise(plan::no_actions_left, loop.range);
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(end);
     t_.foreach_end(env_, iterator);
     scan_next_ = scan_before;
 }
@@ -270,10 +272,10 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
                                     : hir::as<hir::Element>(*loop.histogram).array;
     const auto buckets = static_cast<int64_t>(global->stats.buckets());
     const bool by_count = loop.sort_direction != 0 && loop.sort_column == 0;
-    llvm::Value* limit_value = t_.number(buckets);
+    llvm::Value* limit_value = e_.number(buckets);
     if (loop.limit) {
         llvm::Value* wanted = lower(*loop.limit);
-        limit_value = b_.CreateSelect(b_.CreateICmpSLT(wanted, limit_value), wanted, limit_value);
+        limit_value = e_.CreateSelect(e_.CreateICmpSLT(wanted, limit_value), wanted, limit_value);
     }
     llvm::Value* stats = stats_pointer(*loop.histogram);
     raise_if_empty(stats, loop.histogram->range);
@@ -283,46 +285,46 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
         t_.read_memory(env_, copy, size, stats, false);
         stats = copy;
     }
-    llvm::Value* counts = t_.offset(stats, sizeof(plan::StatsBlock));
+    llvm::Value* counts = e_.offset(stats, sizeof(plan::StatsBlock));
     // How many there were, and the last one's number and 1.
-    llvm::Value *turn = t_.stack(8), *before = t_.stack(8), *most = t_.stack(8);
+    llvm::Value *turn = e_.stack(8), *before = e_.stack(8), *most = e_.stack(8);
     for (llvm::Value* variable : {turn, before})
-        b_.CreateStore(t_.number(0), variable);
-    b_.CreateStore(limit_value, most);
-    llvm::BasicBlock *head = block("head"), *some = block("some"), *body = block("body"), *next = block("next"),
-                     *end = block("endloop"), *limit = block("limit");
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
+        e_.CreateStore(e_.number(0), variable);
+    e_.CreateStore(limit_value, most);
+    llvm::BasicBlock *head = e_.block("head"), *some = e_.block("some"), *body = e_.block("body"),
+                     *next = e_.block("next"), *end = e_.block("endloop"), *limit = e_.block("limit");
+    e_.CreateBr(head);
+    e_.SetInsertPoint(head);
     begin_iteration(loop, limit, turn);
-    llvm::Value* i = b_.CreateLoad(t_.i64(), turn);
-    b_.CreateCondBr(b_.CreateICmpSLT(i, b_.CreateLoad(t_.i64(), most)), some, end);
-    b_.SetInsertPoint(some);
+    llvm::Value* i = e_.CreateLoad(e_.i64(), turn);
+    e_.CreateCondBr(e_.CreateICmpSLT(i, e_.CreateLoad(e_.i64(), most)), some, end);
+    e_.SetInsertPoint(some);
     llvm::Value* bucket =
-        loop.sort_column == 1 && loop.sort_direction < 0 ? b_.CreateSub(t_.number(buckets - 1), i) : i;
+        loop.sort_column == 1 && loop.sort_direction < 0 ? e_.CreateSub(e_.number(buckets - 1), i) : i;
     if (by_count) {
         Mark mark(*this);
-        bucket = t_.routine("sonde_rt_next_bucket", t_.i64(),
-                            {number_of(counts, new_slot()), t_.number(buckets), b_.CreateLoad(t_.i64(), before),
-                             t_.number(loop.sort_direction)});
-        b_.CreateStore(b_.CreateAdd(bucket, t_.number(1)), before);
+        bucket = e_.routine("sonde_rt_next_bucket", e_.i64(),
+                            {number_of(counts, new_slot()), e_.number(buckets), e_.CreateLoad(e_.i64(), before),
+                             e_.number(loop.sort_direction)});
+        e_.CreateStore(e_.CreateAdd(bucket, e_.number(1)), before);
     }
-    bucket = t_.opaque(bucket);
-    b_.CreateCondBr(b_.CreateICmpULT(bucket, t_.number(buckets)), body, end);
-    b_.SetInsertPoint(body);
-    b_.CreateStore(bucket, locals_[loop.keys[0]]);
+    bucket = e_.opaque(bucket);
+    e_.CreateCondBr(e_.CreateICmpULT(bucket, e_.number(buckets)), body, end);
+    e_.SetInsertPoint(body);
+    e_.CreateStore(bucket, locals_[loop.keys[0]]);
     if (loop.value)
-        b_.CreateStore(b_.CreateLoad(t_.i64(), b_.CreateGEP(t_.i64(), counts, bucket)), locals_[loop.value]);
+        e_.CreateStore(e_.CreateLoad(e_.i64(), e_.CreateGEP(e_.i64(), counts, bucket)), locals_[loop.value]);
     spend(count_statements(loop.body), loop.range);
     loops_.push_back({next, end});
     lower(*loop.body);
     loops_.pop_back();
     branch_to(next);
-    b_.SetInsertPoint(next);
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(t_.i64(), turn), t_.number(1)), turn);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(limit);
-    b_.CreateBr(end);
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(next);
+    e_.CreateStore(e_.CreateAdd(e_.CreateLoad(e_.i64(), turn), e_.number(1)), turn);
+    e_.CreateBr(head);
+    e_.SetInsertPoint(limit);
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
 }
 
 void Lowering::lower_delete(const hir::Delete& stmt) {
@@ -339,52 +341,52 @@ void Lowering::lower_delete(const hir::Delete& stmt) {
     }
     llvm::Value* address = global_address(global);
     if (global.type == ValueType::String) {
-        b_.CreateStore(b_.getInt8(0), address);
+        e_.CreateStore(e_.getInt8(0), address);
         return;
     }
     if (global.type == ValueType::Long) {
-        b_.CreateStore(t_.number(0), address);
+        e_.CreateStore(e_.number(0), address);
         return;
     }
     auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global.stats.buckets());
-    t_.read_memory(env_, address, size, t_.zeros(size), false);
+    t_.read_memory(env_, address, size, e_.zeros(size), false);
 }
 
 void Lowering::lower_try(const hir::Try& stmt) {
-    llvm::BasicBlock *caught = block("catch"), *end = block("endtry");
+    llvm::BasicBlock *caught = e_.block("catch"), *end = e_.block("endtry");
     llvm::BasicBlock* outer = catch_;
     catch_ = caught;
     if (stmt.body)
         lower(*stmt.body);
     catch_ = outer;
     branch_to(end);
-    b_.SetInsertPoint(caught);
-    llvm::BasicBlock* handle = block("handle");
-    b_.CreateCondBr(is_past_catching(), outer, handle);
-    b_.SetInsertPoint(handle);
+    e_.SetInsertPoint(caught);
+    llvm::BasicBlock* handle = e_.block("handle");
+    e_.CreateCondBr(is_past_catching(), outer, handle);
+    e_.SetInsertPoint(handle);
     if (stmt.message) {
         // error("text") left its text; other errors have their site's message, some with an address.
         llvm::Value* slot = locals_[stmt.message];
-        llvm::BasicBlock *own = block("text"), *standard = block("standard"), *with = block("argument"),
-                         *done = block("message");
-        b_.CreateCondBr(has_error_text(), own, standard);
-        b_.SetInsertPoint(own);
+        llvm::BasicBlock *own = e_.block("text"), *standard = e_.block("standard"), *with = e_.block("argument"),
+                         *done = e_.block("message");
+        e_.CreateCondBr(has_error_text(), own, standard);
+        e_.SetInsertPoint(own);
         store_string(slot, env_.error_text);
-        b_.CreateBr(done);
-        b_.SetInsertPoint(standard);
-        llvm::Value* error = b_.CreateLoad(t_.i64(), env_.error);
-        llvm::Value* length = t_.routine("sonde_rt_copy", t_.i64(), {slot, t_.site_message(error)});
-        llvm::Value* argument = b_.CreateLoad(t_.i64(), t_.error_argument(env_));
-        b_.CreateCondBr(b_.CreateICmpNE(b_.CreateAnd(error, t_.number(with_argument)), t_.number(0)), with, done);
-        b_.SetInsertPoint(with);
-        t_.routine("sonde_rt_append_long", t_.i64(), {slot, length, argument, t_.number('x' | '#' << 8)});
-        b_.CreateBr(done);
-        b_.SetInsertPoint(done);
+        e_.CreateBr(done);
+        e_.SetInsertPoint(standard);
+        llvm::Value* error = e_.CreateLoad(e_.i64(), env_.error);
+        llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, site_message(e_, error)});
+        llvm::Value* argument = e_.CreateLoad(e_.i64(), error_argument(e_, env_));
+        e_.CreateCondBr(e_.CreateICmpNE(e_.CreateAnd(error, e_.number(with_argument)), e_.number(0)), with, done);
+        e_.SetInsertPoint(with);
+        e_.routine("sonde_rt_append_long", e_.i64(), {slot, length, argument, e_.number('x' | '#' << 8)});
+        e_.CreateBr(done);
+        e_.SetInsertPoint(done);
     }
     if (stmt.handler)
         lower(*stmt.handler);
     branch_to(end);
-    b_.SetInsertPoint(end);
+    e_.SetInsertPoint(end);
 }
 
 } // namespace sonde
