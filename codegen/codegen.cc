@@ -381,7 +381,7 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
     Lowering lowering(emitter, *target);
     if (Result<void> lowered = lowering.run(); !lowered)
         return std::move(lowered).error();
-    if (std::string cannot = target->finish(); !cannot.empty())
+    if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);
     if (bpf && !state.options.may_goto) {
         // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call

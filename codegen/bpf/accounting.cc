@@ -1,14 +1,12 @@
-// What becomes of each hit, as the kernel's side counts it. Without -t only what goes wrong is counted, where it goes
-// wrong, and marks are set, which say that something has happened at all: a load and a branch once they are set, so
-// that processors share their cache line.
-#include <cstddef>
+#include "codegen/bpf/accounting.h"
 
-#include "codegen/bpf/target_bpf.h"
+#include <iterator>
 
 namespace sonde {
 
-llvm::Value* BpfTarget::count(size_t field) {
-    llvm::Value* row = helper_pointer(map_lookup_elem, {map_reference("sonde_counts"), u32_key(probe_)});
+llvm::Value* Accounting::count(size_t field) {
+    llvm::Value* row =
+        helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_counts"), u32_key(e_, bpf_.probe)});
     llvm::BasicBlock *before = e_.GetInsertBlock(), *there = e_.block("count"), *end = e_.block("counted");
     e_.CreateCondBr(e_.CreateIsNotNull(row), there, end);
     e_.SetInsertPoint(there);
@@ -22,7 +20,7 @@ llvm::Value* BpfTarget::count(size_t field) {
     return result;
 }
 
-void BpfTarget::count_if(llvm::Value* condition, size_t field) {
+void Accounting::count_if(llvm::Value* condition, size_t field) {
     llvm::BasicBlock *yes = e_.block("yes"), *go = e_.block("go");
     e_.CreateCondBr(condition, yes, go);
     e_.SetInsertPoint(yes);
@@ -31,7 +29,7 @@ void BpfTarget::count_if(llvm::Value* condition, size_t field) {
     e_.SetInsertPoint(go);
 }
 
-void BpfTarget::lose_if(Environment& env, llvm::Value* condition) {
+void Accounting::lose_if(Environment& env, llvm::Value* condition) {
     llvm::BasicBlock *lost = e_.block("lost"), *sent = e_.block("sent");
     e_.CreateCondBr(condition, lost, sent);
     e_.SetInsertPoint(lost);
@@ -44,35 +42,35 @@ void BpfTarget::lose_if(Environment& env, llvm::Value* condition) {
     e_.SetInsertPoint(sent);
 }
 
-void BpfTarget::count_error(Environment& env, llvm::BasicBlock* told) {
+void Accounting::count_error(Environment& env, llvm::BasicBlock* told) {
     if (env.outcome)
         e_.CreateStore(e_.number(plan::Failed), env.outcome);
     llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors));
     llvm::BasicBlock* tell = e_.block("tell");
-    if (state_.options.suppress_errors) {
+    if (bpf_.state.options.suppress_errors) {
         e_.CreateCondBr(e_.CreateICmpEQ(of_probe, e_.number(0)), tell, told);
         e_.SetInsertPoint(tell);
         return;
     }
     llvm::Value* before =
-        e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(data_, offsetof(plan::SessionWords, errors)),
+        e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(bpf_.data, offsetof(plan::SessionWords, errors)),
                            e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    llvm::Value* most = e_.CreateLoad(e_.i64(), e_.offset(data_, offsetof(plan::SessionWords, max_errors)));
+    llvm::Value* most = e_.CreateLoad(e_.i64(), e_.offset(bpf_.data, offsetof(plan::SessionWords, max_errors)));
     llvm::BasicBlock* stop = e_.block("stop");
     e_.CreateCondBr(e_.CreateICmpUGE(before, most), stop, tell);
     e_.SetInsertPoint(stop);
-    e_.CreateStore(e_.number(plan::Stopping), data_);
+    e_.CreateStore(e_.number(plan::Stopping), bpf_.data);
     e_.CreateBr(tell);
     e_.SetInsertPoint(tell);
 }
 
-void BpfTarget::mark(plan::Mark what, llvm::Value* index) {
-    const uint64_t size = state_.plan.marks_size();
+void Accounting::mark(plan::Mark what, llvm::Value* index) {
+    const uint64_t size = bpf_.state.plan.marks_size();
     if (!index->getType()->isIntegerTy(64))
         index = e_.CreateZExt(index, e_.i64());
     if (!llvm::isa<llvm::ConstantInt>(index))
         index = e_.masked(index, size - 1);
-    llvm::Value* first = e_.offset(data_, state_.plan.marks + static_cast<uint64_t>(what) * size);
+    llvm::Value* first = e_.offset(bpf_.data, bpf_.state.plan.marks + static_cast<uint64_t>(what) * size);
     llvm::Value* place = e_.CreateGEP(e_.getInt8Ty(), first, index);
     llvm::BasicBlock *set = e_.block("mark"), *go = e_.block("marked");
     e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateLoad(e_.getInt8Ty(), place), e_.getInt8(0)), set, go);
@@ -82,73 +80,92 @@ void BpfTarget::mark(plan::Mark what, llvm::Value* index) {
     e_.SetInsertPoint(go);
 }
 
-void BpfTarget::count_hit(Environment& env) {
-    mark(saves_entry_ ? plan::Mark::Entered : plan::Mark::Hit, env.row);
-    const plan::Probe& probe = state_.plan.probes[probe_];
-    if (!legs_.wanted && probe.entry_program.empty() && !probe.at_instruction)
+void Accounting::count_hit(Environment& env) {
+    mark(bpf_.saves_entry ? plan::Mark::Entered : plan::Mark::Hit, env.row);
+    const plan::Probe& probe = bpf_.state.plan.probes[bpf_.probe];
+    if (!bpf_.legs.wanted && probe.entry_program.empty() && !probe.at_instruction)
         count_full_returns();
-    if (timed_ && !saves_entry_)
+    if (timed_ && !bpf_.saves_entry)
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
 }
 
 // Without a program at the entry, returns that find the list full say only that deeper calls may have been.
-void BpfTarget::count_full_returns() {
+void Accounting::count_full_returns() {
     // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). At a return, the call itself may be counted already or still.
     constexpr int64_t most_returns = 64;
-    llvm::Value* full = e_.number(saves_entry_ ? most_returns : most_returns - 1);
-    if (plan::is_uprobe(kind_) && plan::traits(kind_).at_return && state_.options.kernel_types)
+    llvm::Value* full = e_.number(bpf_.saves_entry ? most_returns : most_returns - 1);
+    if (plan::is_uprobe(bpf_.kind) && plan::traits(bpf_.kind).at_return && bpf_.state.options.kernel_types)
         count_if(e_.CreateICmpNE(e_.routine("sonde_rt_follows_returns", e_.i64(), {full}), e_.number(0)),
                  offsetof(plan::ProbeCounts, nested));
 }
 
-void BpfTarget::go_if_saved(llvm::Value* element) {
+void Accounting::go_if_saved(llvm::Value* element) {
     llvm::BasicBlock *gone = e_.block("unsaved"), *go = e_.block("go");
     e_.CreateCondBr(e_.CreateIsNotNull(element), go, gone);
     e_.SetInsertPoint(gone);
     count(offsetof(plan::ProbeCounts, unsaved));
-    e_.CreateBr(out_);
+    e_.CreateBr(bpf_.out);
     e_.SetInsertPoint(go);
 }
 
-// Once a run: the row of the probe point is known from here on.
-void BpfTarget::find_timing(Environment& env) {
+void Accounting::begin_timing(Environment& env) {
+    timed_ = plan::is_event(bpf_.kind) && bpf_.state.options.timing;
+    if (!timed_)
+        return;
     llvm::Value* key = nullptr;
     if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(env.row)) {
-        key = u32_key(static_cast<uint32_t>(known->getZExtValue()));
+        key = u32_key(e_, static_cast<uint32_t>(known->getZExtValue()));
     } else {
         key = e_.scratch("index", 8);
         e_.CreateStore(env.row, key);
     }
-    timing_ = helper_pointer(map_lookup_elem, {map_reference("sonde_timing"), key});
-    go_if(e_.CreateIsNotNull(timing_));
+    timing_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_timing"), key});
+    go_if(bpf_, e_.CreateIsNotNull(timing_));
+    if (!bpf_.saves_entry)
+        started_ = helper(e_, ktime_get_ns, {});
 }
 
-void BpfTarget::add_timing(size_t field, llvm::Value* value) {
+void Accounting::take_back_hit() {
+    if (timed_)
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(-1));
+}
+
+void Accounting::count_skip(size_t field) {
+    count(field);
+    if (timed_ && bpf_.saves_entry)
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
+    e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(bpf_.data, offsetof(plan::SessionWords, skipped)),
+                       e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+}
+
+void Accounting::add_timing(size_t field, llvm::Value* value) {
     e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(timing_, field), value, llvm::Align(8),
                        llvm::AtomicOrdering::Monotonic);
 }
 
 // An entry of a call is a hit only if nothing comes of its return: that is not armed, or finds nothing saved.
-void BpfTarget::record_outcome(Environment& env) {
+void Accounting::record_outcome(Environment& env) {
+    if (!timed_)
+        return;
     llvm::BasicBlock* end = e_.block("told");
     llvm::Value* outcome = e_.masked(e_.CreateLoad(e_.i64(), env.outcome), std::size(plan::ProbeTiming{}.outcomes) - 1);
-    if (saves_entry_) {
+    if (bpf_.saves_entry) {
         llvm::BasicBlock* over = e_.block("over");
-        llvm::Value* ends = legs_.wanted ? e_.CreateLoad(e_.i64(), refused_) : outcome;
+        llvm::Value* ends = bpf_.legs.wanted ? e_.CreateLoad(e_.i64(), bpf_.refused) : outcome;
         e_.CreateCondBr(e_.CreateICmpNE(ends, e_.number(0)), over, end);
         e_.SetInsertPoint(over);
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
     }
     llvm::Value* field = e_.CreateGEP(e_.i64(), e_.offset(timing_, offsetof(plan::ProbeTiming, outcomes)), outcome);
     e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, field, e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
-    if (!saves_entry_)
+    if (!bpf_.saves_entry)
         record_time();
     e_.CreateBr(end);
     e_.SetInsertPoint(end);
 }
 
-void BpfTarget::record_time() {
-    llvm::Value* spent = e_.CreateSub(helper(ktime_get_ns, {}), started_);
+void Accounting::record_time() {
+    llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
     add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
     add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));
     // Extremes may miss a simultaneous one; they are a report, not a result.

@@ -1,4 +1,5 @@
 // Handlers in the host process: x86-64 code that calls runtime/host_api.h by name.
+#include <algorithm>
 #include <cstddef>
 
 #include "codegen/target.h"
@@ -7,12 +8,12 @@
 namespace sonde {
 namespace {
 
-class HostTarget final : public Target {
+class HostPrograms final : public Programs {
   public:
-    explicit HostTarget(Emitter& emitter) : Target(emitter) {}
-
-    llvm::Function* begin_handler(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs,
-                                  Environment& env) override {
+    explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
+    bool tells_outcomes() const override { return false; }
+    void use_session(const SessionLegs&) override {}
+    void begin(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs, Environment& env) override {
         llvm::Type* p = e_.ptr();
         auto* type = llvm::FunctionType::get(e_.getVoidTy(), {p, p, p}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
@@ -20,46 +21,65 @@ class HostTarget final : public Target {
         env.context = function->getArg(0);
         env.frame = function->getArg(1);
         env.data = function->getArg(2);
-        const auto& points = state_.plan.probes[probe].points;
+        const auto& points = e_.state().plan.probes[probe].points;
         env.row = e_.getInt32(points.empty() ? 0 : points[0].row);
-        return function;
     }
-    void end_handler(Environment&) override { e_.CreateRetVoid(); }
+    void condition_held(Environment&) override {}
+    void end(Environment&) override { e_.CreateRetVoid(); }
+    void join_legs(const hir::Handler&) override {}
     void need_frame(uint64_t) override {}
+    void need_scan(uint64_t) override {}
+    llvm::Value* unknown_zero(Environment&) override { return nullptr; }
+    void loop_head(llvm::BasicBlock*) override {}
+    std::string finish() override { return ""; }
 
-    void emit_record(Environment& env, uint32_t, llvm::Value* buffer, llvm::Value* size, bool) override {
+  private:
+    Emitter& e_;
+};
+
+class HostOutput final : public Output {
+  public:
+    explicit HostOutput(Emitter& emitter) : e_(emitter) {}
+    void send(Environment& env, uint32_t, llvm::Value* buffer, llvm::Value* size) override {
         e_.routine("sonde_host_emit", e_.getVoidTy(), {env.context, buffer, size});
     }
-
-    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value*) override {
-        e_.routine("sonde_host_symbol", e_.getVoidTy(),
-                   {env.context, slot, e_.number(state_.options.max_string), address, style});
+    uint64_t batch_bytes() const override { return 0; }
+    void begin_batch(Environment&) override {}
+    void send_batch(Environment&) override {}
+    bool trace(llvm::Value*) override { return false; }
+    llvm::Value* append_histogram(Environment& env, llvm::Value* slot, llvm::Value* length, const hir::Global& global,
+                                  llvm::Value* stats) override {
+        return e_.routine("sonde_host_append_histogram", e_.i64(),
+                          {env.context, slot, length, e_.getInt32(global.index), stats});
     }
-    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
-                       llvm::Value* work) override {
-        symbol(env, slot, address, style, work);
-    }
+    void count_no_stack(llvm::Value*) override {}
 
-    llvm::Value* array_load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {
+  private:
+    Emitter& e_;
+};
+
+class HostArrays final : public Arrays {
+  public:
+    explicit HostArrays(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {
         llvm::Value* value = e_.stack(8);
         e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, value});
         return e_.CreateLoad(e_.i64(), value);
     }
-    void array_load_string(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override {
+    void load_string(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override {
         e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, slot});
     }
-    llvm::Value* array_store_long(Environment& env, const hir::Global& array, llvm::Value* key,
-                                  llvm::Value* value) override {
+    llvm::Value* store_long(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* value) override {
         llvm::Value* cell = e_.stack(8);
         e_.CreateStore(value, cell);
         return e_.routine("sonde_host_array_store", e_.i64(), {env.context, index(array), key, cell});
     }
-    llvm::Value* array_store_string(Environment& env, const hir::Global& array, llvm::Value* key,
-                                    llvm::Value* slot) override {
+    llvm::Value* store_string(Environment& env, const hir::Global& array, llvm::Value* key,
+                              llvm::Value* slot) override {
         return e_.routine("sonde_host_array_store", e_.i64(), {env.context, index(array), key, slot});
     }
-    llvm::Value* array_update(Environment& env, const hir::Global& array, llvm::Value* key,
-                              llvm::AtomicRMWInst::BinOp op, llvm::Value* value, llvm::Value** old_value) override {
+    llvm::Value* update(Environment& env, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
+                        llvm::Value* value, llvm::Value** old_value) override {
         llvm::Value* old = e_.stack(8);
         if (op == llvm::AtomicRMWInst::Add || op == llvm::AtomicRMWInst::Sub) {
             llvm::Value* delta = op == llvm::AtomicRMWInst::Sub ? e_.CreateNeg(value) : value;
@@ -69,28 +89,28 @@ class HostTarget final : public Target {
                 *old_value = e_.CreateLoad(e_.i64(), old);
             return status;
         }
-        llvm::Value* before = array_load_long(env, array, key);
+        llvm::Value* before = load_long(env, array, key);
         llvm::Value* after = op == llvm::AtomicRMWInst::And  ? e_.CreateAnd(before, value)
                              : op == llvm::AtomicRMWInst::Or ? e_.CreateOr(before, value)
                                                              : e_.CreateXor(before, value);
         if (old_value)
             *old_value = before;
-        return array_store_long(env, array, key, after);
+        return store_long(env, array, key, after);
     }
-    llvm::Value* array_stat_add(Environment& env, const hir::Global& array, llvm::Value* key,
-                                llvm::Value* value) override {
+    llvm::Value* add_to_statistic(Environment& env, const hir::Global& array, llvm::Value* key,
+                                  llvm::Value* value) override {
         return e_.routine("sonde_host_array_stat_add", e_.i64(), {env.context, index(array), key, value});
     }
-    llvm::Value* array_stats(Environment& env, const hir::Global& array, llvm::Value* key,
-                             llvm::Value* scratch) override {
+    llvm::Value* statistic(Environment& env, const hir::Global& array, llvm::Value* key,
+                           llvm::Value* scratch) override {
         e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, scratch});
         return scratch;
     }
-    llvm::Value* array_contains(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
+    llvm::Value* contains(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
         return e_.routine("sonde_host_array_contains_slice", e_.i64(),
                           {env.context, index(array), e_.number(static_cast<int64_t>(mask)), key});
     }
-    void array_delete(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
+    void erase(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
         if (mask == ~0ull)
             e_.routine("sonde_host_array_delete", e_.getVoidTy(), {env.context, index(array), key});
         else
@@ -98,7 +118,7 @@ class HostTarget final : public Target {
                 "sonde_host_array_delete_slice", e_.getVoidTy(),
                 {env.context, index(array), e_.number(all ? 0 : static_cast<int64_t>(mask)), key ? key : e_.null()});
     }
-
+    uint64_t scan_bytes(const hir::Foreach&) override { return 0; }
     llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) override {
         llvm::Value* out = e_.stack(sizeof(HostForeach));
         auto put = [&](size_t at, llvm::Value* value) { e_.CreateStore(value, e_.offset(out, at)); };
@@ -122,39 +142,18 @@ class HostTarget final : public Target {
     void foreach_end(Environment&, llvm::Value* iterator) override {
         e_.routine("sonde_host_foreach_end", e_.getVoidTy(), {iterator});
     }
-    void loop_head(llvm::BasicBlock*) override {}
 
-    llvm::Value* task_number(Environment& env, const std::string& what) override {
-        if (what == "task_current" || what.starts_with("__"))
-            return e_.routine("sonde_host_" + what.substr(what.find_first_not_of('_')), e_.i64(), {env.context});
-        return e_.routine("sonde_host_" + what, e_.i64(), {});
-    }
-    void execname(Environment&, llvm::Value* slot) override {
-        e_.routine("sonde_host_execname", e_.getVoidTy(), {slot, e_.number(std::min(16u, state_.options.max_string))});
-    }
-    llvm::Value* clock(Environment&, const std::string& what) override {
-        return e_.routine(what == "get_cycles"     ? "sonde_host_cycles"
-                          : what == "ktime_get_ns" ? "sonde_host_monotonic_ns"
-                                                   : "sonde_host_realtime_ns",
-                          e_.i64(), {});
-    }
-    llvm::Value* user_register(Environment&, int) override { return e_.number(0); }
-    llvm::Value* raise_signal(llvm::Value* signal) override {
-        return e_.routine("sonde_host_raise", e_.i64(), {signal});
-    }
-    llvm::Value* load_average(llvm::Value* index) override {
-        return e_.routine("sonde_host_loadavg", e_.i64(), {index});
-    }
-    llvm::Value* append_histogram(Environment& env, llvm::Value* slot, llvm::Value* length, const hir::Global& global,
-                                  llvm::Value* stats) override {
-        return e_.routine("sonde_host_append_histogram", e_.i64(), {env.context, slot, length, index(global), stats});
-    }
-    llvm::Value* memory_node(llvm::Value* address) override {
-        return e_.routine("sonde_host_memory_node", e_.i64(), {address});
-    }
-    // There is no traced task: every user address is a bad one.
-    llvm::Value* read_memory(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
-                             bool user) override {
+  private:
+    llvm::Value* index(const hir::Global& array) { return e_.getInt32(array.index); }
+
+    Emitter& e_;
+};
+
+// There is no traced task: every user address is a bad one.
+class HostMemory final : public Memory {
+  public:
+    explicit HostMemory(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) override {
         if (!address->getType()->isPointerTy())
             return user ? e_.number(1)
                         : e_.routine("sonde_host_read_kernel", e_.i64(),
@@ -162,6 +161,8 @@ class HostTarget final : public Target {
         e_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
         return e_.number(0);
     }
+    llvm::Value* write(Environment&, llvm::Value*, uint32_t, llvm::Value*) override { return e_.number(1); }
+    llvm::Value* write_block(Environment&, llvm::Value*, llvm::Value*, llvm::Value*) override { return e_.number(1); }
     llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
         return e_.routine("sonde_host_read_kernel_block", e_.i64(), {env.context, slot, size, address});
     }
@@ -175,13 +176,103 @@ class HostTarget final : public Target {
         e_.CreateStore(e_.getInt8(0), slot);
         return e_.number(1);
     }
-    llvm::Value* entry_value(Environment&, const hir::Handler&, uint32_t, llvm::Value*) override {
-        return e_.number(0);
+    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value*) override {
+        e_.routine("sonde_host_symbol", e_.getVoidTy(),
+                   {env.context, slot, e_.number(e_.state().options.max_string), address, style});
     }
-    void save_entry_values(Environment&, const hir::Handler&, llvm::Value*, llvm::Value*) override {}
+    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                       llvm::Value* work) override {
+        symbol(env, slot, address, style, work);
+    }
+    llvm::Value* node(llvm::Value* address) override {
+        return e_.routine("sonde_host_memory_node", e_.i64(), {address});
+    }
 
   private:
-    llvm::Value* index(const hir::Global& array) { return e_.getInt32(array.index); }
+    Emitter& e_;
+};
+
+class HostTask final : public Task {
+  public:
+    explicit HostTask(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* number(Environment& env, const std::string& what) override {
+        if (what == "task_current" || what.starts_with("__"))
+            return e_.routine("sonde_host_" + what.substr(what.find_first_not_of('_')), e_.i64(), {env.context});
+        return e_.routine("sonde_host_" + what, e_.i64(), {});
+    }
+    void execname(Environment&, llvm::Value* slot) override {
+        e_.routine("sonde_host_execname", e_.getVoidTy(),
+                   {slot, e_.number(std::min(16u, e_.state().options.max_string))});
+    }
+    llvm::Value* clock(Environment&, const std::string& what) override {
+        return e_.routine(what == "get_cycles"     ? "sonde_host_cycles"
+                          : what == "ktime_get_ns" ? "sonde_host_monotonic_ns"
+                                                   : "sonde_host_realtime_ns",
+                          e_.i64(), {});
+    }
+    llvm::Value* counter(uint32_t) override { return e_.number(0); }
+    llvm::Value* raise_signal(llvm::Value* signal) override {
+        return e_.routine("sonde_host_raise", e_.i64(), {signal});
+    }
+    llvm::Value* load_average(llvm::Value* index) override {
+        return e_.routine("sonde_host_loadavg", e_.i64(), {index});
+    }
+
+  private:
+    Emitter& e_;
+};
+
+// No registers lead to a handler of the session's own.
+class HostRegisters final : public Registers {
+  public:
+    explicit HostRegisters(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* read(Environment&, int) override { return e_.number(0); }
+    llvm::Value* argument(Environment&, int) override { return e_.number(0); }
+    llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) override {
+        return fault = e_.number(1);
+    }
+    llvm::Value* argument_words(Environment&) override { return e_.number(0); }
+    llvm::Value* kernel_function(Environment&) override { return e_.number(0); }
+    llvm::Value* user_mode(Environment&) override { return e_.number(0); }
+    llvm::Value* user_address(Environment&) override { return e_.number(0); }
+
+  private:
+    Emitter& e_;
+};
+
+// No function of a program is probed.
+class HostEntryValues final : public EntryValues {
+  public:
+    explicit HostEntryValues(Emitter& emitter) : e_(emitter) {}
+    void save(Environment&, const hir::Handler&, llvm::Value*, llvm::Value*) override {}
+    llvm::Value* load(const hir::Handler&, uint32_t, llvm::Value*) override { return e_.number(0); }
+    void are_at(llvm::Value*) override {}
+
+  private:
+    Emitter& e_;
+};
+
+class HostTarget final : public Target {
+  public:
+    explicit HostTarget(Emitter& emitter)
+        : programs_(emitter), output_(emitter), arrays_(emitter), memory_(emitter), task_(emitter), registers_(emitter),
+          entry_values_(emitter) {}
+    Programs& programs() override { return programs_; }
+    Output& output() override { return output_; }
+    Arrays& arrays() override { return arrays_; }
+    Memory& memory() override { return memory_; }
+    Task& task() override { return task_; }
+    Registers& registers() override { return registers_; }
+    EntryValues& entry_values() override { return entry_values_; }
+
+  private:
+    HostPrograms programs_;
+    HostOutput output_;
+    HostArrays arrays_;
+    HostMemory memory_;
+    HostTask task_;
+    HostRegisters registers_;
+    HostEntryValues entry_values_;
 };
 
 } // namespace

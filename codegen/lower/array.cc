@@ -77,7 +77,7 @@ void Lowering::write_in_place(const hir::Expr& reference, llvm::Value* field, co
         e_.CreateStore(value, e_.offset(field, word));
     }
     if (intrinsic && is_comm(*intrinsic))
-        t_.execname(env_, field);
+        t_.task().execname(env_, field);
 }
 
 bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
@@ -157,11 +157,11 @@ llvm::Value* Lowering::read_element(const hir::Element& element) {
         llvm::Value* slot = new_slot();
         Mark mark(*this);
         llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
-        t_.array_load_string(env_, *element.array, key, slot);
+        t_.arrays().load_string(env_, *element.array, key, slot);
         return slot;
     }
     Mark mark(*this);
-    return t_.array_load_long(env_, *element.array, compose_key(*element.array, element.keys, nullptr));
+    return t_.arrays().load_long(env_, *element.array, compose_key(*element.array, element.keys, nullptr));
 }
 
 llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
@@ -171,7 +171,7 @@ llvm::Value* Lowering::stats_pointer(const hir::Expr& source) {
     uint64_t size = sizeof(plan::StatsBlock) + 8ull * element.array->stats.buckets();
     llvm::Value* scratch = e_.in_kernel() ? nullptr : new_bytes(size);
     llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
-    return t_.array_stats(env_, *element.array, key, scratch);
+    return t_.arrays().statistic(env_, *element.array, key, scratch);
 }
 
 void Lowering::raise_if_empty(llvm::Value* stats, Range range) {

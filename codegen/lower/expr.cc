@@ -155,7 +155,7 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
             Mark mark(*this);
             const auto& element = as<Element>(*e.target);
             llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
-            llvm::Value* status = t_.array_stat_add(env_, *element.array, key, value);
+            llvm::Value* status = t_.arrays().add_to_statistic(env_, *element.array, key, value);
             raise_if(e_.CreateICmpNE(status, e_.number(0)), overflow_of(*element.array), element.range);
         }
         return value;
@@ -168,7 +168,7 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
         const auto& e = as<Contains>(expr);
         uint64_t mask = 0;
         llvm::Value* key = compose_key(*e.array, e.keys, &mask);
-        return t_.array_contains(env_, *e.array, key, mask);
+        return t_.arrays().contains(env_, *e.array, key, mask);
     }
     case ExprKind::Regex:
         return regex(as<Regex>(expr));
@@ -185,14 +185,14 @@ llvm::Value* Lowering::lower(const hir::Expr& expr) {
     case ExprKind::Register:
         return read_register(as<Register>(expr).number);
     case ExprKind::Argument:
-        return t_.argument(env_, as<Argument>(expr).number);
+        return t_.registers().argument(env_, as<Argument>(expr).number);
     case ExprKind::Load:
         return load(as<Load>(expr));
     case ExprKind::Store:
         return store(as<Store>(expr));
     case ExprKind::EntryRead:
-        return t_.entry_value(env_, *handler_, as<EntryRead>(expr).index,
-                              expr.type == ValueType::String ? new_slot() : nullptr);
+        return t_.entry_values().load(*handler_, as<EntryRead>(expr).index,
+                                      expr.type == ValueType::String ? new_slot() : nullptr);
     case ExprKind::TextNumber:
         return text_number(*as<TextNumber>(expr).text);
     case ExprKind::NumberedText:
@@ -361,13 +361,13 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
             Mark mark(*this);
             llvm::Value* key = compose_key(*element.array, element.keys, nullptr);
             if (expr.concat) {
-                t_.array_load_string(env_, *element.array, key, slot);
+                t_.arrays().load_string(env_, *element.array, key, slot);
                 llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {slot, slot});
                 e_.routine("sonde_rt_append", e_.i64(), {slot, length, value});
             } else {
                 store_string(slot, value);
             }
-            raise_if(e_.CreateICmpNE(t_.array_store_string(env_, *element.array, key, slot), e_.number(0)),
+            raise_if(e_.CreateICmpNE(t_.arrays().store_string(env_, *element.array, key, slot), e_.number(0)),
                      overflow_of(*element.array), element.range);
             return slot;
         }
@@ -400,15 +400,15 @@ llvm::Value* Lowering::assign(const hir::Assign& expr) {
         if (atomic) {
             llvm::Value* old = nullptr;
             llvm::Value* status =
-                t_.array_update(env_, *element.array, key, *atomic, value, expr.value_unused ? nullptr : &old);
+                t_.arrays().update(env_, *element.array, key, *atomic, value, expr.value_unused ? nullptr : &old);
             raise_if(e_.CreateICmpNE(status, e_.number(0)), overflow_of(*element.array), element.range);
             if (expr.value_unused)
                 return e_.number(0);
             return expr.gives_old ? old : arithmetic(*expr.op, old, value, expr.range);
         }
-        llvm::Value* old = expr.op ? t_.array_load_long(env_, *element.array, key) : nullptr;
+        llvm::Value* old = expr.op ? t_.arrays().load_long(env_, *element.array, key) : nullptr;
         llvm::Value* fresh = expr.op ? arithmetic(*expr.op, old, value, expr.range) : value;
-        raise_if(e_.CreateICmpNE(t_.array_store_long(env_, *element.array, key, fresh), e_.number(0)),
+        raise_if(e_.CreateICmpNE(t_.arrays().store_long(env_, *element.array, key, fresh), e_.number(0)),
                  overflow_of(*element.array), element.range);
         return expr.gives_old ? old : fresh;
     }
@@ -445,7 +445,7 @@ llvm::Value* Lowering::load(const hir::Load& expr) { return load(expr, lower(*ex
 llvm::Value* Lowering::load(const hir::Load& expr, llvm::Value* address) {
     llvm::Value* buffer = e_.scratch("load", 8);
     e_.CreateStore(e_.number(0), buffer);
-    llvm::Value* fault = t_.read_memory(env_, buffer, expr.size, address, expr.user);
+    llvm::Value* fault = t_.memory().read(env_, buffer, expr.size, address, expr.user);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
     llvm::Type* narrow = e_.getIntNTy(expr.size * 8);
     llvm::Value* value = e_.CreateLoad(narrow, buffer);
@@ -465,7 +465,7 @@ void Lowering::write_memory(llvm::Value* address, llvm::Value* value, uint32_t s
     llvm::Value* buffer = e_.scratch("store", 8);
     e_.CreateStore(value, buffer);
     note_write(range, what);
-    llvm::Value* fault = t_.write_memory(env_, buffer, size, address);
+    llvm::Value* fault = t_.memory().write(env_, buffer, size, address);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), write_fault, range, address);
 }
 

@@ -215,10 +215,10 @@ Result<void> Lowering::run() {
 
 // What errors and MAXACTION are kept in.
 void Lowering::begin_environment(const Needs& need) {
-    const uint64_t bytes = environment_bytes() + e_.slot_size() + (gathers_ ? t_.batch_bytes() : 0);
+    const uint64_t bytes = environment_bytes() + e_.slot_size() + (gathers_ ? t_.output().batch_bytes() : 0);
     place_environment(need.frame ? new_bytes(bytes) : e_.stack(environment_bytes()), need.frame);
     if (env_.batch)
-        t_.begin_batch(env_);
+        t_.output().begin_batch(env_);
     // The verifier sees ways to a handler's end that no error goes.
     set_error(e_.number(0), nullptr);
     if (env_.outcome)
@@ -238,7 +238,7 @@ void Lowering::begin_environment(const Needs& need) {
 void Lowering::place_environment(llvm::Value* at, bool has_text) {
     env_.error = at;
     env_.budget = e_.offset(at, offsetof(HandlerWords, budget));
-    env_.outcome = t_.tells_outcomes() ? e_.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
+    env_.outcome = t_.programs().tells_outcomes() ? e_.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
     env_.error_text = has_text ? e_.offset(at, environment_bytes()) : nullptr;
     env_.batch = gathers_ ? e_.offset(at, environment_bytes() + e_.slot_size()) : nullptr;
 }
@@ -265,14 +265,14 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
         out.entry_program = handler.name + "_entry";
     if (legs.wanted ? legs.in_map : !handler.entry_values.empty())
         out.entry_map = handler.name + "_saved";
-    t_.use_session(legs);
+    t_.programs().use_session(legs);
     frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
     begin_program(handler, handler.name, probe, need);
     begin_locals(handler.locals);
     require(legs.at_return);
     out.has_condition = handler.condition != nullptr;
     if (out.has_condition && !legs.wanted)
-        t_.condition_held(env_);
+        t_.programs().condition_held(env_);
     for (const hir::Stmt* stmt : legs.body)
         lower(*stmt);
     end_program();
@@ -280,7 +280,7 @@ Result<void> Lowering::lower_handler(const hir::Handler& handler, uint32_t probe
     if (!handler.entry_values.empty() || legs.wanted)
         lower_entry_program(handler, legs, probe);
     if (legs.wanted)
-        t_.join_legs(handler);
+        t_.programs().join_legs(handler);
     if (!problem_.empty())
         return Error(problem_);
     return {};
@@ -308,7 +308,7 @@ void Lowering::require(const std::vector<Requirement>& requirements) {
 
 void Lowering::begin_program(const hir::Handler& handler, const std::string& symbol, uint32_t probe,
                              const Needs& need) {
-    t_.begin_handler(handler, symbol, probe, need, env_);
+    t_.programs().begin(handler, symbol, probe, need, env_);
     env_.has_frame = need.frame;
     e_.lines().describe(e_.GetInsertBlock()->getParent(), handler.range);
     e_.lines().locate(handler.range);
@@ -330,15 +330,15 @@ void Lowering::end_program() {
     branch_to(leave_);
     e_.SetInsertPoint(catch_);
     if (env_.batch)
-        t_.send_batch(env_); // it comes before the message
+        t_.output().send_batch(env_); // it comes before the message
     emit_error();
     branch_to(leave_);
     e_.SetInsertPoint(leave_);
     if (env_.batch)
-        t_.send_batch(env_);
-    t_.end_handler(env_);
-    t_.need_frame(frame_max_);
-    t_.need_scan(scan_max_);
+        t_.output().send_batch(env_);
+    t_.programs().end(env_);
+    t_.programs().need_frame(frame_max_);
+    t_.programs().need_scan(scan_max_);
 }
 
 llvm::Function* Lowering::declare_function(const hir::Function& function) {
@@ -509,11 +509,11 @@ void Lowering::lower_entry_program(const hir::Handler& handler, const SessionLeg
         else
             e_.CreateStore(lower(value), at);
     }
-    t_.entry_values_are_at(buffer);
+    t_.entry_values().are_at(buffer);
     require(legs.at_entry);
     bool in_map = !e_.state().plan.probes[probe].entry_map.empty();
     llvm::Value* place = in_map && handler.return_address ? lower(*handler.return_address) : nullptr;
-    t_.save_entry_values(env_, handler, buffer, place);
+    t_.entry_values().save(env_, handler, buffer, place);
     end_program();
 }
 

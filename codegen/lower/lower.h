@@ -67,7 +67,7 @@ class Lowering : private BodyState {
     // The pending error, what is left of MAXACTION, what the handler decides and with -t what becomes of the hit; a
     // text's slot may follow.
     uint64_t environment_bytes() const {
-        return t_.tells_outcomes() ? sizeof(HandlerWords) : offsetof(HandlerWords, outcome);
+        return t_.programs().tells_outcomes() ? sizeof(HandlerWords) : offsetof(HandlerWords, outcome);
     }
     void place_environment(llvm::Value* at, bool has_text);
     void begin_locals(const std::vector<hir::Local*>& locals);

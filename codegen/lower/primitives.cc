@@ -62,7 +62,7 @@ llvm::Value* Lowering::emit_system(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_ftrace(const hir::Intrinsic& expr) {
     Mark mark(*this);
     llvm::Value* text = lower(*expr.args[0]);
-    if (!t_.trace(text))
+    if (!t_.output().trace(text))
         emit(plan::TraceText, 0, {}, {{text}});
     return e_.number(0);
 }
@@ -91,7 +91,7 @@ llvm::Value* Lowering::emit_speculation(const hir::Intrinsic& expr) {
 
 llvm::Value* Lowering::emit_raise(const hir::Intrinsic& expr) {
     llvm::Value* signal = lower(*expr.args[0]);
-    llvm::Value* failed = t_.raise_signal(signal);
+    llvm::Value* failed = t_.task().raise_signal(signal);
     raise_if(e_.CreateICmpNE(failed, e_.number(0)), "cannot send the signal %#x", expr.range, signal);
     return e_.number(0);
 }
@@ -100,12 +100,12 @@ llvm::Value* Lowering::emit_raise(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_about_task(const hir::Intrinsic&) { return e_.number(0); }
 
 llvm::Value* Lowering::emit_loadavg(const hir::Intrinsic& expr) {
-    llvm::Value* load = t_.load_average(lower(*expr.args[0]));
+    llvm::Value* load = t_.task().load_average(lower(*expr.args[0]));
     raise_if(e_.CreateICmpSLT(load, e_.number(0)), "the load average is not known here", expr.range);
     return load;
 }
 
-llvm::Value* Lowering::emit_memory_node(const hir::Intrinsic& expr) { return t_.memory_node(lower(*expr.args[0])); }
+llvm::Value* Lowering::emit_memory_node(const hir::Intrinsic& expr) { return t_.memory().node(lower(*expr.args[0])); }
 
 llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
     Mark mark(*this);
@@ -115,13 +115,13 @@ llvm::Value* Lowering::emit_warn(const hir::Intrinsic& expr) {
 
 // ---- the task, the point, time ------------------------------------------------------------------------------------
 
-llvm::Value* Lowering::emit_task(const hir::Intrinsic& expr) { return t_.task_number(env_, expr.name); }
+llvm::Value* Lowering::emit_task(const hir::Intrinsic& expr) { return t_.task().number(env_, expr.name); }
 
-llvm::Value* Lowering::emit_random(const hir::Intrinsic&) { return t_.task_number(env_, "random"); }
+llvm::Value* Lowering::emit_random(const hir::Intrinsic&) { return t_.task().number(env_, "random"); }
 
 llvm::Value* Lowering::emit_execname(const hir::Intrinsic&) {
     llvm::Value* slot = new_slot();
-    t_.execname(env_, slot);
+    t_.task().execname(env_, slot);
     return slot;
 }
 
@@ -145,7 +145,7 @@ llvm::Value* Lowering::emit_point_text(const hir::Intrinsic& expr) {
     return row_text(e_, env_.row, expr.facts.text);
 }
 
-llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.clock(env_, expr.name); }
+llvm::Value* Lowering::emit_clock(const hir::Intrinsic& expr) { return t_.task().clock(env_, expr.name); }
 
 llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
@@ -158,7 +158,7 @@ llvm::Value* Lowering::emit_ctime(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_module_name(const hir::Intrinsic&) { return e_.literal(e_.state().plan.module); }
 
 llvm::Value* Lowering::emit_counter(const hir::Intrinsic& expr) {
-    llvm::Value* value = t_.counter(env_, static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[0]).value));
+    llvm::Value* value = t_.task().counter(static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[0]).value));
     raise_if(e_.CreateICmpSLT(value, e_.number(0)), "this processor does not count that", expr.range);
     return value;
 }
@@ -372,7 +372,7 @@ llvm::Value* Lowering::emit_user_string(const hir::Intrinsic& expr) {
         llvm::Value* in_range = e_.CreateAnd(e_.CreateICmpSGT(limit, e_.number(0)), e_.CreateICmpSLT(limit, size));
         size = e_.CreateSelect(in_range, limit, size);
     }
-    llvm::Value* fault = t_.read_string(env_, slot, size, address, !expr.facts.of_kernel);
+    llvm::Value* fault = t_.memory().read_string(env_, slot, size, address, !expr.facts.of_kernel);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), "string copy fault at %#x", expr.range, address);
     return slot;
 }
@@ -384,7 +384,7 @@ llvm::Value* Lowering::emit_user_string_quoted(const hir::Intrinsic& expr) {
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* most = expr.args.size() == 3 ? lower(*expr.args[2]) : e_.number(-1);
     llvm::Value* fault =
-        t_.read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
+        t_.memory().read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), "string copy fault at %#x", expr.range, address);
     e_.routine("sonde_rt_text", e_.i64(), {result, slot, lower(*expr.args[1]), most, e_.number(1)});
     return result;
@@ -396,7 +396,7 @@ llvm::Value* Lowering::emit_user_text(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* fault =
-        t_.read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
+        t_.memory().read_string(env_, slot, e_.number(static_cast<int64_t>(max())), address, !expr.facts.of_kernel);
     llvm::BasicBlock *there = e_.block("text"), *missing = e_.block("address"), *end = e_.block("endtext");
     e_.CreateCondBr(e_.CreateICmpEQ(fault, e_.number(0)), there, missing);
     e_.SetInsertPoint(there);
@@ -414,7 +414,7 @@ llvm::Value* Lowering::emit_user_wide(const hir::Intrinsic& expr) {
     llvm::Value* slot = new_slot();
     bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(*expr.args[0]);
-    llvm::Value* status = t_.read_wide(env_, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
+    llvm::Value* status = t_.memory().read_wide(env_, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
     raise_if(e_.CreateICmpEQ(status, e_.number(1)), "string copy fault at %#x", expr.range, address);
     raise_if(e_.CreateICmpNE(status, e_.number(0)),
              is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
@@ -430,7 +430,7 @@ llvm::Value* Lowering::emit_user_buffer_quoted(const hir::Intrinsic& expr) {
     llvm::Value* most = e_.number(static_cast<int64_t>(max() - 1));
     size = e_.CreateSelect(e_.CreateICmpSLT(size, e_.number(0)), e_.number(0), size);
     size = e_.CreateSelect(e_.CreateICmpSGT(size, most), most, size);
-    llvm::Value* fault = t_.read_block(env_, slot, size, address);
+    llvm::Value* fault = t_.memory().read_block(env_, slot, size, address);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
     e_.routine("sonde_rt_text", e_.i64(), {result, slot, size, lower(*expr.args[2]), e_.number(3)});
     return result;
@@ -466,7 +466,7 @@ llvm::Value* Lowering::emit_set_user_string(const hir::Intrinsic& expr) {
         size = e_.CreateSelect(e_.CreateICmpSLT(most, size), most, size);
     }
     note_write(expr.range, expr.name);
-    llvm::Value* fault = t_.write_block(env_, slot, size, address);
+    llvm::Value* fault = t_.memory().write_block(env_, slot, size, address);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), write_fault, expr.range, address);
     return e_.number(0);
 }

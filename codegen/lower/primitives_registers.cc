@@ -32,8 +32,8 @@ bool Lowering::at_syscall() const {
 llvm::Value* Lowering::syscall_register(uint64_t offset) {
     llvm::Value* value = e_.scratch("load", 8);
     e_.CreateStore(e_.number(0), value);
-    llvm::Value* registers = t_.argument(env_, 0);
-    t_.read_memory(env_, value, 8, e_.CreateAdd(registers, e_.number(static_cast<int64_t>(offset))), false);
+    llvm::Value* registers = t_.registers().argument(env_, 0);
+    t_.memory().read(env_, value, 8, e_.CreateAdd(registers, e_.number(static_cast<int64_t>(offset))), false);
     return e_.CreateLoad(e_.i64(), value);
 }
 
@@ -52,7 +52,7 @@ llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
     raise_if(e_.CreateICmpSLT(number, e_.number(1)), "cannot fetch argument number %#x", expr.range, number);
     if (trampoline) {
         llvm::Value* fault = nullptr;
-        llvm::Value* value = t_.numbered_argument(env_, e_.CreateSub(number, e_.number(1)), fault);
+        llvm::Value* value = t_.registers().numbered_argument(env_, e_.CreateSub(number, e_.number(1)), fault);
         raise_if(e_.CreateICmpNE(fault, e_.number(0)), "cannot fetch argument number %#x", expr.range, number);
         return value;
     }
@@ -64,7 +64,7 @@ llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
         which->addCase(e_.getInt64(i + 1), one);
         e_.SetInsertPoint(one);
         e_.CreateStore(at_syscall() ? syscall_register(syscall_arguments[i])
-                                    : t_.user_register(env_, argument_registers[i]),
+                                    : t_.registers().read(env_, argument_registers[i]),
                        result);
         e_.CreateBr(end);
     }
@@ -76,7 +76,7 @@ llvm::Value* Lowering::emit_argument(const hir::Intrinsic& expr) {
         llvm::Value* place = e_.CreateMul(e_.CreateSub(number, e_.number(6)), e_.number(8));
         hir::Load read(expr.range, nullptr, 8, false);
         read.user = kind != Kprobe && kind != Kretprobe;
-        e_.CreateStore(load(read, e_.CreateAdd(t_.user_register(env_, 7), place)), result);
+        e_.CreateStore(load(read, e_.CreateAdd(t_.registers().read(env_, 7), place)), result);
         e_.CreateBr(end);
     }
     e_.SetInsertPoint(end);
@@ -88,9 +88,9 @@ llvm::Value* Lowering::emit_result(const hir::Intrinsic& expr) {
     if (at_syscall())
         return syscall_register(syscall_result);
     if (root_->kind == Fexit)
-        return t_.argument(env_, hir::Argument::result);
+        return t_.registers().argument(env_, hir::Argument::result);
     if (has_registers())
-        return t_.user_register(env_, 0);
+        return t_.registers().read(env_, 0);
     raise(no_registers, expr.range);
     e_.SetInsertPoint(e_.block("after_error"));
     return e_.number(0);
@@ -100,8 +100,8 @@ llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
     if (!e_.in_kernel())
         return e_.number(0);
     if (!plan::is_uprobe(root_->kind))
-        return t_.user_address(env_);
-    return t_.user_register(env_, 16);
+        return t_.registers().user_address(env_);
+    return t_.registers().read(env_, 16);
 }
 
 // The instruction pointer at a breakpoint in the kernel is behind the instruction that stands in the probed one's
@@ -109,16 +109,17 @@ llvm::Value* Lowering::emit_uaddr(const hir::Intrinsic&) {
 llvm::Value* Lowering::read_register(int dwarf) {
     constexpr int instruction_pointer = 16;
     const bool breakpoint = plan::is_kernel_breakpoint(root_->kind) && !plan::traits(root_->kind).at_return;
-    return dwarf == instruction_pointer && breakpoint ? t_.kernel_function(env_) : t_.user_register(env_, dwarf);
+    return dwarf == instruction_pointer && breakpoint ? t_.registers().kernel_function(env_)
+                                                      : t_.registers().read(env_, dwarf);
 }
 
 llvm::Value* Lowering::emit_addr(const hir::Intrinsic&) {
     if (plan::is_kernel_function(root_->kind))
-        return t_.kernel_function(env_);
-    return has_registers() ? t_.user_register(env_, 16) : e_.number(0);
+        return t_.registers().kernel_function(env_);
+    return has_registers() ? t_.registers().read(env_, 16) : e_.number(0);
 }
 
-llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.user_mode(env_); }
+llvm::Value* Lowering::emit_user_mode(const hir::Intrinsic&) { return t_.registers().user_mode(env_); }
 
 namespace {
 

@@ -42,11 +42,11 @@ void Lowering::begin_stacks() {
     const sonde_stack_origin origin = user_stack_origin();
     const bool sample = handler_ && plan::is_sample(handler_->kind);
     // What a sample interrupts may be the kernel.
-    llvm::Value* user = sample ? e_.CreateNeg(t_.user_mode(env_)) : nullptr;
+    llvm::Value* user = sample ? e_.CreateNeg(t_.registers().user_mode(env_)) : nullptr;
     auto value = [&](int number) {
         if (origin != SONDE_FROM_REGISTERS && !sample)
             return number == rsp ? env_.task : e_.number(0);
-        llvm::Value* held = t_.user_register(env_, number);
+        llvm::Value* held = t_.registers().read(env_, number);
         return sample ? e_.CreateAnd(held, user) : held;
     };
     set(offsetof(sonde_stack, rip), value(rip));
@@ -58,10 +58,10 @@ void Lowering::begin_stacks() {
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     const plan::KindTraits& kind = plan::traits(handler_ ? handler_->kind : plan::ProbeKind::Begin);
     const bool function = kind.subject == plan::Subject::KernelFunction;
-    kernel(offsetof(sonde_stack, rip), function ? t_.kernel_function(env_) : e_.number(0));
+    kernel(offsetof(sonde_stack, rip), function ? t_.registers().kernel_function(env_) : e_.number(0));
     const bool trampoline = kind.context == plan::Context::Helpers;
-    kernel(offsetof(sonde_stack, rsp),
-           trampoline ? e_.CreateAdd(t_.argument_words(env_), e_.number(2)) : e_.number(kind.in_kernel_code));
+    kernel(offsetof(sonde_stack, rsp), trampoline ? e_.CreateAdd(t_.registers().argument_words(env_), e_.number(2))
+                                                  : e_.number(kind.in_kernel_code));
     kernel(offsetof(sonde_stack, rbp), e_.number(function && kind.at_return));
     kernel(offsetof(sonde_stack, state), e_.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e_.number(0));
@@ -98,7 +98,7 @@ llvm::Value* Lowering::unwind_and_count(bool of_kernel) {
     llvm::BasicBlock *none = e_.block("nostack"), *end = e_.block("stack");
     e_.CreateCondBr(e_.CreateICmpUGE(state, e_.number(SONDE_STACK_NONE)), none, end);
     e_.SetInsertPoint(none);
-    t_.count_no_stack(stack);
+    t_.output().count_no_stack(stack);
     e_.CreateBr(end);
     e_.SetInsertPoint(end);
     return stack;
@@ -165,7 +165,8 @@ llvm::Value* Lowering::emit_print_stack(const hir::Intrinsic& expr) {
     llvm::Value* stack = unwind(expr.facts.of_kernel);
     auto field = [&](size_t at) { return e_.CreateLoad(e_.i64(), e_.offset(stack, at)); };
     emit(plan::Print, e_.state().add_format(stack_format(plan::Directive::Stack, *expr.args[0])),
-         {t_.task_number(env_, "kernel_pid"), field(offsetof(sonde_stack, state)), field(offsetof(sonde_stack, depth))},
+         {t_.task().number(env_, "kernel_pid"), field(offsetof(sonde_stack, state)),
+          field(offsetof(sonde_stack, depth))},
          {{e_.offset(stack, offsetof(sonde_stack, address)), 8 * e_.state().options.max_backtrace}});
     return e_.number(0);
 }
@@ -200,7 +201,7 @@ llvm::Value* Lowering::emit_print_stack_from(const hir::Intrinsic& expr) {
 llvm::Value* Lowering::emit_print_addresses(const hir::Intrinsic& expr) {
     Mark mark(*this);
     e_.state().need_tables(plan::UnwindTable | plan::KernelStacks);
-    llvm::Value* process = e_.in_kernel() ? t_.task_number(env_, "kernel_pid") : e_.number(0);
+    llvm::Value* process = e_.in_kernel() ? t_.task().number(env_, "kernel_pid") : e_.number(0);
     emit(plan::Print, e_.state().add_format(stack_format(plan::Directive::Addresses, *expr.args[1])), {process},
          {{lower(*expr.args[0])}});
     return e_.number(0);
@@ -231,16 +232,16 @@ llvm::Value* Lowering::emit_symbol(const hir::Intrinsic& expr) {
     llvm::Value* address = lower(*expr.args[0]);
     llvm::Value* wanted = lower(style);
     if (!kernel) {
-        t_.symbol(env_, slot, address, wanted, work);
+        t_.memory().symbol(env_, slot, address, wanted, work);
         return slot;
     }
     llvm::BasicBlock *of_kernel = e_.block("kernel"), *of_user = e_.block("user"), *end = e_.block("symbol");
     e_.CreateCondBr(e_.CreateICmpSLT(address, e_.number(0)), of_kernel, of_user);
     e_.SetInsertPoint(of_kernel);
-    t_.kernel_symbol(env_, slot, address, wanted, work);
+    t_.memory().kernel_symbol(env_, slot, address, wanted, work);
     e_.CreateBr(end);
     e_.SetInsertPoint(of_user);
-    t_.symbol(env_, slot, address, wanted, work);
+    t_.memory().symbol(env_, slot, address, wanted, work);
     e_.CreateBr(end);
     e_.SetInsertPoint(end);
     return slot;

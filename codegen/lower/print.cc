@@ -33,11 +33,11 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
     for (const auto& [value, size, bytes] : rest) {
         llvm::Value* at = e_.CreateGEP(e_.getInt8Ty(), buffer, used);
         if (size) {
-            t_.read_memory(env_, at, static_cast<uint32_t>(size), value, false);
+            t_.memory().read(env_, at, static_cast<uint32_t>(size), value, false);
             used = e_.CreateAdd(used, e_.number(static_cast<int64_t>(size)));
         } else if (bytes) {
             e_.CreateAlignedStore(e_.CreateTrunc(bytes, e_.getInt32Ty()), at, llvm::Align(1));
-            t_.read_memory(env_, e_.offset(at, 4), static_cast<uint32_t>(max()), value, false);
+            t_.memory().read(env_, e_.offset(at, 4), static_cast<uint32_t>(max()), value, false);
             used = e_.CreateAdd(used, e_.CreateAdd(e_.masked(bytes, max() - 1), e_.number(4)));
         } else {
             llvm::Value* length = e_.routine("sonde_rt_copy", e_.i64(), {at, value});
@@ -47,7 +47,7 @@ void Lowering::emit(uint32_t type, uint32_t format, const std::vector<llvm::Valu
     }
     e_.CreateStore(e_.CreateTrunc(e_.CreateSub(used, e_.number(sizeof(plan::RecordHeader))), e_.getInt32Ty()),
                    e_.offset(buffer, 12));
-    t_.emit_record(env_, type, buffer, used, is_small);
+    t_.output().send(env_, type, buffer, used);
 }
 
 void Lowering::emit_error() {
@@ -77,7 +77,7 @@ void Lowering::emit_error() {
     }
     e_.CreateStore(e_.CreateTrunc(e_.CreateSub(size, e_.number(sizeof(plan::RecordHeader))), e_.getInt32Ty()),
                    e_.offset(buffer, 12));
-    t_.emit_record(env_, plan::RaiseError, buffer, size, !text);
+    t_.output().send(env_, plan::RaiseError, buffer, size);
     e_.CreateBr(done);
     e_.SetInsertPoint(done);
 }
@@ -129,7 +129,7 @@ Lowering::Piece Lowering::read_dump(const Directive& directive, llvm::Value* pre
     size = e_.CreateSelect(e_.CreateICmpUGT(size, e_.number(most)), e_.number(most), size);
     llvm::Value* slot = new_slot();
     llvm::Value* from = lower(address);
-    llvm::Value* fault = t_.read_block(env_, slot, size, from);
+    llvm::Value* fault = t_.memory().read_block(env_, slot, size, from);
     raise_if(e_.CreateICmpNE(fault, e_.number(0)), "read fault [man error::fault] at %#x", address.range, from);
     return {slot, 0, size};
 }
@@ -222,7 +222,7 @@ llvm::Value* Lowering::format_to_string(const hir::Print& expr) {
             }
             llvm::Value* stats = stats_pointer(*arg);
             raise_if_empty(stats, arg->range);
-            length = t_.append_histogram(env_, slot, length, global_of_statistic(*arg), stats);
+            length = t_.output().append_histogram(env_, slot, length, global_of_statistic(*arg), stats);
             break;
         }
         case Directive::Stack:

@@ -103,7 +103,7 @@ void Lowering::lower_machine(const hir::Function& function) {
     e_.CreateBr(machine.dispatch);
 
     e_.SetInsertPoint(machine.dispatch);
-    t_.loop_head(bad);
+    t_.programs().loop_head(bad);
     llvm::Value* depth = e_.CreateLoad(e_.i64(), machine.base);
     e_.CreateCondBr(e_.CreateICmpULT(depth, e_.number(static_cast<int64_t>(limit))), run, bad);
     e_.SetInsertPoint(run);

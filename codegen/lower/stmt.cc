@@ -163,7 +163,7 @@ void Lowering::lower(const hir::Stmt& stmt) {
 
 // At the head of a loop. What it counts with becomes unknown to the verifier, so that one look at the body is enough.
 void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter) {
-    if (llvm::Value* zero = t_.unknown_zero(env_)) {
+    if (llvm::Value* zero = t_.programs().unknown_zero(env_)) {
         llvm::SetVector<llvm::Value*> changed;
         if (counter)
             changed.insert(counter);
@@ -178,7 +178,7 @@ void Lowering::begin_iteration(const hir::Stmt& loop, llvm::BasicBlock* limit, l
             e_.CreateStore(e_.CreateAdd(e_.CreateLoad(e_.i64(), variable), zero), variable);
     }
     if (!begin_machine_round(loop))
-        t_.loop_head(limit);
+        t_.programs().loop_head(limit);
 }
 
 void Lowering::lower_loop(const hir::Loop& loop) {
@@ -215,9 +215,9 @@ void Lowering::lower_loop(const hir::Loop& loop) {
 
 void Lowering::lower_foreach(const hir::Foreach& loop) {
     uint64_t value_size = loop.array->type == ValueType::String ? e_.slot_size() : 8;
-    Target::ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr, nullptr};
+    ForeachSpec spec{&loop, nullptr, nullptr, 0, nullptr, nullptr};
     uint64_t scan_before = scan_next_;
-    if (uint64_t bytes = t_.scan_bytes(loop)) {
+    if (uint64_t bytes = t_.arrays().scan_bytes(loop)) {
         spec.area = e_.offset(env_.scan, scan_next_);
         scan_next_ += bytes;
         scan_max_ = std::max(scan_max_, scan_next_);
@@ -227,7 +227,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
         spec.limit = lower(*loop.limit);
     if (!loop.slice.empty())
         spec.slice_key = compose_key(*loop.array, loop.slice, &spec.slice_mask);
-    llvm::Value* iterator = t_.foreach_begin(env_, spec);
+    llvm::Value* iterator = t_.arrays().foreach_begin(env_, spec);
     const plan::Global& array = e_.state().plan.globals[loop.array->index];
     llvm::Value* key = new_bytes(array.key_size + max());
     llvm::Value* value = loop.value ? new_bytes(value_size) : nullptr;
@@ -237,7 +237,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     e_.SetInsertPoint(head);
     spec.again = head;
     begin_iteration(loop, limit);
-    e_.CreateCondBr(t_.foreach_next(env_, spec, iterator, key, value), body, end);
+    e_.CreateCondBr(t_.arrays().foreach_next(env_, spec, iterator, key, value), body, end);
     e_.SetInsertPoint(body);
     for (size_t i = 0; i < loop.keys.size(); i++) {
         llvm::Value* variable = locals_[loop.keys[i]];
@@ -261,7 +261,7 @@ void Lowering::lower_foreach(const hir::Foreach& loop) {
     e_.SetInsertPoint(limit);
     raise(plan::no_actions_left, loop.range);
     e_.SetInsertPoint(end);
-    t_.foreach_end(env_, iterator);
+    t_.arrays().foreach_end(env_, iterator);
     scan_next_ = scan_before;
 }
 
@@ -282,7 +282,7 @@ void Lowering::lower_buckets(const hir::Foreach& loop) {
     if (machine_ || by_count) { // a machine keeps no addresses of elements, and the order is of one moment
         auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global->stats.buckets());
         llvm::Value* copy = new_bytes(size);
-        t_.read_memory(env_, copy, size, stats, false);
+        t_.memory().read(env_, copy, size, stats, false);
         stats = copy;
     }
     llvm::Value* counts = e_.offset(stats, sizeof(plan::StatsBlock));
@@ -331,12 +331,12 @@ void Lowering::lower_delete(const hir::Delete& stmt) {
     const hir::Global& global = *stmt.global;
     if (global.is_array()) {
         if (stmt.keys.empty()) {
-            t_.array_delete(env_, global, nullptr, 0, true);
+            t_.arrays().erase(env_, global, nullptr, 0, true);
             return;
         }
         uint64_t mask = 0;
         llvm::Value* key = compose_key(global, stmt.keys, &mask);
-        t_.array_delete(env_, global, key, mask, false);
+        t_.arrays().erase(env_, global, key, mask, false);
         return;
     }
     llvm::Value* address = global_address(global);
@@ -349,7 +349,7 @@ void Lowering::lower_delete(const hir::Delete& stmt) {
         return;
     }
     auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global.stats.buckets());
-    t_.read_memory(env_, address, size, e_.zeros(size), false);
+    t_.memory().read(env_, address, size, e_.zeros(size), false);
 }
 
 void Lowering::lower_try(const hir::Try& stmt) {
