@@ -378,8 +378,7 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
     module.setDataLayout(machine->createDataLayout());
     context.setDiagnosticHandler(std::make_unique<FailureHandler>(failure));
 
-    Lowering lowering(emitter, *target);
-    if (Result<void> lowered = lowering.run(); !lowered)
+    if (Result<void> lowered = lower_handlers(emitter, *target); !lowered)
         return std::move(lowered).error();
     if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);

@@ -14,6 +14,8 @@
 // the way out and back in, and what lives across it moves into the activation. Where loops have to be found in the code
 // (loop_callbacks.h), a loop that the machine leaves is none by itself: it begins each round with a call `pause()`,
 // which becomes a way through the dispatch block that stays in the activation.
+#include "codegen/lower/recursion.h"
+
 #include <algorithm>
 
 #include <llvm/IR/Dominators.h>
@@ -21,14 +23,17 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "codegen/lower/lower.h"
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/function.h"
+#include "codegen/lower/stmt.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {
 
 using hir::ValueType;
 
-struct BodyState::Machine {
+struct Machine {
     struct Entry {
         uint64_t number;
         llvm::BasicBlock* block;
@@ -62,6 +67,7 @@ struct BodyState::Machine {
 };
 
 namespace {
+
 uint64_t parameter_offset(const hir::Function& function, size_t index, uint64_t slot) {
     uint64_t at = 8;
     for (size_t i = 0; i < index; i++)
@@ -73,187 +79,65 @@ uint64_t parameter_offset(const hir::Function& function, size_t index, uint64_t 
 llvm::Instruction* stand_in(llvm::IRBuilder<>& builder, llvm::Type* type) {
     return builder.CreateLoad(type, llvm::PoisonValue::get(builder.getPtrTy()));
 }
-} // namespace
 
-void Lowering::lower_machine(const hir::Function& function) {
-    llvm::Function* out = functions_[&function];
-    Machine machine;
-    machine_ = &machine;
-    machine.function = out;
-    const uint64_t limit = e_.state().options.max_nesting;
-    const uint64_t activations = Machine::result_at + e_.slot_size();
-
-    // The caller's arguments become the first activation.
-    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", out));
-    e_.lines().describe(out, function.range);
-    env_.has_frame = true;
-    take_environment(out);
-    llvm::Value* destination = result_;
-    machine.base = env_.frame;
-    machine.suspend = e_.module().getOrInsertFunction("sonde_suspend", e_.i64());
-    machine.pause = e_.module().getOrInsertFunction("sonde_pause", e_.getVoidTy());
-    machine.dispatch = e_.block("dispatch");
-    llvm::BasicBlock *bad = e_.block("nowhere"), *done = e_.block("done"), *leave = e_.block("leave"),
-                     *run = e_.block("run");
-    e_.CreateStore(e_.number(0), machine.base);
-    e_.CreateStore(e_.number(static_cast<int64_t>(machine.number_of(function))), e_.offset(machine.base, activations));
-    for (size_t i = 0; i < function.params.size(); i++)
-        store_parameter(function, i, e_.offset(machine.base, activations),
-                        out->getArg(fixed_arguments + static_cast<unsigned>(i)));
-    e_.CreateBr(machine.dispatch);
-
-    e_.SetInsertPoint(machine.dispatch);
-    t_.programs().loop_head(bad);
-    llvm::Value* depth = e_.CreateLoad(e_.i64(), machine.base);
-    e_.CreateCondBr(e_.CreateICmpULT(depth, e_.number(static_cast<int64_t>(limit))), run, bad);
-    e_.SetInsertPoint(run);
-    machine.size = stand_in(e_, e_.i64());
-    llvm::Value* first = e_.offset(machine.base, activations);
-    machine.activation = llvm::cast<llvm::Instruction>(
-        e_.CreateGEP(e_.getInt8Ty(), first, e_.CreateMul(depth, machine.size), "activation"));
-    machine.scan = env_.scan;
-    if (env_.scan) {
-        machine.scan_size = stand_in(e_, e_.i64());
-        machine.scan = e_.CreateGEP(e_.getInt8Ty(), env_.scan, e_.CreateMul(depth, machine.scan_size), "walked");
-    }
-    llvm::Value* where = e_.CreateLoad(e_.i64(), machine.activation);
-    llvm::SwitchInst* resume = e_.CreateSwitch(where, bad);
-
-    while (!machine.pending.empty()) {
-        const hir::Function& next = *machine.pending.back();
-        machine.pending.pop_back();
-        lower_activation(next, leave);
-    }
-    for (auto& [callee, entry] : machine.entries)
-        resume->addCase(e_.getInt64(entry.number), entry.block);
-
-    // Every return comes here, its status and result in the machine's memory.
-    e_.SetInsertPoint(leave);
-    llvm::BasicBlock* pop = e_.block("pop");
-    llvm::Value* now = e_.CreateLoad(e_.i64(), machine.base);
-    e_.CreateCondBr(e_.CreateICmpEQ(now, e_.number(0)), done, pop);
-    e_.SetInsertPoint(pop);
-    e_.CreateStore(e_.CreateSub(now, e_.number(1)), machine.base);
-    e_.CreateBr(machine.dispatch);
-    e_.SetInsertPoint(done);
-    llvm::Value* result = e_.offset(machine.base, Machine::result_at);
-    if (function.result == ValueType::String)
-        store_string(destination, result);
-    else
-        e_.CreateStore(e_.CreateLoad(e_.i64(), result), destination);
-    e_.CreateRet(e_.CreateLoad(e_.i64(), e_.offset(machine.base, Machine::status_at)));
-    e_.SetInsertPoint(bad);
-    catch_ = e_.block("refused");
-    raise(plan::no_actions_left, function.range);
-    e_.SetInsertPoint(catch_);
-    e_.CreateRet(e_.number(1));
-
-    move_into_activation(*resume);
-    machine.size->replaceAllUsesWith(e_.number(static_cast<int64_t>(machine.frame)));
-    machine.size->eraseFromParent();
-    frame_sizes_[&function] = activations + (limit + 1) * machine.frame;
-    // What the bodies only call walks over one array after the other.
-    uint64_t parted = machine.walks ? machine.scan_part : 0;
-    scan_sizes_[&function] = machine.scan_part + (limit - 1) * parted;
-    if (machine.scan_size) {
-        machine.scan_size->replaceAllUsesWith(e_.number(static_cast<int64_t>(parted)));
-        machine.scan_size->eraseFromParent();
-    }
-}
-
-void Lowering::store_parameter(const hir::Function& function, size_t index, llvm::Value* activation,
-                               llvm::Value* value) {
-    llvm::Value* at = e_.offset(activation, parameter_offset(function, index, e_.slot_size()));
+void store_parameter(Lowerer& l, const hir::Function& function, size_t index, llvm::Value* activation,
+                     llvm::Value* value) {
+    Emitter& e = l.e;
+    llvm::Value* at = e.offset(activation, parameter_offset(function, index, e.slot_size()));
     if (function.params[index]->type == ValueType::String)
-        store_string(at, value);
+        store_string(l, at, value);
     else
-        e_.CreateStore(value, at);
+        e.CreateStore(value, at);
 }
 
 // A body, in the activation that the dispatch block found.
-void Lowering::lower_activation(const hir::Function& function, llvm::BasicBlock* leave) {
-    function_ = &function;
-    env_.frame = machine_->activation;
-    env_.scan = machine_->scan;
-    frame_next_ = frame_max_ = scan_next_ = scan_max_ = 0;
-    e_.SetInsertPoint(machine_->entries[&function].block);
-    e_.lines().locate(function.range);
-    new_bytes(parameter_offset(function, function.params.size(), e_.slot_size()));
+void lower_activation(Lowerer& l, const hir::Function& function, llvm::BasicBlock* leave) {
+    Emitter& e = l.e;
+    l.function = &function;
+    l.env.frame = l.machine->activation;
+    l.env.scan = l.machine->scan;
+    l.frame = l.scan = {};
+    e.SetInsertPoint(l.machine->entries[&function].block);
+    e.lines().locate(function.range);
+    l.new_bytes(parameter_offset(function, function.params.size(), e.slot_size()));
     for (size_t i = 0; i < function.params.size(); i++)
-        locals_[function.params[i]] = e_.offset(env_.frame, parameter_offset(function, i, e_.slot_size()));
-    begin_locals(function.locals);
+        l.locals[function.params[i]] = e.offset(l.env.frame, parameter_offset(function, i, e.slot_size()));
+    begin_locals(l, function.locals);
     bool string = function.result == ValueType::String;
-    result_ = string ? new_slot() : new_bytes(8);
+    l.result = string ? l.new_slot() : l.new_bytes(8);
     if (string)
-        e_.CreateStore(e_.getInt8(0), result_);
+        e.CreateStore(e.getInt8(0), l.result);
     else
-        e_.CreateStore(e_.number(0), result_);
-    llvm::BasicBlock *failed = e_.block("failed"), *end = e_.block("end");
-    catch_ = failed;
-    leave_ = end;
-    for_each_stmt(*function.body, [this](const hir::Stmt& stmt) {
-        machine_->walks |= stmt.kind == hir::StmtKind::Foreach && hir::as<hir::Foreach>(stmt).array;
+        e.CreateStore(e.number(0), l.result);
+    llvm::BasicBlock *failed = e.block("failed"), *end = e.block("end");
+    l.on_error = failed;
+    l.leave = end;
+    for_each_stmt(*function.body, [&](const hir::Stmt& stmt) {
+        l.machine->walks |= stmt.kind == hir::StmtKind::Foreach && hir::as<hir::Foreach>(stmt).array;
     });
-    spend(1, function.range);
-    lower(*function.body);
-    branch_to(end);
-    e_.SetInsertPoint(failed);
-    e_.CreateStore(e_.number(1), e_.offset(machine_->base, Machine::status_at));
-    e_.CreateBr(leave);
-    e_.SetInsertPoint(end);
-    e_.CreateStore(e_.number(0), e_.offset(machine_->base, Machine::status_at));
-    llvm::Value* out = e_.offset(machine_->base, Machine::result_at);
+    spend(l, 1, function.range);
+    lower(l, *function.body);
+    l.branch_to(end);
+    e.SetInsertPoint(failed);
+    e.CreateStore(e.number(1), e.offset(l.machine->base, Machine::status_at));
+    e.CreateBr(leave);
+    e.SetInsertPoint(end);
+    e.CreateStore(e.number(0), e.offset(l.machine->base, Machine::status_at));
+    llvm::Value* out = e.offset(l.machine->base, Machine::result_at);
     if (string)
-        store_string(out, result_);
+        store_string(l, out, l.result);
     else
-        e_.CreateStore(e_.CreateLoad(e_.i64(), result_), out);
-    e_.CreateBr(leave);
-    machine_->frame = std::max(machine_->frame, frame_max_);
-    machine_->scan_part = std::max(machine_->scan_part, scan_max_);
-}
-
-// A call from one of the machine's functions to one of them.
-llvm::Value* Lowering::call_in_machine(const hir::Call& expr) {
-    const hir::Function& callee = *expr.callee;
-    bool string = callee.result == ValueType::String;
-    llvm::Value* result = string ? new_slot() : new_bytes(8);
-    Mark mark(*this);
-    std::vector<llvm::Value*> arguments;
-    for (const hir::Expr* argument : expr.args)
-        arguments.push_back(lower(*argument));
-    e_.lines().locate(expr.range);
-    llvm::Value* depth = e_.CreateLoad(e_.i64(), machine_->base);
-    auto last = static_cast<int64_t>(e_.state().options.max_nesting) - 1;
-    raise_if(e_.CreateICmpUGE(depth, e_.number(last)), "MAXNESTING exceeded", expr.range);
-    llvm::Value* next = e_.CreateGEP(e_.getInt8Ty(), machine_->activation, machine_->size);
-    e_.CreateStore(e_.number(static_cast<int64_t>(machine_->number_of(callee))), next);
-    for (size_t i = 0; i < arguments.size(); i++)
-        store_parameter(callee, i, next, arguments[i]);
-    llvm::Value* status = e_.CreateCall(machine_->suspend);
-    check_call(expr, status);
-    llvm::Value* from = e_.offset(machine_->base, Machine::result_at);
-    if (string)
-        store_string(result, from);
-    else
-        e_.CreateStore(e_.CreateLoad(e_.i64(), from), result);
-    return string ? result : e_.CreateLoad(e_.i64(), result);
-}
-
-bool Lowering::begin_machine_round(const hir::Stmt& loop) {
-    bool leaves = false;
-    if (machine_ && !e_.state().options.may_goto)
-        for_each_expr(loop, [&](const hir::Expr& expr) {
-            leaves |= expr.kind == hir::ExprKind::Call && hir::as<hir::Call>(expr).callee->recursive;
-        });
-    if (leaves)
-        e_.CreateCall(machine_->pause);
-    return leaves;
+        e.CreateStore(e.CreateLoad(e.i64(), l.result), out);
+    e.CreateBr(leave);
+    l.machine->frame = std::max(l.machine->frame, l.frame.most);
+    l.machine->scan_part = std::max(l.machine->scan_part, l.scan.most);
 }
 
 // suspend() becomes: note where to go on, one activation more, dispatch. What its function computed before and uses
 // behind goes through the activation: numbers as cells of it, addresses computed anew.
-void Lowering::move_into_activation(llvm::SwitchInst& resume) {
-    Machine& machine = *machine_;
+void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
+    Emitter& e = l.e;
+    Machine& machine = *l.machine;
     std::vector<llvm::CallInst*> suspends;
     std::vector<llvm::AllocaInst*> variables;
     for (llvm::Instruction& instruction : llvm::instructions(*machine.function)) {
@@ -262,7 +146,7 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
                      call->getCalledFunction() == machine.pause.getCallee()))
             suspends.push_back(call);
         // Scratch memory is used at once: never across a suspend().
-        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !e_.is_scratch(*variable))
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !e.is_scratch(*variable))
             variables.push_back(variable);
     }
     uint64_t number = machine.entries.size();
@@ -270,20 +154,20 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         llvm::BasicBlock* before = call->getParent();
         llvm::BasicBlock* after = before->splitBasicBlock(call->getIterator(), "resumed");
         before->getTerminator()->eraseFromParent();
-        e_.SetInsertPoint(before);
-        e_.SetCurrentDebugLocation(call->getDebugLoc());
-        e_.CreateStore(e_.number(static_cast<int64_t>(number)), machine.activation);
+        e.SetInsertPoint(before);
+        e.SetCurrentDebugLocation(call->getDebugLoc());
+        e.CreateStore(e.number(static_cast<int64_t>(number)), machine.activation);
         bool stays = call->getType()->isVoidTy();
         if (!stays) {
-            llvm::Value* depth = e_.CreateLoad(e_.i64(), machine.base);
-            e_.CreateStore(e_.CreateAdd(depth, e_.number(1)), machine.base);
+            llvm::Value* depth = e.CreateLoad(e.i64(), machine.base);
+            e.CreateStore(e.CreateAdd(depth, e.number(1)), machine.base);
         }
-        e_.CreateBr(machine.dispatch);
-        e_.SetInsertPoint(call);
+        e.CreateBr(machine.dispatch);
+        e.SetInsertPoint(call);
         if (!stays)
-            call->replaceAllUsesWith(e_.CreateLoad(e_.i64(), e_.offset(machine.base, Machine::status_at)));
+            call->replaceAllUsesWith(e.CreateLoad(e.i64(), e.offset(machine.base, Machine::status_at)));
         call->eraseFromParent();
-        resume.addCase(e_.getInt64(number++), after);
+        resume.addCase(e.getInt64(number++), after);
     }
 
     auto new_cell = [&](uint64_t bytes) {
@@ -294,9 +178,9 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
     auto before_use = [&](llvm::Use& use) {
         auto* user = llvm::cast<llvm::Instruction>(use.getUser());
         if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
-            e_.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
+            e.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
         else
-            e_.SetInsertPoint(user);
+            e.SetInsertPoint(user);
     };
     auto uses_of = [](llvm::Value& value) {
         std::vector<llvm::Use*> uses;
@@ -305,10 +189,10 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
         return uses;
     };
     for (llvm::AllocaInst* variable : variables) {
-        uint64_t at = new_cell(variable->getAllocationSize(e_.module().getDataLayout())->getFixedValue());
+        uint64_t at = new_cell(variable->getAllocationSize(e.module().getDataLayout())->getFixedValue());
         for (llvm::Use* use : uses_of(*variable)) {
             before_use(*use);
-            use->set(e_.offset(machine.activation, at));
+            use->set(e.offset(machine.activation, at));
         }
         variable->eraseFromParent();
     }
@@ -327,23 +211,151 @@ void Lowering::move_into_activation(llvm::SwitchInst& resume) {
             again = true;
             if (llvm::isa<llvm::GetElementPtrInst>(instruction)) {
                 before_use(*use);
-                use->set(e_.Insert(instruction->clone()));
+                use->set(e.Insert(instruction->clone()));
                 continue;
             }
             if (!instruction->getType()->isIntegerTy()) {
-                fail(function_->range, "internal: an address lives across a recursive call");
+                l.fail(l.function->range, "internal: an address lives across a recursive call");
                 return;
             }
             auto [cell, fresh] = cells.try_emplace(instruction, 0);
             if (fresh) {
                 cell->second = new_cell(8);
-                e_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
-                e_.CreateStore(instruction, e_.offset(machine.activation, cell->second));
+                e.SetInsertPoint(*instruction->getInsertionPointAfterDef());
+                e.CreateStore(instruction, e.offset(machine.activation, cell->second));
             }
             before_use(*use);
-            use->set(e_.CreateLoad(instruction->getType(), e_.offset(machine.activation, cell->second)));
+            use->set(e.CreateLoad(instruction->getType(), e.offset(machine.activation, cell->second)));
         }
     }
+}
+
+} // namespace
+
+void lower_machine(Lowerer& l, const hir::Function& function) {
+    Emitter& e = l.e;
+    LoweredFunction& lowered = l.functions[&function];
+    llvm::Function* out = lowered.code;
+    Machine machine;
+    l.machine = &machine;
+    machine.function = out;
+    const uint64_t limit = e.state().options.max_nesting;
+    const uint64_t activations = Machine::result_at + e.slot_size();
+
+    // The caller's arguments become the first activation.
+    e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
+    e.lines().describe(out, function.range);
+    l.env.has_frame = true;
+    take_environment(l, out);
+    llvm::Value* destination = l.result;
+    machine.base = l.env.frame;
+    machine.suspend = e.module().getOrInsertFunction("sonde_suspend", e.i64());
+    machine.pause = e.module().getOrInsertFunction("sonde_pause", e.getVoidTy());
+    machine.dispatch = e.block("dispatch");
+    llvm::BasicBlock *bad = e.block("nowhere"), *done = e.block("done"), *leave = e.block("leave"),
+                     *run = e.block("run");
+    e.CreateStore(e.number(0), machine.base);
+    e.CreateStore(e.number(static_cast<int64_t>(machine.number_of(function))), e.offset(machine.base, activations));
+    for (size_t i = 0; i < function.params.size(); i++)
+        store_parameter(l, function, i, e.offset(machine.base, activations),
+                        out->getArg(fixed_arguments + static_cast<unsigned>(i)));
+    e.CreateBr(machine.dispatch);
+
+    e.SetInsertPoint(machine.dispatch);
+    l.target.programs().loop_head(bad);
+    llvm::Value* depth = e.CreateLoad(e.i64(), machine.base);
+    e.CreateCondBr(e.CreateICmpULT(depth, e.number(static_cast<int64_t>(limit))), run, bad);
+    e.SetInsertPoint(run);
+    machine.size = stand_in(e, e.i64());
+    llvm::Value* first = e.offset(machine.base, activations);
+    machine.activation = llvm::cast<llvm::Instruction>(
+        e.CreateGEP(e.getInt8Ty(), first, e.CreateMul(depth, machine.size), "activation"));
+    machine.scan = l.env.scan;
+    if (l.env.scan) {
+        machine.scan_size = stand_in(e, e.i64());
+        machine.scan = e.CreateGEP(e.getInt8Ty(), l.env.scan, e.CreateMul(depth, machine.scan_size), "walked");
+    }
+    llvm::Value* where = e.CreateLoad(e.i64(), machine.activation);
+    llvm::SwitchInst* resume = e.CreateSwitch(where, bad);
+
+    while (!machine.pending.empty()) {
+        const hir::Function& next = *machine.pending.back();
+        machine.pending.pop_back();
+        lower_activation(l, next, leave);
+    }
+    for (auto& [callee, entry] : machine.entries)
+        resume->addCase(e.getInt64(entry.number), entry.block);
+
+    // Every return comes here, its status and result in the machine's memory.
+    e.SetInsertPoint(leave);
+    llvm::BasicBlock* pop = e.block("pop");
+    llvm::Value* now = e.CreateLoad(e.i64(), machine.base);
+    e.CreateCondBr(e.CreateICmpEQ(now, e.number(0)), done, pop);
+    e.SetInsertPoint(pop);
+    e.CreateStore(e.CreateSub(now, e.number(1)), machine.base);
+    e.CreateBr(machine.dispatch);
+    e.SetInsertPoint(done);
+    llvm::Value* result = e.offset(machine.base, Machine::result_at);
+    if (function.result == ValueType::String)
+        store_string(l, destination, result);
+    else
+        e.CreateStore(e.CreateLoad(e.i64(), result), destination);
+    e.CreateRet(e.CreateLoad(e.i64(), e.offset(machine.base, Machine::status_at)));
+    e.SetInsertPoint(bad);
+    l.on_error = e.block("refused");
+    raise(l, plan::no_actions_left, function.range);
+    e.SetInsertPoint(l.on_error);
+    e.CreateRet(e.number(1));
+
+    move_into_activation(l, *resume);
+    machine.size->replaceAllUsesWith(e.number(static_cast<int64_t>(machine.frame)));
+    machine.size->eraseFromParent();
+    lowered.frame_bytes = activations + (limit + 1) * machine.frame;
+    // What the bodies only call walks over one array after the other.
+    uint64_t parted = machine.walks ? machine.scan_part : 0;
+    lowered.scan_bytes = machine.scan_part + (limit - 1) * parted;
+    if (machine.scan_size) {
+        machine.scan_size->replaceAllUsesWith(e.number(static_cast<int64_t>(parted)));
+        machine.scan_size->eraseFromParent();
+    }
+}
+
+llvm::Value* call_in_machine(Lowerer& l, const hir::Call& expr) {
+    Emitter& e = l.e;
+    const hir::Function& callee = *expr.callee;
+    bool string = callee.result == ValueType::String;
+    llvm::Value* result = string ? l.new_slot() : l.new_bytes(8);
+    Mark mark(l);
+    std::vector<llvm::Value*> arguments;
+    for (const hir::Expr* argument : expr.args)
+        arguments.push_back(lower(l, *argument));
+    e.lines().locate(expr.range);
+    llvm::Value* depth = e.CreateLoad(e.i64(), l.machine->base);
+    auto last = static_cast<int64_t>(e.state().options.max_nesting) - 1;
+    raise_if(l, e.CreateICmpUGE(depth, e.number(last)), "MAXNESTING exceeded", expr.range);
+    llvm::Value* next = e.CreateGEP(e.getInt8Ty(), l.machine->activation, l.machine->size);
+    e.CreateStore(e.number(static_cast<int64_t>(l.machine->number_of(callee))), next);
+    for (size_t i = 0; i < arguments.size(); i++)
+        store_parameter(l, callee, i, next, arguments[i]);
+    llvm::Value* status = e.CreateCall(l.machine->suspend);
+    check_call(l, expr, status);
+    llvm::Value* from = e.offset(l.machine->base, Machine::result_at);
+    if (string)
+        store_string(l, result, from);
+    else
+        e.CreateStore(e.CreateLoad(e.i64(), from), result);
+    return string ? result : e.CreateLoad(e.i64(), result);
+}
+
+bool begin_machine_round(Lowerer& l, const hir::Stmt& loop) {
+    bool leaves = false;
+    if (l.machine && !l.e.state().options.may_goto)
+        for_each_expr(loop, [&](const hir::Expr& expr) {
+            leaves |= expr.kind == hir::ExprKind::Call && hir::as<hir::Call>(expr).callee->recursive;
+        });
+    if (leaves)
+        l.e.CreateCall(l.machine->pause);
+    return leaves;
 }
 
 } // namespace sonde

@@ -1,0 +1,12 @@
+// Regular expressions.
+#pragma once
+
+#include "codegen/lower/lowerer.h"
+
+namespace sonde {
+
+// At a handler's beginning: makes room for what matched() tells of.
+void begin_matches(Lowerer& l);
+llvm::Value* lower_regex(Lowerer& l, const hir::Regex& expr);
+
+} // namespace sonde
