@@ -17,6 +17,7 @@
 #include "codegen/lower/recursion.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
@@ -133,10 +134,101 @@ void lower_activation(Lowerer& l, const hir::Function& function, llvm::BasicBloc
     l.machine->scan_part = std::max(l.machine->scan_part, l.scan.most);
 }
 
-// suspend() becomes: note where to go on, one activation more, dispatch. What its function computed before and uses
-// behind goes through the activation: numbers as cells of it, addresses computed anew.
-void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
+// Gives the offset.
+uint64_t new_cell(Machine& machine, uint64_t bytes) {
+    const uint64_t at = machine.frame;
+    machine.frame += (bytes + 7) & ~7ull;
+    return at;
+}
+
+// What is emitted next is there when the use needs it.
+void go_before_use(Emitter& e, llvm::Use& use) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
+        e.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
+    else
+        e.SetInsertPoint(user);
+}
+
+// suspend() becomes: note where to go on, one activation more, dispatch. pause() is the same in the same activation.
+void leave_at(Lowerer& l, llvm::CallInst* call, llvm::SwitchInst& resume, uint64_t number) {
     Emitter& e = l.e;
+    Machine& machine = *l.machine;
+    llvm::BasicBlock* before = call->getParent();
+    llvm::BasicBlock* after = before->splitBasicBlock(call->getIterator(), "resumed");
+    before->getTerminator()->eraseFromParent();
+    e.SetInsertPoint(before);
+    e.SetCurrentDebugLocation(call->getDebugLoc());
+    e.CreateStore(e.number(static_cast<int64_t>(number)), machine.activation);
+    bool stays = call->getType()->isVoidTy();
+    if (!stays) {
+        llvm::Value* depth = e.CreateLoad(e.i64(), machine.base);
+        e.CreateStore(e.CreateAdd(depth, e.number(1)), machine.base);
+    }
+    e.CreateBr(machine.dispatch);
+    e.SetInsertPoint(call);
+    if (!stays)
+        call->replaceAllUsesWith(e.CreateLoad(e.i64(), e.offset(machine.base, Machine::status_at)));
+    call->eraseFromParent();
+    resume.addCase(e.getInt64(number), after);
+}
+
+void move_variable(Lowerer& l, llvm::AllocaInst* variable) {
+    Emitter& e = l.e;
+    Machine& machine = *l.machine;
+    uint64_t at = new_cell(machine, variable->getAllocationSize(e.module().getDataLayout())->getFixedValue());
+    std::vector<llvm::Use*> uses;
+    for (llvm::Use& use : variable->uses())
+        uses.push_back(&use);
+    for (llvm::Use* use : uses) {
+        go_before_use(e, *use);
+        use->set(e.offset(machine.activation, at));
+    }
+    variable->eraseFromParent();
+}
+
+using BrokenUse = std::pair<llvm::Instruction*, llvm::Use*>;
+
+// Uses that no way from the dispatch block reaches through the definition.
+std::vector<BrokenUse> find_broken_uses(llvm::Function& function) {
+    llvm::DominatorTree dominators(function);
+    std::vector<BrokenUse> broken;
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+        for (llvm::Use& use : instruction.uses())
+            if (dominators.isReachableFromEntry(instruction.getParent()) && !dominators.dominates(&instruction, use))
+                broken.emplace_back(&instruction, &use);
+    return broken;
+}
+
+// Numbers go through cells of the activation; addresses are computed anew where they are used. False after a report.
+bool mend(Lowerer& l, const std::vector<BrokenUse>& broken) {
+    Emitter& e = l.e;
+    Machine& machine = *l.machine;
+    std::unordered_map<llvm::Instruction*, uint64_t> cells;
+    for (auto& [instruction, use] : broken) {
+        if (llvm::isa<llvm::GetElementPtrInst>(instruction)) {
+            go_before_use(e, *use);
+            use->set(e.Insert(instruction->clone()));
+            continue;
+        }
+        if (!instruction->getType()->isIntegerTy()) {
+            l.fail(l.function->range, "internal: an address lives across a recursive call");
+            return false;
+        }
+        auto [cell, fresh] = cells.try_emplace(instruction, 0);
+        if (fresh) {
+            cell->second = new_cell(machine, 8);
+            e.SetInsertPoint(*instruction->getInsertionPointAfterDef());
+            e.CreateStore(instruction, e.offset(machine.activation, cell->second));
+        }
+        go_before_use(e, *use);
+        use->set(e.CreateLoad(instruction->getType(), e.offset(machine.activation, cell->second)));
+    }
+    return true;
+}
+
+// All bodies are lowered: the machine leaves at its suspend()s, and what lives across them moves into the activation.
+void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
     Machine& machine = *l.machine;
     std::vector<llvm::CallInst*> suspends;
     std::vector<llvm::AllocaInst*> variables;
@@ -146,88 +238,19 @@ void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
                      call->getCalledFunction() == machine.pause.getCallee()))
             suspends.push_back(call);
         // Scratch memory is used at once: never across a suspend().
-        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !e.is_scratch(*variable))
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !l.e.is_scratch(*variable))
             variables.push_back(variable);
     }
     uint64_t number = machine.entries.size();
-    for (llvm::CallInst* call : suspends) {
-        llvm::BasicBlock* before = call->getParent();
-        llvm::BasicBlock* after = before->splitBasicBlock(call->getIterator(), "resumed");
-        before->getTerminator()->eraseFromParent();
-        e.SetInsertPoint(before);
-        e.SetCurrentDebugLocation(call->getDebugLoc());
-        e.CreateStore(e.number(static_cast<int64_t>(number)), machine.activation);
-        bool stays = call->getType()->isVoidTy();
-        if (!stays) {
-            llvm::Value* depth = e.CreateLoad(e.i64(), machine.base);
-            e.CreateStore(e.CreateAdd(depth, e.number(1)), machine.base);
-        }
-        e.CreateBr(machine.dispatch);
-        e.SetInsertPoint(call);
-        if (!stays)
-            call->replaceAllUsesWith(e.CreateLoad(e.i64(), e.offset(machine.base, Machine::status_at)));
-        call->eraseFromParent();
-        resume.addCase(e.getInt64(number++), after);
-    }
-
-    auto new_cell = [&](uint64_t bytes) {
-        uint64_t at = machine.frame;
-        machine.frame += (bytes + 7) & ~7ull;
-        return at;
-    };
-    auto before_use = [&](llvm::Use& use) {
-        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
-            e.SetInsertPoint(phi->getIncomingBlock(use)->getTerminator());
-        else
-            e.SetInsertPoint(user);
-    };
-    auto uses_of = [](llvm::Value& value) {
-        std::vector<llvm::Use*> uses;
-        for (llvm::Use& use : value.uses())
-            uses.push_back(&use);
-        return uses;
-    };
-    for (llvm::AllocaInst* variable : variables) {
-        uint64_t at = new_cell(variable->getAllocationSize(e.module().getDataLayout())->getFixedValue());
-        for (llvm::Use* use : uses_of(*variable)) {
-            before_use(*use);
-            use->set(e.offset(machine.activation, at));
-        }
-        variable->eraseFromParent();
-    }
-    // Until every use is reached by its definition: computing an address anew needs its operands there.
-    for (bool again = true; again;) {
-        again = false;
-        llvm::DominatorTree dominators(*machine.function);
-        std::vector<std::pair<llvm::Instruction*, llvm::Use*>> broken;
-        for (llvm::Instruction& instruction : llvm::instructions(*machine.function))
-            for (llvm::Use& use : instruction.uses())
-                if (dominators.isReachableFromEntry(instruction.getParent()) &&
-                    !dominators.dominates(&instruction, use))
-                    broken.emplace_back(&instruction, &use);
-        std::unordered_map<llvm::Instruction*, uint64_t> cells;
-        for (auto& [instruction, use] : broken) {
-            again = true;
-            if (llvm::isa<llvm::GetElementPtrInst>(instruction)) {
-                before_use(*use);
-                use->set(e.Insert(instruction->clone()));
-                continue;
-            }
-            if (!instruction->getType()->isIntegerTy()) {
-                l.fail(l.function->range, "internal: an address lives across a recursive call");
-                return;
-            }
-            auto [cell, fresh] = cells.try_emplace(instruction, 0);
-            if (fresh) {
-                cell->second = new_cell(8);
-                e.SetInsertPoint(*instruction->getInsertionPointAfterDef());
-                e.CreateStore(instruction, e.offset(machine.activation, cell->second));
-            }
-            before_use(*use);
-            use->set(e.CreateLoad(instruction->getType(), e.offset(machine.activation, cell->second)));
-        }
-    }
+    for (llvm::CallInst* call : suspends)
+        leave_at(l, call, resume, number++);
+    for (llvm::AllocaInst* variable : variables)
+        move_variable(l, variable);
+    // Computing an address anew needs its operands there: until every use is reached by its definition.
+    for (std::vector<BrokenUse> broken = find_broken_uses(*machine.function); !broken.empty();
+         broken = find_broken_uses(*machine.function))
+        if (!mend(l, broken))
+            return;
 }
 
 } // namespace
