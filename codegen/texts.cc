@@ -71,7 +71,7 @@ llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text) 
 }
 
 llvm::Value* numbered_text(Emitter& e, llvm::Value* number) {
-    // One behind the other, each with its NUL, and where each begins. The verifier sees that no pointer leaves them.
+    // One after the other, each with its NUL, and where each begins. The verifier sees that no pointer leaves them.
     std::string all;
     std::vector<uint32_t> begins(std::bit_ceil(e.state().program.texts.size()));
     for (size_t i = 0; i < e.state().program.texts.size(); i++) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 namespace sonde {
-
 namespace {
 constexpr uint32_t claim_tries = 8;
 } // namespace

@@ -1,4 +1,4 @@
-// A step of code generation for kernels without may_goto, behind lowering and in front of the optimiser.
+// A step of code generation for kernels without may_goto, after lowering and before the optimiser.
 #pragma once
 
 namespace llvm {

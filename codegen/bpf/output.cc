@@ -6,7 +6,6 @@
 #include "runtime/batch.h"
 
 namespace sonde {
-
 namespace {
 constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
 } // namespace

@@ -2,7 +2,7 @@
 //
 // In loops the verifier compares the whole stack, with what nobody reads again, and memory that was never written is
 // not the same to it as zeros: a way past a step with such memory would differ from the one through it. This runs
-// behind the optimiser, when the functions that a handler calls have become part of it.
+// after the optimiser, when the functions that a handler calls have become part of it.
 #include "codegen/bpf/wiped_scratch.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A step of code generation for BPF, behind the optimiser.
+// A step of code generation for BPF, after the optimiser.
 #pragma once
 
 namespace llvm {

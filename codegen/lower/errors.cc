@@ -6,7 +6,6 @@
 #include "codegen/lower/expr.h"
 
 namespace sonde {
-
 namespace {
 
 llvm::Value* is_aborted(Lowerer& l) {

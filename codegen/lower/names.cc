@@ -62,9 +62,9 @@ llvm::Value* index_of_name(Lowerer& l, const hir::Expr& number, size_t count) {
 
 llvm::Value* number_of(Lowerer& l, llvm::Value* address, llvm::Value* slot) {
     Emitter& e = l.e;
-    llvm::Value* behind = e.offset(slot, 2 * l.max_string());
-    e.CreateStore(address, behind);
-    auto* number = e.CreateLoad(e.i64(), behind);
+    llvm::Value* after = e.offset(slot, 2 * l.max_string());
+    e.CreateStore(address, after);
+    auto* number = e.CreateLoad(e.i64(), after);
     number->setVolatile(true);
     return number;
 }

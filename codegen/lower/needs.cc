@@ -15,6 +15,7 @@ const hir::Primitive& facts_of(const hir::Expr& expr) {
     static constexpr hir::Primitive nothing;
     return expr.kind == hir::ExprKind::Intrinsic ? hir::as<hir::Intrinsic>(expr).facts : nothing;
 }
+
 bool uses_matches(const hir::Expr& expr) {
     if (expr.kind == hir::ExprKind::Regex)
         return hir::as<hir::Regex>(expr).program->captures;

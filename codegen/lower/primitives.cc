@@ -9,8 +9,8 @@
 namespace sonde {
 
 llvm::Value* lower_primitive(Lowerer& l, const hir::Intrinsic& expr) {
-    using Emitter = llvm::Value* (*)(Lowerer&, const hir::Intrinsic&);
-    static const std::map<std::string, Emitter, std::less<>> emitters = {
+    using Emit = llvm::Value* (*)(Lowerer&, const hir::Intrinsic&);
+    static const std::map<std::string, Emit, std::less<>> emitters = {
 #define PRIMITIVE(name, emitter, ...) {name, emitter},
 #include "frontend/hir/primitives.def"
 #undef PRIMITIVE

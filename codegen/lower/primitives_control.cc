@@ -10,7 +10,6 @@
 #include "codegen/texts.h"
 
 namespace sonde {
-
 namespace {
 
 // No handler begins any more but those of the end.

@@ -14,7 +14,6 @@
 #include "codegen/lower/registers.h"
 
 namespace sonde {
-
 namespace {
 
 constexpr const char* no_registers = "cannot access CPU registers in this context";

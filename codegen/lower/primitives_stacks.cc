@@ -11,7 +11,6 @@
 #include "runtime/symbols/stack.h"
 
 namespace sonde {
-
 namespace {
 
 constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers

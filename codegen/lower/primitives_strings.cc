@@ -9,7 +9,6 @@
 #include "codegen/lower/primitives.h"
 
 namespace sonde {
-
 namespace {
 
 // A list for flags as cells of a name and its bits: "O_SYNC" is the bit after the last name's, "O_SYNC=0x101000" those

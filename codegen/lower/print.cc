@@ -130,7 +130,6 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr) {
 
 } // namespace
 
-// A record: header, longs, then the rest (strings with their NUL, or blocks of a known size; size 0 means a string).
 void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
                  const std::vector<Piece>& rest) {
     Emitter& e = l.e;
@@ -146,7 +145,7 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
     e.CreateStore(l.env.row, e.offset(buffer, 8));
     for (size_t i = 0; i < longs.size(); i++)
         e.CreateStore(longs[i], e.offset(buffer, sizeof(plan::RecordHeader) + 8 * i));
-    // Strings lie behind each other at their real lengths. Each one's offset is bounded by what could precede it.
+    // Strings follow each other at their real lengths. Each one's offset is bounded by what could precede it.
     llvm::Value* used = e.number(static_cast<int64_t>(fixed));
     for (const auto& [value, size, bytes] : rest) {
         llvm::Value* at = e.CreateGEP(e.getInt8Ty(), buffer, used);

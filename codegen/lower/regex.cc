@@ -9,7 +9,6 @@
 #include "codegen/rtlib/regex.h"
 
 namespace sonde {
-
 namespace {
 
 void need_match(Lowerer& l, Range range) {
