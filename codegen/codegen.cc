@@ -10,9 +10,11 @@
 #include "codegen/backend.h"
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/loop_callbacks.h"
+#include "codegen/emitter.h"
 #include "codegen/layout.h"
 #include "codegen/lower/lower.h"
 #include "codegen/routines.h"
+#include "codegen/target.h"
 #include "codegen/texts.h"
 
 namespace sonde {

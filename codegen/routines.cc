@@ -14,6 +14,7 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "codegen/emitter.h"
 #include "codegen/rtlib/rtlib.h"
 #include "runtime/attach/watched_programs.h"
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "base/result.h"
-#include "codegen/emitter.h"
 
 namespace sonde {
+
+class Emitter;
 
 // After everything is lowered. Of routines only those stay that are called.
 Result<void> link_routines(Emitter& e);

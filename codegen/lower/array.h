@@ -4,9 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/lower/lowerer.h"
+#include "base/source.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // Keys that are put together on the stack: what they are made of needs no frame.
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);

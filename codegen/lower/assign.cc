@@ -8,6 +8,7 @@
 #include "codegen/lower/array.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/statistics.h"
 
 namespace sonde {

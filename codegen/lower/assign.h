@@ -1,9 +1,15 @@
 // Assignments.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 llvm::Value* lower_assign(Lowerer& l, const hir::Assign& expr);
 // `<<<`

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 
 namespace sonde {
 namespace {

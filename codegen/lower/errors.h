@@ -5,9 +5,15 @@
 #include <string>
 
 #include "base/source.h"
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // The word is the number of a site (PlanState::add_site), with these bits. abort() leaves the handler as errors do, and
 // nothing catches it: it stands where the site of an error would.

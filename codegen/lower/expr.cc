@@ -10,6 +10,7 @@
 #include "codegen/lower/assign.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/function.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"

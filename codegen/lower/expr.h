@@ -4,9 +4,16 @@
 #include <cstdint>
 #include <string>
 
-#include "codegen/lower/lowerer.h"
+#include "base/source.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // i64, or a pointer to a string that stays as it is until the statement ends.
 llvm::Value* lower(Lowerer& l, const hir::Expr& expr);

@@ -11,6 +11,7 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/needs.h"
 #include "codegen/lower/recursion.h"
 #include "codegen/lower/stmt.h"

@@ -3,9 +3,16 @@
 
 #include <vector>
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Function;
+class Value;
+} // namespace llvm
 
 namespace sonde {
+
+struct Lowerer;
 
 llvm::Value* lower_call(Lowerer& l, const hir::Call& expr);
 

@@ -6,6 +6,7 @@
 #include "codegen/lower/expr.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lower.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/needs.h"
 #include "codegen/lower/record_count.h"
 #include "codegen/lower/regex.h"

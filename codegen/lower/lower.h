@@ -2,10 +2,11 @@
 #pragma once
 
 #include "base/result.h"
-#include "codegen/emitter.h"
-#include "codegen/target.h"
 
 namespace sonde {
+
+class Emitter;
+class Target;
 
 // All handlers of this place, with the functions that they call. Errors: what the place cannot do.
 Result<void> lower_handlers(Emitter& emitter, Target& target);

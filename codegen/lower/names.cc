@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 
 namespace sonde {
 

@@ -6,9 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 constexpr uint32_t name_cell = 32; // of a table of names: bytes of each, padded with NULs
 

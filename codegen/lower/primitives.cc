@@ -1,5 +1,7 @@
 #include "codegen/lower/primitives.h"
 
+#include "codegen/lower/lowerer.h"
+
 #include <functional>
 #include <map>
 #include <string>

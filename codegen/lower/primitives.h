@@ -2,10 +2,15 @@
 // and regex.cc, by topic.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
 #include "frontend/hir/hir.h"
 
+namespace llvm {
+class Value;
+}
+
 namespace sonde {
+
+struct Lowerer;
 
 llvm::Value* lower_primitive(Lowerer& l, const hir::Intrinsic& expr);
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
 #include "codegen/lower/stacks.h"

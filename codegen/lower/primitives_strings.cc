@@ -5,6 +5,7 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 

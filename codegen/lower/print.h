@@ -4,9 +4,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // What a record has after its longs: a string, a block of `size` bytes, or bytes in a slot with their count.
 struct Piece {

@@ -27,6 +27,7 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/function.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/stmt.h"
 #include "frontend/hir/walk.h"
 

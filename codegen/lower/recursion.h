@@ -1,9 +1,15 @@
 // Functions that call themselves, in the kernel.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // Fills the LoweredFunction of a function that calls itself, with all that it calls.
 void lower_machine(Lowerer& l, const hir::Function& function);

@@ -4,6 +4,7 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/regex_image.h"
 #include "codegen/rtlib/regex.h"

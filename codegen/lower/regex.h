@@ -1,9 +1,15 @@
 // Regular expressions.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
 
 namespace sonde {
+
+struct Lowerer;
 
 // At a handler's beginning: makes room for what matched() tells of.
 void begin_matches(Lowerer& l);

@@ -1,9 +1,9 @@
 // Stacks.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
-
 namespace sonde {
+
+struct Lowerer;
 
 // At a handler's beginning: where its stacks begin, as they are unwound later.
 void begin_stacks(Lowerer& l);

@@ -6,6 +6,7 @@
 #include "codegen/lower/array.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/recursion.h"
 #include "codegen/texts.h"

@@ -1,9 +1,11 @@
 // Statements.
 #pragma once
 
-#include "codegen/lower/lowerer.h"
+#include "frontend/hir/hir.h"
 
 namespace sonde {
+
+struct Lowerer;
 
 void lower(Lowerer& l, const hir::Stmt& stmt);
 
