@@ -10,8 +10,8 @@
 //                                                                } bpf_loop(most, callback, {values, way}); switch
 //                                                                (way)
 //
-// Numbers that a loop changes are unknown at its head (Lowering::begin_iteration), so what the verifier learns of one
-// iteration holds for all; kernels before 6.8 look at no more than one.
+// Numbers that a loop changes are unknown at its head (begin_iteration() in lower/stmt.cc), so what the verifier learns
+// of one iteration holds for all; kernels before 6.8 look at no more than one.
 #include "codegen/bpf/loop_callbacks.h"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include <llvm/IR/DIBuilder.h>
 
 #include "codegen/rtlib/counters.h"
-#include "codegen/rtlib/scan.h"
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/symbols/stack.h"
