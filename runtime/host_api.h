@@ -2,8 +2,8 @@
 //
 // A host handler is `void NAME(void* session, char* frame, char* data)`: session is opaque, frame has Probe::frame_size
 // zeroed bytes, data is the data area (SessionWords, then the scalars). Functions of the script take (session, frame
-// top...) likewise; see codegen/target_host.cc. All functions here are C ABI and never throw. `status` results: 0 is
-// fine, otherwise 1 + the errors below; the caller raises the error at its site.
+// top...) likewise; see codegen/host/target_host.cc. All functions here are C ABI and never throw. `status` results: 0
+// is fine, otherwise 1 + the errors below; the caller raises the error at its site.
 #pragma once
 
 #include <cstdint>

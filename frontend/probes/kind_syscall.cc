@@ -44,7 +44,7 @@ constexpr std::string_view absent[] = {
 
 // The calls that this kernel has no code for, each as one more call `ni_syscall`.
 constexpr const char* no_code = "ni_syscall";
-// The last of them stands for all greater numbers too (codegen/target_bpf_event.cc): no kernel's table is that long.
+// The last of them stands for all greater numbers too (codegen/bpf/points.cc): no kernel's table is that long.
 constexpr int beyond_table = 511;
 
 // Calls of the kernel's own that no script names.

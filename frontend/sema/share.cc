@@ -94,7 +94,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     builder.build_block(*probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         builder.build_block(*piece.block, piece.file, *handler->body);
-    // A goroutine's entry values are kept by another measure (target_bpf.cc).
+    // A goroutine's entry values are kept by another measure (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
     return handler;

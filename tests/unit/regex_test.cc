@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/regex.h"
-#include "codegen/regex_image.h"
+#include "codegen/lower/regex_image.h"
 #include "codegen/rtlib/regex.h"
 
 extern "C" {

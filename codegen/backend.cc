@@ -1,0 +1,164 @@
+#include "codegen/backend.h"
+
+#include <fmt/format.h>
+
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "codegen/bpf/jumps.h"
+#include "codegen/bpf/sink_addresses.h"
+#include "codegen/bpf/wiped_scratch.h"
+#include "codegen/passes.h"
+
+namespace sonde {
+namespace {
+
+// cpu: BPF's version of its instructions, or the processor.
+std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std::string& error) {
+    if (bpf) {
+        LLVMInitializeBPFTargetInfo();
+        LLVMInitializeBPFTarget();
+        LLVMInitializeBPFTargetMC();
+        LLVMInitializeBPFAsmPrinter();
+        LLVMInitializeBPFAsmParser(); // inline assembly
+    } else {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+    }
+    std::string triple = bpf ? "bpfel" : "x86_64-pc-linux-gnu";
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (!target)
+        return nullptr;
+    llvm::TargetOptions options;
+    // Large: the runtime may load the object anywhere; addresses of what it calls are 64 bits wide.
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+        triple, cpu, "", options, llvm::Reloc::Static, bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
+        bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
+}
+
+class FailureHandler final : public llvm::DiagnosticHandler {
+  public:
+    explicit FailureHandler(std::string& out) : out_(out) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (info.getSeverity() == llvm::DS_Error && out_.empty()) {
+            llvm::raw_string_ostream stream(out_);
+            llvm::DiagnosticPrinterRawOStream printer(stream);
+            info.print(printer);
+        }
+        return true;
+    }
+
+  private:
+    std::string& out_;
+};
+
+// Runs what LLVM would end the process in, and gives what it said then; "" if all went well.
+std::string without_dying(llvm::function_ref<void()> run) {
+    std::string fatal;
+    llvm::install_fatal_error_handler(
+        [](void* out, const char* reason, bool) {
+            *static_cast<std::string*>(out) = reason;
+            llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
+        },
+        &fatal);
+    llvm::CrashRecoveryContext::Enable();
+    llvm::CrashRecoveryContext context;
+    bool done = context.RunSafely(run);
+    llvm::CrashRecoveryContext::Disable();
+    llvm::remove_fatal_error_handler();
+    return done ? "" : fatal.empty() ? "it crashed" : fatal;
+}
+
+llvm::SmallVector<char, 0> emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    machine.addPassesToEmitFile(passes, stream, nullptr, type);
+    passes.run(module);
+    return bytes;
+}
+
+Error explain_fatal(const std::string& fatal, const llvm::Module& module, const plan::Plan& plan) {
+    if (fatal.find("Branch target out of insn range") == std::string::npos)
+        return Error("internal: LLVM: " + fatal);
+    const plan::Probe* largest = nullptr;
+    unsigned most = 0;
+    for (const plan::Probe& probe : plan.probes)
+        if (const llvm::Function* function = module.getFunction(probe.symbol);
+            function && function->getInstructionCount() > most) {
+            largest = &probe;
+            most = function->getInstructionCount();
+        }
+    return Error(fmt::format("the handler at {} is too large: BPF cannot jump over more than 32,767 instructions, and "
+                             "functions become part of the handlers that call them. Make several probes of it",
+                             largest ? largest->place : plan.script));
+}
+
+} // namespace
+
+Backend::Backend(bool bpf) : bpf_(bpf) {}
+
+Backend::~Backend() = default;
+
+Result<void> Backend::begin(llvm::Module& module) {
+    machine_ = make_machine(bpf_, bpf_ ? "v3" : "x86-64", failure_);
+    if (!machine_)
+        return Error("internal: " + failure_);
+    module.setTargetTriple(machine_->getTargetTriple().str());
+    module.setDataLayout(machine_->createDataLayout());
+    module.getContext().setDiagnosticHandler(std::make_unique<FailureHandler>(failure_));
+    return {};
+}
+
+void Backend::run(llvm::Module& module, const char* passes) { run_passes(module, *machine_, passes); }
+
+void Backend::optimise(llvm::Module& module) {
+    run(module, bpf_ ? "default<O2>"
+                     : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce");
+    if (bpf_) {
+        clear_wiped_scratch(module);
+        sink_addresses(module);
+    }
+}
+
+void Backend::suit_size(llvm::Module& module, bool may_goto) {
+    // The last passes take most of the time, and a script that long wants to start.
+    constexpr unsigned many_instructions = 20'000;
+    if (!bpf_ && module.getInstructionCount() > many_instructions)
+        machine_->setOptLevel(llvm::CodeGenOptLevel::None);
+    // Jumps of 16 bits may not reach over a function of so many. A kernel that has may_goto (6.9) has those of 32 bits
+    // too (6.6, "bpf: Support new 32bit offset jmp instruction"), which LLVM takes where it has to.
+    constexpr unsigned far = 8'000;
+    if (bpf_ && may_goto &&
+        llvm::any_of(module, [](const llvm::Function& function) { return function.getInstructionCount() > far; })) {
+        machine_ = make_machine(bpf_, "v4", failure_);
+        lengthen_may_goto(module);
+    }
+}
+
+Result<std::vector<uint8_t>> Backend::emit_object(llvm::Module& module, const plan::Plan& plan) {
+    llvm::SmallVector<char, 0> object;
+    std::string fatal = without_dying([&] { object = emit(module, *machine_, llvm::CodeGenFileType::ObjectFile); });
+    if (!fatal.empty())
+        return explain_fatal(fatal, module, plan);
+    if (!failure_.empty())
+        return Error(failure_);
+    return std::vector<uint8_t>(object.begin(), object.end());
+}
+
+std::string Backend::emit_assembly(llvm::Module& module) {
+    llvm::SmallVector<char, 0> text = emit(module, *machine_, llvm::CodeGenFileType::AssemblyFile);
+    return std::string(text.begin(), text.end());
+}
+
+} // namespace sonde

@@ -1,0 +1,179 @@
+#include "codegen/bpf/accounting.h"
+
+#include <iterator>
+
+namespace sonde {
+
+llvm::Value* Accounting::count(size_t field) {
+    llvm::Value* row =
+        helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_counts"), u32_key(e_, bpf_.probe)});
+    llvm::BasicBlock *before = e_.GetInsertBlock(), *there = e_.block("count"), *end = e_.block("counted");
+    e_.CreateCondBr(e_.CreateIsNotNull(row), there, end);
+    e_.SetInsertPoint(there);
+    llvm::Value* old = e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(row, field), e_.number(1), llvm::Align(8),
+                                          llvm::AtomicOrdering::Monotonic);
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
+    llvm::PHINode* result = e_.CreatePHI(e_.i64(), 2);
+    result->addIncoming(e_.number(0), before);
+    result->addIncoming(old, there);
+    return result;
+}
+
+void Accounting::count_if(llvm::Value* condition, size_t field) {
+    llvm::BasicBlock *yes = e_.block("yes"), *go = e_.block("go");
+    e_.CreateCondBr(condition, yes, go);
+    e_.SetInsertPoint(yes);
+    count(field);
+    e_.CreateBr(go);
+    e_.SetInsertPoint(go);
+}
+
+void Accounting::lose_if(Environment& env, llvm::Value* condition) {
+    llvm::BasicBlock *lost = e_.block("lost"), *sent = e_.block("sent");
+    e_.CreateCondBr(condition, lost, sent);
+    e_.SetInsertPoint(lost);
+    count(offsetof(plan::ProbeCounts, lost));
+    if (env.outcome) {
+        llvm::Value* failed = e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), env.outcome), e_.number(plan::Failed));
+        e_.CreateStore(e_.CreateSelect(failed, e_.number(plan::Failed), e_.number(plan::OutputLost)), env.outcome);
+    }
+    e_.CreateBr(sent);
+    e_.SetInsertPoint(sent);
+}
+
+void Accounting::count_error(Environment& env, llvm::BasicBlock* told) {
+    if (env.outcome)
+        e_.CreateStore(e_.number(plan::Failed), env.outcome);
+    llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors));
+    llvm::BasicBlock* tell = e_.block("tell");
+    if (bpf_.state.options.suppress_errors) {
+        e_.CreateCondBr(e_.CreateICmpEQ(of_probe, e_.number(0)), tell, told);
+        e_.SetInsertPoint(tell);
+        return;
+    }
+    llvm::Value* before =
+        e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(bpf_.data, offsetof(plan::SessionWords, errors)),
+                           e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    llvm::Value* most = e_.CreateLoad(e_.i64(), e_.offset(bpf_.data, offsetof(plan::SessionWords, max_errors)));
+    llvm::BasicBlock* stop = e_.block("stop");
+    e_.CreateCondBr(e_.CreateICmpUGE(before, most), stop, tell);
+    e_.SetInsertPoint(stop);
+    e_.CreateStore(e_.number(plan::Stopping), bpf_.data);
+    e_.CreateBr(tell);
+    e_.SetInsertPoint(tell);
+}
+
+void Accounting::mark(plan::Mark what, llvm::Value* index) {
+    const uint64_t size = bpf_.state.plan.marks_size();
+    if (!index->getType()->isIntegerTy(64))
+        index = e_.CreateZExt(index, e_.i64());
+    if (!llvm::isa<llvm::ConstantInt>(index))
+        index = e_.masked(index, size - 1);
+    llvm::Value* first = e_.offset(bpf_.data, bpf_.state.plan.marks + static_cast<uint64_t>(what) * size);
+    llvm::Value* place = e_.CreateGEP(e_.getInt8Ty(), first, index);
+    llvm::BasicBlock *set = e_.block("mark"), *go = e_.block("marked");
+    e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateLoad(e_.getInt8Ty(), place), e_.getInt8(0)), set, go);
+    e_.SetInsertPoint(set);
+    e_.CreateStore(e_.getInt8(1), place);
+    e_.CreateBr(go);
+    e_.SetInsertPoint(go);
+}
+
+void Accounting::count_hit(Environment& env) {
+    mark(bpf_.saves_entry ? plan::Mark::Entered : plan::Mark::Hit, env.row);
+    const plan::Probe& probe = bpf_.state.plan.probes[bpf_.probe];
+    if (!bpf_.legs.wanted && probe.entry_program.empty() && !probe.at_instruction)
+        count_full_returns();
+    if (timed_ && !bpf_.saves_entry)
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
+}
+
+// Without a program at the entry, returns that find the list full say only that deeper calls may have been.
+void Accounting::count_full_returns() {
+    // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). At a return, the call itself may be counted already or still.
+    constexpr int64_t most_returns = 64;
+    llvm::Value* full = e_.number(bpf_.saves_entry ? most_returns : most_returns - 1);
+    if (plan::is_uprobe(bpf_.kind) && plan::traits(bpf_.kind).at_return && bpf_.state.options.kernel_types)
+        count_if(e_.CreateICmpNE(e_.routine("sonde_rt_follows_returns", e_.i64(), {full}), e_.number(0)),
+                 offsetof(plan::ProbeCounts, nested));
+}
+
+void Accounting::go_if_saved(llvm::Value* element) {
+    llvm::BasicBlock *gone = e_.block("unsaved"), *go = e_.block("go");
+    e_.CreateCondBr(e_.CreateIsNotNull(element), go, gone);
+    e_.SetInsertPoint(gone);
+    count(offsetof(plan::ProbeCounts, unsaved));
+    e_.CreateBr(bpf_.out);
+    e_.SetInsertPoint(go);
+}
+
+void Accounting::begin_timing(Environment& env) {
+    timed_ = plan::is_event(bpf_.kind) && bpf_.state.options.timing;
+    if (!timed_)
+        return;
+    llvm::Value* key = nullptr;
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(env.row)) {
+        key = u32_key(e_, static_cast<uint32_t>(known->getZExtValue()));
+    } else {
+        key = e_.scratch("index", 8);
+        e_.CreateStore(env.row, key);
+    }
+    timing_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_timing"), key});
+    go_if(bpf_, e_.CreateIsNotNull(timing_));
+    if (!bpf_.saves_entry)
+        started_ = helper(e_, ktime_get_ns, {});
+}
+
+void Accounting::take_back_hit() {
+    if (timed_)
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(-1));
+}
+
+void Accounting::count_skip(size_t field) {
+    count(field);
+    if (timed_ && bpf_.saves_entry)
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
+    e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(bpf_.data, offsetof(plan::SessionWords, skipped)),
+                       e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+}
+
+void Accounting::add_timing(size_t field, llvm::Value* value) {
+    e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(timing_, field), value, llvm::Align(8),
+                       llvm::AtomicOrdering::Monotonic);
+}
+
+// An entry of a call is a hit only if nothing comes of its return: that is not armed, or finds nothing saved.
+void Accounting::record_outcome(Environment& env) {
+    if (!timed_)
+        return;
+    llvm::BasicBlock* end = e_.block("told");
+    llvm::Value* outcome = e_.masked(e_.CreateLoad(e_.i64(), env.outcome), std::size(plan::ProbeTiming{}.outcomes) - 1);
+    if (bpf_.saves_entry) {
+        llvm::BasicBlock* over = e_.block("over");
+        llvm::Value* ends = bpf_.legs.wanted ? e_.CreateLoad(e_.i64(), bpf_.refused) : outcome;
+        e_.CreateCondBr(e_.CreateICmpNE(ends, e_.number(0)), over, end);
+        e_.SetInsertPoint(over);
+        add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
+    }
+    llvm::Value* field = e_.CreateGEP(e_.i64(), e_.offset(timing_, offsetof(plan::ProbeTiming, outcomes)), outcome);
+    e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, field, e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    if (!bpf_.saves_entry)
+        record_time();
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
+}
+
+void Accounting::record_time() {
+    llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
+    add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
+    add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));
+    // Extremes may miss a simultaneous one; they are a report, not a result.
+    for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), e_.CreateNot(spent)),
+                                std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
+        llvm::Value* old = e_.CreateLoad(e_.i64(), e_.offset(timing_, field));
+        e_.CreateStore(e_.CreateSelect(e_.CreateICmpUGT(value, old), value, old), e_.offset(timing_, field));
+    }
+}
+
+} // namespace sonde

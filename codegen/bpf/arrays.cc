@@ -1,0 +1,329 @@
+// Arrays in the kernel: hash maps whose elements begin with their insertion number, and foreach over them: a heap of
+// all elements in memory of its own (codegen/rtlib/scan.h).
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+#include "codegen/bpf/parts.h"
+#include "codegen/rtlib/scan.h"
+#include "codegen/statistics.h"
+#include "runtime/wrap.h"
+
+namespace sonde {
+namespace {
+
+// What a walk over an array works on (sonde_scan); null: none.
+struct Scan {
+    llvm::Value *spec, *area, *slice;
+};
+
+std::string map_name(const BpfContext& bpf, const hir::Global& array) {
+    return bpf.state.plan.globals[array.index].map;
+}
+
+uint64_t scan_slots(const hir::Global& array) { return std::bit_ceil(uint64_t{array.capacity}); }
+
+uint64_t heap_bytes(const hir::Global& array) { return (scan_slots(array) * 4 + 7) & ~7ull; }
+
+uint64_t payload_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
+    bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
+    if (!wanted || loop.array->type == hir::ValueType::Stats)
+        return 0;
+    return loop.array->type == hir::ValueType::String ? bpf.state.options.max_string : 8;
+}
+
+// What a copy of an element takes: the key and the payload that the loop wants.
+uint64_t copy_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
+    return SONDE_SCAN_KEY(bpf.state.plan.globals[loop.array->index].key_size) + payload_bytes(bpf, loop);
+}
+
+// Whether copies of all elements would take too much of what one run's walks have together.
+bool is_by_reference(const BpfContext& bpf, const hir::Foreach& loop) {
+    constexpr uint64_t largest_copies = 4 << 20, loops = 4; // nested in each other, each with its own area
+    return scan_slots(*loop.array) * (SONDE_SCAN_ENTRY + copy_bytes(bpf, loop)) >
+           std::min(largest_copies, largest_walks(bpf.state.options) / loops);
+}
+
+sonde_scan_spec spec_of(const BpfContext& bpf, const hir::Global& array, uint64_t mask) {
+    sonde_scan_spec out{};
+    out.mask = mask;
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        out.offsets[i] = global.keys[i].offset;
+        out.sizes[i] = global.keys[i].size;
+    }
+    out.components = array.keys.size();
+    out.capacity = array.capacity;
+    out.slots = scan_slots(array);
+    out.key_size = global.key_size;
+    return out;
+}
+
+llvm::Constant* scan_constant(BpfContext& bpf, const sonde_scan_spec& spec) {
+    static_assert(sizeof spec % 8 == 0);
+    uint64_t words[sizeof spec / 8];
+    std::memcpy(words, &spec, sizeof spec);
+    return constant_words(bpf.e, words, "scan_spec");
+}
+
+// Zeros in scratch memory whose tag begins with "wiped" (wiped_scratch.h).
+void wipe(BpfContext& bpf, llvm::Value* scratch, uint64_t bytes) {
+    Emitter& e = bpf.e;
+    for (uint64_t at = 0; at < bytes; at += 8)
+        e.CreateStore(e.number(0), e.offset(scratch, at))->setVolatile(true);
+}
+
+// Calls a routine of scan.bpf.c, with the array and the limit where it takes them. It finds what it works on by
+// pointers, which only the stack can hold. They are there for the call alone: an error leaves a foreach from anywhere,
+// and must not leave another stack than the foreach's end does.
+llvm::Value* walk(BpfContext& bpf, const char* name, const Scan& what, const hir::Global* array,
+                  llvm::Value* limit = nullptr) {
+    Emitter& e = bpf.e;
+    llvm::Value* scan = e.scratch("wiped scan", sizeof(sonde_scan));
+    llvm::Value* null = e.null();
+    e.CreateStore(what.area ? what.area : null, e.offset(scan, offsetof(sonde_scan, area)));
+    e.CreateStore(what.slice ? what.slice : null, e.offset(scan, offsetof(sonde_scan, slice)));
+    e.CreateStore(what.spec, e.offset(scan, offsetof(sonde_scan, spec)));
+    llvm::SmallVector<llvm::Value*, 3> args;
+    if (array)
+        args.push_back(map_reference(e, map_name(bpf, *array)));
+    args.push_back(scan);
+    if (limit)
+        args.push_back(limit);
+    llvm::Value* result = e.routine(name, e.i64(), args);
+    wipe(bpf, scan, sizeof(sonde_scan));
+    return result;
+}
+
+// Runs `body` on the element, if there is one.
+template <typename Body> void with_element(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
+    Emitter& e = bpf.e;
+    llvm::Value* element = helper_pointer(e, map_lookup_elem, {map_reference(e, map_name(bpf, array)), key});
+    llvm::BasicBlock *there = e.block("element"), *end = e.block("endelement");
+    e.CreateCondBr(e.CreateIsNotNull(element), there, end);
+    e.SetInsertPoint(there);
+    body(element);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+}
+
+// A routine of wrap.bpf.c, for an array that wraps.
+llvm::Value* wrap_routine(BpfContext& bpf, const char* name, const hir::Global& array, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    const uint64_t spec[] = {global.key_size, sonde_wrap_places(global.capacity)};
+    static_assert(sizeof spec == sizeof(sonde_wrap_spec));
+    return e.routine(name, e.i64(),
+                     {map_reference(e, global.map), key, map_reference(e, global.map + SONDE_WRAP_ORDER),
+                      e.offset(bpf.data, global.offset), constant_words(e, spec, "wrap_spec")});
+}
+
+// Of an element that is being created.
+llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    if (array.wrap)
+        return wrap_routine(bpf, "sonde_rt_number_wrapped", array, key);
+    llvm::Value* last =
+        e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e.offset(bpf.data, offsetof(plan::SessionWords, insertion)),
+                          e.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    return e.CreateAdd(last, e.number(1));
+}
+
+// Looks up, creates what is missing, and runs `body` on the element. Creation inserts zeros only if nobody was faster,
+// and whoever finds no insertion number gives one: no update can be lost in between. In an array that wraps the oldest
+// element makes room. Status 1: the array is full.
+template <typename Body>
+llvm::Value* with_created(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
+    Emitter& e = bpf.e;
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    llvm::Value* map = map_reference(e, global.map);
+    llvm::Value* status = e.stack(8);
+    e.CreateStore(e.number(0), status);
+    llvm::Value* element = helper_pointer(e, map_lookup_elem, {map, key});
+    llvm::BasicBlock *missing = e.block("missing"), *numbering = e.block("numbering"), *have = e.block("have"),
+                     *full = e.block("full"), *end = e.block("endelement");
+    e.CreateCondBr(e.CreateIsNull(element), missing, have);
+    e.SetInsertPoint(missing);
+    helper(e, map_update_elem, {map, key, e.zeros(global.value_size), e.number(1 /* BPF_NOEXIST */)});
+    llvm::Value* again = helper_pointer(e, map_lookup_elem, {map, key});
+    llvm::BasicBlock* inserted = e.GetInsertBlock();
+    llvm::BasicBlock* no_room = array.wrap ? e.block("wrap") : full;
+    e.CreateCondBr(e.CreateIsNull(again), no_room, numbering);
+    llvm::Value* wrapped = nullptr;
+    llvm::BasicBlock* made_room = nullptr;
+    if (array.wrap) {
+        e.SetInsertPoint(no_room);
+        wrap_routine(bpf, "sonde_rt_insert_wrapped", array, key);
+        wrapped = helper_pointer(e, map_lookup_elem, {map, key});
+        made_room = e.GetInsertBlock();
+        e.CreateCondBr(e.CreateIsNull(wrapped), full, numbering);
+    }
+    e.SetInsertPoint(numbering);
+    llvm::PHINode* created = e.CreatePHI(e.ptr(), 2);
+    created->addIncoming(again, inserted);
+    if (wrapped)
+        created->addIncoming(wrapped, made_room);
+    e.CreateAtomicCmpXchg(created, e.number(0), insertion_number(bpf, array, key), llvm::Align(8),
+                          llvm::AtomicOrdering::SequentiallyConsistent, llvm::AtomicOrdering::SequentiallyConsistent);
+    e.CreateBr(have);
+    e.SetInsertPoint(have);
+    llvm::PHINode* value = e.CreatePHI(e.ptr(), 2);
+    value->addIncoming(element, missing->getSinglePredecessor());
+    value->addIncoming(created, numbering);
+    body(value);
+    e.CreateBr(end);
+    e.SetInsertPoint(full);
+    e.CreateStore(e.number(1), status);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    return e.CreateLoad(e.i64(), status);
+}
+
+} // namespace
+
+llvm::Value* BpfArrays::load_long(Environment&, const hir::Global& array, llvm::Value* key) {
+    llvm::Value* result = e_.stack(8);
+    e_.CreateStore(e_.number(0), result);
+    with_element(bpf_, array, key,
+                 [&](llvm::Value* element) { e_.CreateStore(e_.CreateLoad(e_.i64(), e_.offset(element, 8)), result); });
+    return e_.CreateLoad(e_.i64(), result);
+}
+
+void BpfArrays::load_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) {
+    e_.CreateStore(e_.getInt8(0), slot);
+    with_element(bpf_, array, key,
+                 [&](llvm::Value* element) { e_.routine("sonde_rt_copy", e_.i64(), {slot, e_.offset(element, 8)}); });
+}
+
+llvm::Value* BpfArrays::store_long(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
+    return with_created(bpf_, array, key, [&](llvm::Value* element) { e_.CreateStore(value, e_.offset(element, 8)); });
+}
+
+llvm::Value* BpfArrays::store_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) {
+    return with_created(bpf_, array, key, [&](llvm::Value* element) {
+        helper(e_, probe_read_kernel_str, {e_.offset(element, 8), e_.number(bpf_.state.options.max_string), slot});
+    });
+}
+
+llvm::Value* BpfArrays::update(Environment&, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
+                               llvm::Value* value, llvm::Value** old_value) {
+    llvm::Value* old = e_.stack(8);
+    e_.CreateStore(e_.number(0), old);
+    if (op == llvm::AtomicRMWInst::Sub) {
+        op = llvm::AtomicRMWInst::Add;
+        value = e_.CreateNeg(value);
+    }
+    llvm::Value* status = with_created(bpf_, array, key, [&](llvm::Value* element) {
+        llvm::Value* before =
+            e_.CreateAtomicRMW(op, e_.offset(element, 8), value, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+        if (old_value)
+            e_.CreateStore(before, old);
+    });
+    if (old_value)
+        *old_value = e_.CreateLoad(e_.i64(), old);
+    return status;
+}
+
+llvm::Value* BpfArrays::add_to_statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) {
+    return with_created(bpf_, array, key, [&](llvm::Value* element) {
+        sonde::add_to_statistic(e_, e_.offset(element, 8), array.stats, value);
+    });
+}
+
+llvm::Value* BpfArrays::statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
+    // What is not there reads as the empty statistic: zeros.
+    uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
+    llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
+    llvm::Value* none = e_.zeros(8 + size + 8);
+    return e_.offset(e_.CreateSelect(e_.CreateIsNull(element), none, element), 8);
+}
+
+llvm::Value* BpfArrays::contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) {
+    if (mask != ~0ull) {
+        llvm::Value* state = e_.scratch("wiped state", sizeof(sonde_scan_state));
+        llvm::Value* found =
+            walk(bpf_, "sonde_rt_scan_contains", {scan_constant(bpf_, spec_of(bpf_, array, mask)), state, key}, &array);
+        wipe(bpf_, state, sizeof(sonde_scan_state));
+        return found;
+    }
+    llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
+    // The optimiser would compute with the pointer instead of the truth about it, which the verifier forbids.
+    return e_.opaque(e_.CreateZExt(e_.CreateIsNotNull(element), e_.i64()));
+}
+
+void BpfArrays::erase(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) {
+    if (all || mask != ~0ull) {
+        walk(bpf_, "sonde_rt_scan_delete", {scan_constant(bpf_, spec_of(bpf_, array, all ? 0 : mask)), nullptr, key},
+             &array);
+        return;
+    }
+    helper(e_, map_delete_elem, {map_reference(e_, map_name(bpf_, array)), key});
+}
+
+uint64_t BpfArrays::scan_bytes(const hir::Foreach& loop) {
+    const uint64_t kept = sizeof(sonde_scan_state) + heap_bytes(*loop.array);
+    // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
+    const uint64_t slack = bpf_.state.options.max_string, entries = scan_slots(*loop.array);
+    if (is_by_reference(bpf_, loop))
+        return kept + entries * SONDE_SCAN_REFERENCE + copy_bytes(bpf_, loop) + 2 * bpf_.state.options.max_string +
+               slack;
+    return kept + entries * (SONDE_SCAN_ENTRY + copy_bytes(bpf_, loop)) + slack;
+}
+
+llvm::Value* BpfArrays::foreach_begin(Environment&, const ForeachSpec& spec) {
+    const hir::Foreach& loop = *spec.loop;
+    const hir::Global& array = *loop.array;
+    const plan::Global& global = bpf_.state.plan.globals[array.index];
+    uint64_t rank = SONDE_RANK_INSERTION, at = 0;
+    if (loop.sort_direction != 0 && loop.sort_column == 0 && array.type == hir::ValueType::Stats) {
+        rank = SONDE_RANK_STATISTIC + static_cast<uint64_t>(loop.sort_stat);
+    } else if (loop.sort_direction != 0) {
+        plan::KeyPart by{global.type, static_cast<uint32_t>(SONDE_SCAN_KEY(global.key_size))};
+        if (loop.sort_column > 0)
+            by = global.keys[static_cast<size_t>(loop.sort_column - 1)];
+        rank = by.type == plan::Value::String ? SONDE_RANK_STRING
+               : by.size == 8                 ? SONDE_RANK_LONG
+               : by.is_signed                 ? SONDE_RANK_INT
+                                              : SONDE_RANK_UNSIGNED;
+        at = by.offset;
+    }
+    sonde_scan_spec what = spec_of(bpf_, array, spec.slice_mask);
+    what.copy_size = payload_bytes(bpf_, loop);
+    what.rank = rank;
+    what.at = at;
+    what.descending = loop.sort_direction < 0;
+    what.by_reference = is_by_reference(bpf_, loop);
+    llvm::Constant* constant = scan_constant(bpf_, what);
+    walk(bpf_, "sonde_rt_scan_begin", {constant, spec.area, spec.slice_key}, &array,
+         spec.limit ? spec.limit : e_.number(INT64_MAX));
+    return constant;
+}
+
+llvm::Value* BpfArrays::foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
+                                     llvm::Value*& value) {
+    const hir::Global& array = *spec.loop->array;
+    const uint64_t after_heap = sizeof(sonde_scan_state) + heap_bytes(array);
+    if (is_by_reference(bpf_, *spec.loop)) {
+        llvm::Value* status = walk(bpf_, "sonde_rt_scan_visit", {iterator, spec.area, nullptr}, &array);
+        llvm::BasicBlock* there = e_.block("there");
+        e_.CreateCondBr(e_.CreateICmpSGT(status, e_.number(0)), spec.again, there);
+        e_.SetInsertPoint(there);
+        key = e_.offset(spec.area, after_heap + scan_slots(array) * SONDE_SCAN_REFERENCE);
+        if (value)
+            value = e_.offset(key, SONDE_SCAN_KEY(bpf_.state.plan.globals[array.index].key_size));
+        return e_.CreateICmpSGE(status, e_.number(0));
+    }
+    llvm::Value* index = walk(bpf_, "sonde_rt_scan_next", {iterator, spec.area, nullptr}, nullptr);
+    llvm::Value* more = e_.CreateICmpSGE(index, e_.number(0));
+    // As in scan.bpf.c: a bound that the verifier sees without a comparison.
+    index = e_.masked(index, scan_slots(array) - 1);
+    llvm::Value* at =
+        e_.CreateMul(index, e_.number(static_cast<int64_t>(SONDE_SCAN_ENTRY + copy_bytes(bpf_, *spec.loop))));
+    key = e_.CreateGEP(e_.getInt8Ty(), e_.offset(spec.area, after_heap + SONDE_SCAN_ENTRY), at);
+    if (value)
+        value = e_.offset(key, SONDE_SCAN_KEY(bpf_.state.plan.globals[array.index].key_size));
+    return more;
+}
+
+} // namespace sonde

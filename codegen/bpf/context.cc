@@ -1,0 +1,79 @@
+#include "codegen/bpf/context.h"
+
+#include <vector>
+
+namespace sonde {
+namespace {
+
+llvm::Value* call_helper(Emitter& e, uint64_t which, llvm::Type* result, std::initializer_list<llvm::Value*> args) {
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* arg : args)
+        types.push_back(arg->getType());
+    auto* type = llvm::FunctionType::get(result, types, false);
+    llvm::Value* callee = e.CreateIntToPtr(e.number(static_cast<int64_t>(which)), e.getPtrTy());
+    return e.CreateCall(type, callee, std::vector<llvm::Value*>(args));
+}
+
+} // namespace
+
+BpfContext::BpfContext(Emitter& emitter) : e(emitter), state(emitter.state()) {
+    llvm::Module& module = e.module();
+    module.setTargetTriple("bpfel");
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 4);
+    llvm::Constant* gpl = llvm::ConstantDataArray::getString(e.getContext(), "GPL", true);
+    auto* license =
+        new llvm::GlobalVariable(module, gpl->getType(), true, llvm::GlobalValue::ExternalLinkage, gpl, "_license");
+    license->setSection("license");
+    data = new llvm::GlobalVariable(module, llvm::ArrayType::get(e.getInt8Ty(), state.plan.data_size), false,
+                                    llvm::GlobalValue::ExternalLinkage, nullptr, "sonde_data");
+    data->setInitializer(llvm::ConstantAggregateZero::get(data->getValueType()));
+    data->setAlignment(llvm::Align(8));
+}
+
+llvm::Value* helper(Emitter& e, uint64_t which, std::initializer_list<llvm::Value*> args) {
+    return call_helper(e, which, e.i64(), args);
+}
+
+llvm::Value* helper_pointer(Emitter& e, uint64_t which, std::initializer_list<llvm::Value*> args) {
+    return call_helper(e, which, e.ptr(), args);
+}
+
+llvm::Value* map_reference(Emitter& e, const std::string& name) {
+    if (llvm::GlobalVariable* old = e.module().getNamedGlobal(name))
+        return old;
+    auto* type = llvm::ArrayType::get(e.ptr(), 4);
+    auto* out = new llvm::GlobalVariable(e.module(), type, false, llvm::GlobalValue::ExternalLinkage,
+                                         llvm::ConstantAggregateZero::get(type), name);
+    out->setSection(".maps");
+    out->setAlignment(llvm::Align(8));
+    return out;
+}
+
+// A constant of the module, and not on the stack: what was left there would make two of the verifier's states differ.
+llvm::Value* u32_key(Emitter& e, uint32_t value) {
+    return e.literal(std::string(reinterpret_cast<const char*>(&value), sizeof value));
+}
+
+llvm::Constant* constant_words(Emitter& e, llvm::ArrayRef<uint64_t> words, const char* name) {
+    auto* constant = new llvm::GlobalVariable(e.module(), llvm::ArrayType::get(e.i64(), words.size()), true,
+                                              llvm::GlobalValue::InternalLinkage,
+                                              llvm::ConstantDataArray::get(e.getContext(), words), name);
+    constant->setSection(".rodata");
+    constant->setAlignment(llvm::Align(8));
+    return constant;
+}
+
+void go_if(BpfContext& bpf, llvm::Value* condition) {
+    llvm::BasicBlock* go = bpf.e.block("go");
+    bpf.e.CreateCondBr(condition, go, bpf.out);
+    bpf.e.SetInsertPoint(go);
+}
+
+llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at) {
+    auto* load = e.CreateLoad(e.i64(), e.offset(context, at));
+    load->setVolatile(true); // the verifier wants the context's own loads, at constant offsets
+    return load;
+}
+
+} // namespace sonde

@@ -1,0 +1,144 @@
+#include "codegen/bpf/maps.h"
+
+#include <fmt/format.h>
+
+#include <llvm/IR/DIBuilder.h>
+
+#include "codegen/rtlib/counters.h"
+#include "runtime/attach/watch_events.h"
+#include "runtime/attach/watched_programs.h"
+#include "runtime/symbols/stack.h"
+#include "runtime/wrap.h"
+
+namespace sonde {
+namespace {
+
+enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
+
+constexpr uint32_t smallest_ring = 4096;      // a page
+constexpr uint64_t few_errors = 16;           // whose messages wait together at most
+constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
+constexpr uint64_t largest_walk = 256 << 20;  // half of what the verifier takes as an offset (BPF_MAX_VAR_OFF)
+constexpr uint64_t walks_of_all = 64 << 20;   // bytes: memory that is always taken
+
+} // namespace
+
+uint64_t largest_walks(const CodegenOptions& options) {
+    return options.may_goto ? largest_walk : largest_element; // may_goto: 6.9
+}
+
+uint32_t Maps::count_scans() const {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(walks_of_all / (8 + scan_bytes_), 1, scans_of_all));
+}
+
+std::string Maps::declare() {
+    std::string unsupported;
+    // What finds mappings tells the runtime of them.
+    const bool sends = sends_ || bpf_.state.plan.tables != 0;
+    declare("sonde_events", Ringbuf, 0, 0,
+            sends ? static_cast<uint32_t>(bpf_.state.options.ring_bytes) : smallest_ring);
+    declare("sonde_control", Ringbuf, 0, 0, bpf_.state.options.max_errors > few_errors ? 256 << 10 : 64 << 10);
+    if (frames_)
+        declare("sonde_frames", Array, 4, 8 + frame_bytes_ + e_.slot_size(), frames_of_all);
+    if (scans_) {
+        declare("sonde_scans", Array, 4, 8 + scan_bytes_, count_scans());
+        if (scan_bytes_ > largest_walks(bpf_.state.options))
+            unsupported = fmt::format(
+                "a foreach in the kernel sorts all elements, and on this kernel these arrays have too many for that "
+                "({} "
+                "MB of {}): declare a capacity, as in `global a[50000]`, walk in `end` or a timer's probe, or use "
+                "-DMAXNESTING for functions that call themselves",
+                scan_bytes_ >> 20, largest_walks(bpf_.state.options) >> 20);
+    }
+    declare("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
+            std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.probes.size())));
+    if (counts_stacks_)
+        declare("sonde_no_stacks", Array, 4, sizeof(sonde_no_stacks),
+                static_cast<uint32_t>(bpf_.state.plan.probes.size()));
+    if (bpf_.state.options.filter_target)
+        declare("sonde_targets", Array, 4, 8, plan::most_processes / 64);
+    if (bpf_.state.plan.tables & plan::KernelStacks)
+        declare("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),
+                std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
+    if (bpf_.state.plan.tables & plan::looked_up) {
+        declare("sonde_files", HashOfMaps, 8, 4, 4096);
+        declare("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+        declare("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
+        e_.zeros(sizeof(struct sonde_known));
+    }
+    if (bpf_.state.plan.has_subjects()) {
+        declare("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));
+        declare("sonde_tasks", Hash, 4, 8, bpf_.state.plan.follows_tasks() ? 65536 : 1);
+    }
+    if (watches_programs(bpf_.state.plan)) {
+        constexpr uint32_t families = 8192, members = 16384;
+        declare("sonde_watches", Ringbuf, 0, 0, 64 << 10);
+        declare("sonde_watched", Hash, 4, 8, members);
+        declare("sonde_families", Hash, 8, sizeof(sonde_family), families);
+    }
+    if (uint32_t counters = static_cast<uint32_t>(bpf_.state.plan.counters.size())) {
+        // The runtime makes room for each processor.
+        declare("sonde_counters", PerfEventArray, 4, 4, counters);
+        declare("sonde_counted", Array, 4, sizeof(sonde_counted), counters);
+        declare("sonde_counts_of", LruHash, 8, 8, 65536);
+    }
+    if (bpf_.state.options.timing)
+        declare("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
+                std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
+    for (const plan::Global& g : bpf_.state.plan.globals)
+        if (g.in_kernel) {
+            declare(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));
+            if (g.wrap)
+                declare(g.map + SONDE_WRAP_ORDER, Array, 4, 8 + ((g.key_size + 7ull) & ~7ull),
+                        sonde_wrap_places(g.capacity));
+        }
+    for (size_t i = 0; i < bpf_.state.plan.probes.size(); i++)
+        if (!bpf_.state.plan.probes[i].entry_map.empty())
+            declare(bpf_.state.plan.probes[i].entry_map, LruHash, 16,
+                    bpf_.state.entry_offset(*bpf_.state.program.handlers[i],
+                                            bpf_.state.program.handlers[i]->entry_values.size()),
+                    65536);
+    describe_data();
+    e_.lines().builder().finalize();
+    return unsupported;
+}
+
+void Maps::declare(const std::string& name, uint32_t type, uint64_t key_size, uint64_t value_size, uint32_t entries) {
+    auto* variable = llvm::cast<llvm::GlobalVariable>(map_reference(e_, name));
+    llvm::DIBuilder& di = e_.lines().builder();
+    llvm::DIFile* file = e_.lines().file(0);
+    llvm::DICompileUnit* unit = e_.lines().unit(0);
+    auto* integer = di.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed);
+    llvm::SmallVector<llvm::Metadata*, 4> members;
+    uint64_t at = 0;
+    auto* owner =
+        di.createStructType(unit, "", file, 0, 256, 64, llvm::DINode::FlagZero, nullptr, di.getOrCreateArray({}));
+    auto member = [&](const char* title, uint64_t value) {
+        auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(value));
+        auto* array = di.createArrayType(value * 32, 32, integer, di.getOrCreateArray({range}));
+        members.push_back(di.createMemberType(owner, title, file, 0, 64, 64, at, llvm::DINode::FlagZero,
+                                              di.createPointerType(array, 64)));
+        at += 64;
+    };
+    member("type", type);
+    if (type != Ringbuf) {
+        member("key_size", key_size);
+        member("value_size", value_size);
+    }
+    member("max_entries", entries);
+    auto* structure =
+        di.createStructType(unit, "", file, 0, at, 64, llvm::DINode::FlagZero, nullptr, di.getOrCreateArray(members));
+    variable->addDebugInfo(di.createGlobalVariableExpression(unit, name, "", file, 0, structure, false));
+}
+
+void Maps::describe_data() {
+    llvm::DIBuilder& di = e_.lines().builder();
+    llvm::DIFile* file = e_.lines().file(0);
+    auto* byte = di.createBasicType("char", 8, llvm::dwarf::DW_ATE_signed_char);
+    auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(bpf_.state.plan.data_size));
+    auto* array = di.createArrayType(bpf_.state.plan.data_size * 8, 8, byte, di.getOrCreateArray({range}));
+    bpf_.data->addDebugInfo(
+        di.createGlobalVariableExpression(e_.lines().unit(0), "sonde_data", "", file, 0, array, false));
+}
+
+} // namespace sonde

@@ -1,0 +1,54 @@
+// Memory, and what lies at an address.
+#include "codegen/bpf/parts.h"
+
+namespace sonde {
+
+llvm::Value* BpfMemory::read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) {
+    if (address->getType()->isPointerTy() || !user)
+        return helper(e_, probe_read_kernel, {buffer, e_.number(size), address});
+    return e_.routine("sonde_rt_read_user", e_.i64(), {buffer, e_.getInt32(size), address, may_wait(env)});
+}
+
+llvm::Value* BpfMemory::write(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address) {
+    return e_.routine("sonde_rt_write_user", e_.i64(), {buffer, e_.getInt32(size), address});
+}
+
+llvm::Value* BpfMemory::write_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) {
+    return e_.routine("sonde_rt_write_user_block", e_.i64(), {slot, size, address});
+}
+
+llvm::Value* BpfMemory::read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) {
+    return e_.routine("sonde_rt_read_user_block", e_.i64(), {slot, size, address, may_wait(env)});
+}
+
+llvm::Value* BpfMemory::read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
+                                  bool user) {
+    if (!user)
+        return e_.routine("sonde_rt_read_kernel_wide", e_.i64(), {slot, e_.number(width), address});
+    return e_.routine("sonde_rt_read_user_wide", e_.i64(), {slot, e_.number(width), address, may_wait(env)});
+}
+
+llvm::Value* BpfMemory::read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                                    bool user) {
+    llvm::Value* got = user ? e_.routine("sonde_rt_read_user_string", e_.i64(), {slot, size, address, may_wait(env)})
+                            : e_.routine("sonde_rt_read_kernel_string", e_.i64(), {slot, size, address});
+    return e_.CreateZExt(e_.CreateICmpSLT(got, e_.number(0)), e_.i64());
+}
+
+llvm::Value* BpfMemory::may_wait(Environment& env) {
+    bpf_.sleeps = bpf_.sleeps || (plan::is_uprobe(bpf_.kind) && !bpf_.looks_at_counters);
+    return env.can_wait;
+}
+
+void BpfMemory::symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value* work) {
+    e_.routine("sonde_rt_symbol", e_.i64(), {slot, address, style, work});
+}
+
+void BpfMemory::kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                              llvm::Value* work) {
+    e_.routine("sonde_rt_kernel_symbol", e_.i64(), {slot, address, style, work});
+}
+
+llvm::Value* BpfMemory::node(llvm::Value* address) { return e_.routine("sonde_rt_memory_node", e_.i64(), {address}); }
+
+} // namespace sonde

@@ -1,0 +1,69 @@
+// Records go into ring buffers: those that are shown into one, those that the session obeys into another.
+#include <cstddef>
+
+#include "base/check.h"
+#include "codegen/bpf/parts.h"
+#include "runtime/batch.h"
+
+namespace sonde {
+namespace {
+constexpr uint64_t ring_no_wakeup = 1, ring_force_wakeup = 2, wake_at_bytes = 64 << 10;
+} // namespace
+
+void BpfOutput::send(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size) {
+    bool control = type >= plan::Exit;
+    if (!control)
+        maps_.use_events();
+    if (env.batch && !control) {
+        e_.CreateStore(buffer, e_.offset(env.batch, offsetof(sonde_batch, record)));
+        e_.routine("sonde_rt_add_record", e_.i64(), {env.batch, size});
+        return;
+    }
+    llvm::Value* ring = map_reference(e_, control ? "sonde_control" : "sonde_events");
+    llvm::Value* flags = e_.number(ring_force_wakeup);
+    if (!control) {
+        // Waking the reader is the most expensive part of a print: only when much waits. The runtime looks every
+        // few milliseconds.
+        llvm::Value* waiting = helper(e_, ringbuf_query, {ring, e_.number(0)});
+        flags = e_.CreateSelect(e_.CreateICmpUGE(waiting, e_.number(wake_at_bytes)), e_.number(ring_force_wakeup),
+                                e_.number(ring_no_wakeup));
+    }
+    llvm::BasicBlock* told = e_.block("told");
+    if (type == plan::RaiseError)
+        accounting_.count_error(env, told);
+    llvm::Value* status = helper(e_, ringbuf_output, {ring, buffer, size, flags});
+    if (type != plan::RaiseError) // it is counted in any case
+        accounting_.lose_if(env, e_.CreateICmpSLT(status, e_.number(0)));
+    e_.CreateBr(told);
+    e_.SetInsertPoint(told);
+}
+
+uint64_t BpfOutput::batch_bytes() const { return sizeof(sonde_batch); }
+
+void BpfOutput::begin_batch(Environment& env) {
+    e_.CreateStore(env.batch, e_.offset(env.batch, offsetof(sonde_batch, id)));
+    for (size_t field : {offsetof(sonde_batch, used), offsetof(sonde_batch, sent), offsetof(sonde_batch, lost)})
+        e_.CreateStore(e_.number(0), e_.offset(env.batch, field));
+}
+
+void BpfOutput::send_batch(Environment& env) {
+    llvm::Value* lost = e_.routine("sonde_rt_send_records", e_.i64(), {env.batch});
+    accounting_.lose_if(env, e_.CreateICmpNE(lost, e_.number(0)));
+}
+
+bool BpfOutput::trace(llvm::Value* text) {
+    const std::string format = "%s";
+    helper(e_, trace_printk, {e_.literal(format), e_.number(static_cast<int64_t>(format.size() + 1)), text});
+    return true;
+}
+
+void BpfOutput::count_no_stack(llvm::Value* stack) {
+    maps_.use_stack_counts();
+    e_.routine("sonde_rt_count_no_stack", e_.i64(), {stack, e_.number(bpf_.probe)});
+}
+
+llvm::Value* BpfOutput::append_histogram(Environment&, llvm::Value*, llvm::Value*, const hir::Global&, llvm::Value*) {
+    UNREACHABLE("a histogram as a string");
+}
+
+} // namespace sonde

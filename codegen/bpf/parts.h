@@ -1,0 +1,185 @@
+// The BPF target's part for each topic (codegen/target.h).
+#pragma once
+
+#include "codegen/bpf/accounting.h"
+#include "codegen/bpf/claims.h"
+#include "codegen/bpf/context.h"
+#include "codegen/bpf/maps.h"
+#include "codegen/target.h"
+
+namespace sonde {
+
+class BpfOutput final : public Output {
+  public:
+    BpfOutput(BpfContext& bpf, Maps& maps, Accounting& accounting)
+        : bpf_(bpf), e_(bpf.e), maps_(maps), accounting_(accounting) {}
+    void send(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size) override;
+    uint64_t batch_bytes() const override;
+    void begin_batch(Environment& env) override;
+    void send_batch(Environment& env) override;
+    bool trace(llvm::Value* text) override;
+    llvm::Value* append_histogram(Environment&, llvm::Value*, llvm::Value*, const hir::Global&, llvm::Value*) override;
+    void count_no_stack(llvm::Value* stack) override;
+
+  private:
+    BpfContext& bpf_;
+    Emitter& e_;
+    Maps& maps_;
+    Accounting& accounting_;
+};
+
+class BpfArrays final : public Arrays {
+  public:
+    explicit BpfArrays(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    llvm::Value* load_long(Environment&, const hir::Global& array, llvm::Value* key) override;
+    void load_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override;
+    llvm::Value* store_long(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* value) override;
+    llvm::Value* store_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override;
+    llvm::Value* update(Environment&, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
+                        llvm::Value* value, llvm::Value** old_value) override;
+    llvm::Value* add_to_statistic(Environment&, const hir::Global& array, llvm::Value* key,
+                                  llvm::Value* value) override;
+    llvm::Value* statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) override;
+    llvm::Value* contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) override;
+    void erase(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override;
+    uint64_t scan_bytes(const hir::Foreach& loop) override;
+    llvm::Value* foreach_begin(Environment&, const ForeachSpec& spec) override;
+    llvm::Value* foreach_next(Environment&, const ForeachSpec& spec, llvm::Value* iterator, llvm::Value*& key,
+                              llvm::Value*& value) override;
+    void foreach_end(Environment&, llvm::Value*) override {}
+
+  private:
+    BpfContext& bpf_;
+    Emitter& e_;
+};
+
+class BpfMemory final : public Memory {
+  public:
+    explicit BpfMemory(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) override;
+    llvm::Value* write(Environment&, llvm::Value* buffer, uint32_t size, llvm::Value* address) override;
+    llvm::Value* write_block(Environment&, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override;
+    llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override;
+    llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                             bool user) override;
+    llvm::Value* read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
+                           bool user) override;
+    void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value* work) override;
+    void kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                       llvm::Value* work) override;
+    llvm::Value* node(llvm::Value* address) override;
+
+  private:
+    // Whether a read may wait for its page; functions are told by their callers.
+    llvm::Value* may_wait(Environment& env);
+
+    BpfContext& bpf_;
+    Emitter& e_;
+};
+
+class BpfTask final : public Task {
+  public:
+    explicit BpfTask(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    llvm::Value* number(Environment& env, const std::string& what) override;
+    void execname(Environment& env, llvm::Value* slot) override;
+    llvm::Value* clock(Environment& env, const std::string& what) override;
+    llvm::Value* counter(uint32_t index) override;
+    llvm::Value* raise_signal(llvm::Value* signal) override;
+    llvm::Value* load_average(llvm::Value* index) override;
+
+  private:
+    BpfContext& bpf_;
+    Emitter& e_;
+};
+
+class BpfRegisters final : public Registers {
+  public:
+    explicit BpfRegisters(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    llvm::Value* read(Environment& env, int dwarf_number) override;
+    llvm::Value* argument(Environment& env, int number) override;
+    llvm::Value* numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) override;
+    llvm::Value* argument_words(Environment& env) override;
+    llvm::Value* kernel_function(Environment& env) override;
+    llvm::Value* user_mode(Environment& env) override;
+    llvm::Value* user_address(Environment& env) override;
+
+  private:
+    BpfContext& bpf_;
+    Emitter& e_;
+};
+
+// Values lie in the kernel's record of the call where a session has one of 8 bytes, else in the handler's map, under
+// what tells the call from all others.
+class BpfEntryValues final : public EntryValues {
+  public:
+    BpfEntryValues(BpfContext& bpf, Memory& memory, Registers& registers, Accounting& accounting)
+        : bpf_(bpf), e_(bpf.e), memory_(memory), registers_(registers), accounting_(accounting) {}
+    void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* return_address) override;
+    llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
+    void are_at(llvm::Value* values) override { element_ = values; }
+    // At the function's return: goes on only if there are those that the handler wants.
+    void find(Environment& env, const hir::Handler& handler);
+
+  private:
+    // What tells a call from all others of its thread, or of its goroutine, the same at its entry and at its return.
+    llvm::Value* key_at_entry(Environment& env, const hir::Handler& handler);
+    llvm::Value* key_at_return(Environment& env, const hir::Handler& handler);
+    // Goroutines change threads, and their stacks move when they grow: the return address has a distance from the
+    // stack's upper end that stays. R14 is the goroutine's `g`, whose second word is that end.
+    llvm::Value* goroutine_key(Environment& env, llvm::Value* place);
+    // `owner`: by default the thread.
+    llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
+
+    BpfContext& bpf_;
+    Emitter& e_;
+    Memory& memory_;
+    Registers& registers_;
+    Accounting& accounting_;
+    llvm::Value* element_ = nullptr;
+};
+
+class BpfPrograms final : public Programs {
+  public:
+    struct Parts {
+        BpfContext& bpf;
+        Maps& maps;
+        Accounting& accounting;
+        Claims& claims;
+        Task& task;
+        Registers& registers;
+        BpfEntryValues& entry_values;
+    };
+    explicit BpfPrograms(const Parts& parts) : parts_(parts), bpf_(parts.bpf), e_(parts.bpf.e) {}
+    bool tells_outcomes() const override { return bpf_.state.options.timing; }
+    void use_session(const SessionLegs& legs) override { bpf_.legs = legs; }
+    void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
+               Environment& env) override;
+    void condition_held(Environment& env) override { parts_.accounting.mark(plan::Mark::Wanted, env.row); }
+    void end(Environment& env) override;
+    void join_legs(const hir::Handler& handler) override;
+    void need_frame(uint64_t size) override { parts_.maps.need_frame(size); }
+    void need_scan(uint64_t size) override { parts_.maps.need_scan(size); }
+    llvm::Value* unknown_zero(Environment& env) override;
+    // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
+    // MAXACTION ends it. Without, the loop is marked for bpf/loop_callbacks.cc.
+    void loop_head(llvm::BasicBlock* limit) override;
+    std::string finish() override;
+
+  private:
+    // A half of a session's program; the optimiser makes one function of them, whose halves share the stack.
+    llvm::Function* begin_leg(const std::string& symbol);
+    // Which kind of program libbpf makes of it; several may be in one section. `entry`: of a function's return, what
+    // saves values at its entry.
+    const char* section(bool entry) const;
+    // The event is one that the handler is for: its point, its process, its registers. Fills the environment's row.
+    void begin_hit(const hir::Handler& handler, Environment& env);
+    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0.
+    llvm::Value* decision(llvm::Value* value);
+
+    Parts parts_;
+    BpfContext& bpf_;
+    Emitter& e_;
+    llvm::Function *entry_leg_ = nullptr, *return_leg_ = nullptr;
+};
+
+} // namespace sonde

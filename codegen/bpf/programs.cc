@@ -1,0 +1,165 @@
+// Programs from beginning to end. A session link's program has two legs: the same one runs at a function's entry and at
+// its return.
+#include <cstddef>
+#include <optional>
+
+#include <llvm/IR/InlineAsm.h>
+
+#include "codegen/bpf/loop_callbacks.h"
+#include "codegen/bpf/parts.h"
+#include "codegen/bpf/points.h"
+#include "codegen/rtlib/pt_regs.h"
+
+namespace sonde {
+
+void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
+                        Environment& env) {
+    const plan::Probe& planned = bpf_.state.plan.probes[probe];
+    bpf_.kind = handler.kind;
+    bpf_.probe = probe;
+    bpf_.saves_entry = symbol != planned.symbol;
+    bpf_.looks_at_counters = needs.counter;
+    llvm::Function* function = nullptr;
+    if (bpf_.legs.wanted) {
+        function = begin_leg(symbol);
+    } else {
+        auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
+        function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
+        function->setSection(section(bpf_.saves_entry));
+    }
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
+    e_.lines().describe(function, handler.range);
+    if (bpf_.legs.wanted && bpf_.saves_entry) {
+        bpf_.refused = e_.stack(8);
+        e_.CreateStore(e_.number(1), bpf_.refused);
+    }
+    bpf_.argument = function->getArg(0);
+    env.context = bpf_.argument;
+    env.data = bpf_.data;
+    bpf_.out = llvm::BasicBlock::Create(e_.getContext(), "out", function);
+    parts_.claims.clear();
+    env.task = e_.number(0);
+    // Programs that wait may not look at counters.
+    env.can_wait = e_.number(plan::is_uprobe(bpf_.kind) && !bpf_.looks_at_counters);
+    if (plan::is_event(bpf_.kind))
+        begin_hit(handler, env);
+    else
+        env.row = first_row(bpf_);
+    parts_.accounting.begin_timing(env);
+    if (handler.checks_stack && (bpf_.saves_entry || !plan::traits(handler.kind).at_return)) {
+        // "Below or equal" would jump away, and come back to the function's beginning.
+        llvm::Value* flags = context_word(e_, env.context, SONDE_REGS_FLAGS);
+        go_if(bpf_, e_.CreateICmpEQ(e_.CreateAnd(flags, e_.number(SONDE_CARRY_FLAG | SONDE_ZERO_FLAG)), e_.number(0)));
+    }
+    parts_.entry_values.find(env, handler);
+    if (plan::is_event(bpf_.kind))
+        parts_.accounting.count_hit(env);
+    if (needs.scan) {
+        parts_.maps.use_scans();
+        env.scan = parts_.claims.claim("sonde_scans", scans_of_all);
+    }
+    if (needs.frame) {
+        parts_.maps.use_frames();
+        env.frame = parts_.claims.claim("sonde_frames", frames_of_all);
+    }
+    if (planned.lock && !bpf_.saves_entry)
+        parts_.claims.take_lock(e_.offset(env.data, planned.lock));
+}
+
+void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
+    go_if(bpf_, e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), bpf_.data), e_.number(plan::Running)));
+    llvm::Value* program = plan::is_task_event(bpf_.kind) ? begin_task_event(bpf_, env) : nullptr;
+    if (std::optional<int> task = task_argument(handler))
+        env.task = parts_.registers.argument(env, *task);
+    if (plan::traits(bpf_.kind).task_argument >= 0) // 0 after the last one
+        go_if(bpf_, e_.CreateICmpNE(env.task, e_.number(0)));
+    // A packet is about no process.
+    bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // by its entry
+    if (bpf_.state.options.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
+        filter_target(bpf_, parts_.task, parts_.accounting, env);
+    find_row(bpf_, parts_.task, parts_.registers, handler, program, env);
+}
+
+void BpfPrograms::end(Environment& env) {
+    parts_.claims.release();
+    parts_.accounting.record_outcome(env);
+    if (plan::decides(bpf_.kind))
+        e_.CreateRet(decision(e_.CreateLoad(e_.i64(), decision_place(e_, env))));
+    else
+        e_.CreateBr(bpf_.out);
+    e_.SetInsertPoint(bpf_.out);
+    if (bpf_.legs.wanted && bpf_.saves_entry)
+        e_.CreateRet(e_.CreateTrunc(e_.CreateLoad(e_.i64(), bpf_.refused), e_.getInt32Ty()));
+    else
+        e_.CreateRet(e_.getInt32(plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
+    // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
+    llvm::Function* function = bpf_.out->getParent();
+    if (bpf_.sleeps && !bpf_.looks_at_counters && function->getSection() == "uprobe")
+        function->setSection("uprobe.s");
+}
+
+llvm::Value* BpfPrograms::decision(llvm::Value* value) {
+    if (plan::traits(bpf_.kind).decision == plan::Decision::Verdict)
+        return e_.CreateTrunc(e_.CreateAnd(value, e_.number(1)), e_.getInt32Ty());
+    llvm::Value* magnitude = e_.masked(e_.CreateNeg(value), 4095);
+    return e_.CreateTrunc(e_.CreateSub(e_.opaque(e_.number(0)), magnitude), e_.getInt32Ty());
+}
+
+const char* BpfPrograms::section(bool entry) const {
+    const plan::KindTraits& kind = plan::traits(bpf_.kind);
+    if (!plan::is_event(bpf_.kind)) // what the session runs, run in the kernel instead (--host-probes=kernel)
+        return "raw_tracepoint";
+    return entry && *kind.at_entry ? kind.at_entry : kind.section;
+}
+
+llvm::Function* BpfPrograms::begin_leg(const std::string& symbol) {
+    auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
+    auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
+                                            symbol + (bpf_.saves_entry ? "" : "_return"), e_.module());
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    (bpf_.saves_entry ? entry_leg_ : return_leg_) = function;
+    return function;
+}
+
+void BpfPrograms::join_legs(const hir::Handler& handler) {
+    auto* function = llvm::Function::Create(return_leg_->getFunctionType(), llvm::Function::ExternalLinkage,
+                                            handler.name, e_.module());
+    function->setSection(bpf_.sleeps && !bpf_.looks_at_counters ? "uprobe.s" : "uprobe");
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
+    e_.lines().describe(function, handler.range);
+    llvm::Value* context = function->getArg(0);
+    llvm::BasicBlock *entered = e_.block("entered"), *returned = e_.block("returned");
+    // Kernels before 7.0 do not look at the argument.
+    llvm::Value* returns = helper(e_, plan::call_session_is_return, {context});
+    e_.CreateCondBr(e_.CreateICmpNE(e_.CreateAnd(returns, e_.number(1)), e_.number(0)), returned, entered);
+    for (auto [leg, at] : {std::pair(entry_leg_, entered), std::pair(return_leg_, returned)}) {
+        e_.SetInsertPoint(at);
+        e_.CreateRet(e_.CreateCall(leg, {context}));
+    }
+}
+
+llvm::Value* BpfPrograms::unknown_zero(Environment& env) {
+    auto* load = e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, zero)));
+    load->setVolatile(true); // another one each time: what is found out about one must not tie another
+    return load;
+}
+
+void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
+    llvm::BasicBlock* go = e_.block("go");
+    if (bpf_.state.options.may_goto) {
+        auto* type = llvm::FunctionType::get(e_.getVoidTy(), false);
+        auto* assembly = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
+        e_.CreateCallBr(type, assembly, go, {limit}, {});
+    } else {
+        auto* type = llvm::FunctionType::get(e_.getInt1Ty(), false);
+        e_.CreateCondBr(e_.CreateCall(e_.module().getOrInsertFunction(loop_mark, type)), limit, go);
+    }
+    e_.SetInsertPoint(go);
+}
+
+std::string BpfPrograms::finish() {
+    e_.merge_scratch();
+    return parts_.maps.declare();
+}
+
+} // namespace sonde

@@ -1,0 +1,119 @@
+// Registers and arguments, from what the kernel hands the program.
+#include <iterator>
+
+#include "codegen/bpf/parts.h"
+#include "codegen/rtlib/pt_regs.h"
+
+namespace sonde {
+namespace {
+
+// By DWARF register number (System V psABI, figure 3.36).
+constexpr uint32_t register_offsets[17] = {
+    SONDE_REGS_AX,  SONDE_REGS_DX,  SONDE_REGS_CX,  SONDE_REGS_BX,  SONDE_REGS_SI,  SONDE_REGS_DI,
+    SONDE_REGS_BP,  SONDE_REGS_SP,  SONDE_REGS_R8,  SONDE_REGS_R9,  SONDE_REGS_R10, SONDE_REGS_R11,
+    SONDE_REGS_R12, SONDE_REGS_R13, SONDE_REGS_R14, SONDE_REGS_R15, SONDE_REGS_IP};
+
+int64_t offset_of(int number) {
+    switch (number) {
+    case hir::Register::syscall_number:
+        return SONDE_REGS_ORIG_AX;
+    case hir::Register::flags:
+        return SONDE_REGS_FLAGS;
+    case hir::Register::cs:
+        return SONDE_REGS_CS;
+    case hir::Register::ss:
+        return SONDE_REGS_SS;
+    default:
+        return register_offsets[number];
+    }
+}
+
+} // namespace
+
+llvm::Value* BpfRegisters::read(Environment& env, int number) {
+    if (number == hir::Register::thread_pointer)
+        return e_.routine("sonde_rt_thread_pointer", e_.i64(), {});
+    const int64_t at = offset_of(number);
+    if (plan::traits(bpf_.kind).context == plan::Context::Saved) {
+        llvm::Value* value = e_.scratch("register", 8);
+        helper(e_, probe_read_kernel,
+               {value, e_.number(8), e_.CreateAdd(context_word(e_, env.context, 0), e_.number(at))});
+        return e_.CreateLoad(e_.i64(), value);
+    }
+    return context_word(e_, env.context, static_cast<uint64_t>(at));
+}
+
+llvm::Value* BpfRegisters::argument(Environment& env, int number) {
+    // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
+    static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
+    bool result = number == hir::Argument::result;
+    switch (plan::traits(bpf_.kind).context) {
+    case plan::Context::Words:
+        return context_word(e_, env.context, 8ull * static_cast<unsigned>(number));
+    case plan::Context::Memory: {
+        // Read as memory, for the same reason as below; these have no helper for it.
+        llvm::Value* value = e_.scratch("argument", 8);
+        helper(e_, probe_read_kernel,
+               {value, e_.number(8), e_.offset(env.context, 8ull * static_cast<unsigned>(number))});
+        return e_.CreateLoad(e_.i64(), value);
+    }
+    case plan::Context::Helpers: {
+        // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
+        // numbers are what a script computes with.
+        llvm::Value* value = e_.scratch("argument", 8);
+        e_.CreateStore(e_.number(0), value);
+        if (result)
+            helper(e_, get_func_ret, {env.context, value});
+        else
+            helper(e_, get_func_arg, {env.context, e_.getInt32(static_cast<uint32_t>(number)), value});
+        return e_.CreateLoad(e_.i64(), value);
+    }
+    case plan::Context::None:
+    case plan::Context::Registers:
+    case plan::Context::Saved:
+    case plan::Context::Sampled:
+        break;
+    }
+    if (result)
+        return read(env, 0);
+    if (static_cast<size_t>(number) < std::size(registers))
+        return read(env, registers[number]);
+    llvm::Value* value = e_.scratch("argument", 8);
+    auto above = 8 * (number - static_cast<int>(std::size(registers)) + 1);
+    helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(read(env, dwarf_rsp), e_.number(above))});
+    return e_.CreateLoad(e_.i64(), value);
+}
+
+llvm::Value* BpfRegisters::numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) {
+    llvm::Value* value = e_.scratch("argument", 8);
+    e_.CreateStore(e_.number(0), value);
+    fault = helper(e_, get_func_arg, {env.context, e_.CreateTrunc(number, e_.getInt32Ty()), value});
+    return e_.CreateLoad(e_.i64(), value);
+}
+
+llvm::Value* BpfRegisters::argument_words(Environment& env) { return helper(e_, get_func_arg_cnt, {env.context}); }
+
+llvm::Value* BpfRegisters::kernel_function(Environment& env) {
+    llvm::Value* function = helper(e_, get_func_ip, {env.context}); // of a breakpoint elsewhere: 0
+    if (!plan::is_kernel_breakpoint(bpf_.kind) || plan::traits(bpf_.kind).at_return)
+        return function;
+    llvm::Value* behind_breakpoint = read(env, dwarf_rip);
+    return e_.CreateSelect(e_.CreateICmpNE(function, e_.number(0)), function,
+                           e_.CreateSub(behind_breakpoint, e_.number(1)));
+}
+
+llvm::Value* BpfRegisters::user_mode(Environment& env) {
+    if (!plan::is_sample(bpf_.kind))
+        return e_.number(plan::is_uprobe(bpf_.kind));
+    // What was interrupted: the lowest bits of its code segment are its privilege.
+    return e_.CreateZExt(
+        e_.CreateICmpEQ(e_.CreateAnd(context_word(e_, env.context, SONDE_REGS_CS), e_.number(SONDE_CS_PRIVILEGE)),
+                        e_.number(SONDE_CS_PRIVILEGE)),
+        e_.i64());
+}
+
+llvm::Value* BpfRegisters::user_address(Environment& env) {
+    return plan::is_about_no_task(bpf_.kind) ? e_.number(0) : e_.routine("sonde_rt_user_address", e_.i64(), {env.task});
+}
+
+} // namespace sonde

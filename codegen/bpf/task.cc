@@ -1,0 +1,117 @@
+// The current task, or the one that the event is about; time.
+#include <cstddef>
+
+#include "codegen/bpf/parts.h"
+#include "runtime/numbering.h"
+
+namespace sonde {
+namespace {
+
+// A word of struct sonde_numbering, by its offset.
+llvm::Value* numbering(Emitter& e, uint64_t field) {
+    auto* load = e.CreateLoad(e.i64(), e.offset(e.module().getOrInsertGlobal("sonde_numbering", e.i64()), field));
+    load->setVolatile(true); // it is the verifier that knows it
+    return load;
+}
+
+// The current task's "pid" or "tid" in the session's PID namespace.
+llvm::Value* own_number(Emitter& e, const std::string& what) {
+    llvm::Value* level = numbering(e, offsetof(sonde_numbering, level));
+    llvm::BasicBlock *initial = e.block("initial"), *other = e.block("namespace"), *end = e.block("number");
+    e.CreateCondBr(e.CreateICmpEQ(level, e.number(0)), initial, other);
+    e.SetInsertPoint(initial);
+    llvm::Value* both = helper(e, get_current_pid_tgid, {});
+    llvm::Value* here = what == "pid" ? e.CreateLShr(both, e.number(32)) : e.CreateAnd(both, e.number(0xffffffff));
+    e.CreateBr(end);
+    e.SetInsertPoint(other);
+    llvm::Value* there = e.routine("sonde_rt_own_" + what, e.i64(), {});
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    auto* out = e.CreatePHI(e.i64(), 2);
+    out->addIncoming(here, initial);
+    out->addIncoming(there, other);
+    return out;
+}
+
+// `here` for the current task, `there` for another one.
+template <typename Here, typename There> void with_task(Emitter& e, Environment& env, Here here, There there) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(env.task);
+    if (constant)
+        return here();
+    llvm::BasicBlock *current = e.block("current"), *other = e.block("other"), *end = e.block("task");
+    e.CreateCondBr(e.CreateICmpEQ(env.task, e.number(0)), current, other);
+    e.SetInsertPoint(current);
+    here();
+    e.CreateBr(end);
+    e.SetInsertPoint(other);
+    there();
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+}
+
+} // namespace
+
+llvm::Value* BpfTask::number(Environment& env, const std::string& what) {
+    if (what == "cpu")
+        return e_.CreateAnd(helper(e_, get_smp_processor_id, {}), e_.number(0xffffffff));
+    if (what == "random" || what == "jiffies")
+        return e_.routine("sonde_rt_" + what, e_.i64(), {});
+    if (what == "__pid_level")
+        return numbering(e_, offsetof(sonde_numbering, level));
+    if (what == "__pid_space")
+        return numbering(e_, offsetof(sonde_numbering, space));
+    // Programs about packets have fewer helpers.
+    if (plan::is_about_no_task(bpf_.kind))
+        return e_.routine("sonde_rt_" + what, e_.i64(), {e_.number(0)});
+    llvm::Value* result = e_.stack(8);
+    with_task(
+        e_, env,
+        [&] {
+            e_.CreateStore(what == "pid" || what == "tid" ? own_number(e_, what)
+                           : what == "kernel_pid" ? e_.CreateLShr(helper(e_, get_current_pid_tgid, {}), e_.number(32))
+                           : what == "uid" ? e_.CreateAnd(helper(e_, get_current_uid_gid, {}), e_.number(0xffffffff))
+                           : what == "gid" ? e_.CreateLShr(helper(e_, get_current_uid_gid, {}), e_.number(32))
+                           : what == "task_current" ? helper(e_, get_current_task, {})
+                                                    : e_.routine("sonde_rt_" + what, e_.i64(), {e_.number(0)}),
+                           result);
+        },
+        [&] {
+            e_.CreateStore(what == "task_current" ? env.task : e_.routine("sonde_rt_" + what, e_.i64(), {env.task}),
+                           result);
+        });
+    return e_.CreateLoad(e_.i64(), result);
+}
+
+void BpfTask::execname(Environment& env, llvm::Value* slot) {
+    if (plan::is_about_no_task(bpf_.kind)) {
+        e_.routine("sonde_rt_execname", e_.i64(), {slot, e_.number(0)});
+        return;
+    }
+    with_task(
+        e_, env,
+        [&] {
+            if (bpf_.state.options.kernel_types)
+                e_.routine("sonde_rt_current_comm", e_.i64(), {slot});
+            else
+                helper(e_, get_current_comm, {slot, e_.number(16)});
+        },
+        [&] { e_.routine("sonde_rt_execname", e_.i64(), {slot, env.task}); });
+}
+
+llvm::Value* BpfTask::clock(Environment& env, const std::string& what) {
+    llvm::Value* now = helper(e_, ktime_get_ns, {});
+    if (what != "gettimeofday_ns")
+        return now;
+    return e_.CreateAdd(now,
+                        e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
+}
+
+llvm::Value* BpfTask::counter(uint32_t index) { return e_.routine("sonde_rt_counter", e_.i64(), {e_.number(index)}); }
+
+llvm::Value* BpfTask::raise_signal(llvm::Value* signal) {
+    return helper(e_, send_signal_thread, {e_.CreateTrunc(signal, e_.getInt32Ty())});
+}
+
+llvm::Value* BpfTask::load_average(llvm::Value* index) { return e_.routine("sonde_rt_loadavg", e_.i64(), {index}); }
+
+} // namespace sonde

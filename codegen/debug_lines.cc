@@ -1,0 +1,57 @@
+#include "codegen/debug_lines.h"
+
+#include <optional>
+#include <string>
+
+#include <llvm/IR/DIBuilder.h>
+
+namespace sonde {
+
+DebugLines::DebugLines(llvm::IRBuilder<>& builder, llvm::Module& module, const Sources& sources)
+    : ir_(builder), sources_(sources), di_(std::make_unique<llvm::DIBuilder>(module)) {}
+
+DebugLines::~DebugLines() = default;
+
+llvm::DIFile* DebugLines::file(FileId file) {
+    auto [entry, fresh] = files_.try_emplace(file, nullptr);
+    if (fresh) {
+        std::string name = file ? std::string(sources_.name(file)) : "sonde";
+        std::optional<llvm::StringRef> source;
+        if (file)
+            source = llvm::StringRef(sources_.text(file).data(), sources_.text(file).size());
+        entry->second = di_->createFile(name, "", std::nullopt, source);
+    }
+    return entry->second;
+}
+
+llvm::DICompileUnit* DebugLines::unit(FileId of) {
+    if (!unit_)
+        unit_ = di_->createCompileUnit(llvm::dwarf::DW_LANG_C11, file(of), "sonde", true, "", 0);
+    return unit_;
+}
+
+void DebugLines::describe(llvm::Function* function, Range range) {
+    unit(range.file);
+    if (function->getSubprogram())
+        return;
+    auto* type = di_->createSubroutineType(
+        di_->getOrCreateTypeArray({di_->createBasicType("int", 32, llvm::dwarf::DW_ATE_signed)}));
+    unsigned line = range.valid() ? sources_.line_column(range.file, range.begin).line : 1;
+    auto* sub = di_->createFunction(file(range.file), function->getName(), "", file(range.file), line, type, line,
+                                    llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+    function->setSubprogram(sub);
+    ir_.SetCurrentDebugLocation(llvm::DILocation::get(ir_.getContext(), line, 0, sub));
+}
+
+void DebugLines::locate(Range range) {
+    if (!range.valid())
+        return;
+    llvm::DISubprogram* sub = ir_.GetInsertBlock()->getParent()->getSubprogram();
+    LineColumn at = sources_.line_column(range.file, range.begin);
+    llvm::DIScope* scope = sub;
+    if (sub->getFile() != file(range.file))
+        scope = di_->createLexicalBlockFile(sub, file(range.file));
+    ir_.SetCurrentDebugLocation(llvm::DILocation::get(ir_.getContext(), at.line, at.column, scope));
+}
+
+} // namespace sonde

@@ -1,0 +1,282 @@
+// Handlers in the host process: x86-64 code that calls runtime/host_api.h by name.
+#include <algorithm>
+#include <cstddef>
+
+#include "codegen/target.h"
+#include "runtime/host_api.h"
+
+namespace sonde {
+namespace {
+
+class HostPrograms final : public Programs {
+  public:
+    explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
+    bool tells_outcomes() const override { return false; }
+    void use_session(const SessionLegs&) override {}
+    void begin(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs, Environment& env) override {
+        llvm::Type* p = e_.ptr();
+        auto* type = llvm::FunctionType::get(e_.getVoidTy(), {p, p, p}, false);
+        auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
+        e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
+        env.context = function->getArg(0);
+        env.frame = function->getArg(1);
+        env.data = function->getArg(2);
+        const auto& points = e_.state().plan.probes[probe].points;
+        env.row = e_.getInt32(points.empty() ? 0 : points[0].row);
+    }
+    void condition_held(Environment&) override {}
+    void end(Environment&) override { e_.CreateRetVoid(); }
+    void join_legs(const hir::Handler&) override {}
+    void need_frame(uint64_t) override {}
+    void need_scan(uint64_t) override {}
+    llvm::Value* unknown_zero(Environment&) override { return nullptr; }
+    void loop_head(llvm::BasicBlock*) override {}
+    std::string finish() override { return ""; }
+
+  private:
+    Emitter& e_;
+};
+
+class HostOutput final : public Output {
+  public:
+    explicit HostOutput(Emitter& emitter) : e_(emitter) {}
+    void send(Environment& env, uint32_t, llvm::Value* buffer, llvm::Value* size) override {
+        e_.routine("sonde_host_emit", e_.getVoidTy(), {env.context, buffer, size});
+    }
+    uint64_t batch_bytes() const override { return 0; }
+    void begin_batch(Environment&) override {}
+    void send_batch(Environment&) override {}
+    bool trace(llvm::Value*) override { return false; }
+    llvm::Value* append_histogram(Environment& env, llvm::Value* slot, llvm::Value* length, const hir::Global& global,
+                                  llvm::Value* stats) override {
+        return e_.routine("sonde_host_append_histogram", e_.i64(),
+                          {env.context, slot, length, e_.getInt32(global.index), stats});
+    }
+    void count_no_stack(llvm::Value*) override {}
+
+  private:
+    Emitter& e_;
+};
+
+class HostArrays final : public Arrays {
+  public:
+    explicit HostArrays(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* load_long(Environment& env, const hir::Global& array, llvm::Value* key) override {
+        llvm::Value* value = e_.stack(8);
+        e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, value});
+        return e_.CreateLoad(e_.i64(), value);
+    }
+    void load_string(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* slot) override {
+        e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, slot});
+    }
+    llvm::Value* store_long(Environment& env, const hir::Global& array, llvm::Value* key, llvm::Value* value) override {
+        llvm::Value* cell = e_.stack(8);
+        e_.CreateStore(value, cell);
+        return e_.routine("sonde_host_array_store", e_.i64(), {env.context, index(array), key, cell});
+    }
+    llvm::Value* store_string(Environment& env, const hir::Global& array, llvm::Value* key,
+                              llvm::Value* slot) override {
+        return e_.routine("sonde_host_array_store", e_.i64(), {env.context, index(array), key, slot});
+    }
+    llvm::Value* update(Environment& env, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
+                        llvm::Value* value, llvm::Value** old_value) override {
+        llvm::Value* old = e_.stack(8);
+        if (op == llvm::AtomicRMWInst::Add || op == llvm::AtomicRMWInst::Sub) {
+            llvm::Value* delta = op == llvm::AtomicRMWInst::Sub ? e_.CreateNeg(value) : value;
+            llvm::Value* status =
+                e_.routine("sonde_host_array_add", e_.i64(), {env.context, index(array), key, delta, old});
+            if (old_value)
+                *old_value = e_.CreateLoad(e_.i64(), old);
+            return status;
+        }
+        llvm::Value* before = load_long(env, array, key);
+        llvm::Value* after = op == llvm::AtomicRMWInst::And  ? e_.CreateAnd(before, value)
+                             : op == llvm::AtomicRMWInst::Or ? e_.CreateOr(before, value)
+                                                             : e_.CreateXor(before, value);
+        if (old_value)
+            *old_value = before;
+        return store_long(env, array, key, after);
+    }
+    llvm::Value* add_to_statistic(Environment& env, const hir::Global& array, llvm::Value* key,
+                                  llvm::Value* value) override {
+        return e_.routine("sonde_host_array_stat_add", e_.i64(), {env.context, index(array), key, value});
+    }
+    llvm::Value* statistic(Environment& env, const hir::Global& array, llvm::Value* key,
+                           llvm::Value* scratch) override {
+        e_.routine("sonde_host_array_load", e_.i64(), {env.context, index(array), key, scratch});
+        return scratch;
+    }
+    llvm::Value* contains(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask) override {
+        return e_.routine("sonde_host_array_contains_slice", e_.i64(),
+                          {env.context, index(array), e_.number(static_cast<int64_t>(mask)), key});
+    }
+    void erase(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
+        if (mask == ~0ull)
+            e_.routine("sonde_host_array_delete", e_.getVoidTy(), {env.context, index(array), key});
+        else
+            e_.routine(
+                "sonde_host_array_delete_slice", e_.getVoidTy(),
+                {env.context, index(array), e_.number(all ? 0 : static_cast<int64_t>(mask)), key ? key : e_.null()});
+    }
+    uint64_t scan_bytes(const hir::Foreach&) override { return 0; }
+    llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) override {
+        llvm::Value* out = e_.stack(sizeof(HostForeach));
+        auto put = [&](size_t at, llvm::Value* value) { e_.CreateStore(value, e_.offset(out, at)); };
+        put(offsetof(HostForeach, global), e_.getInt32(spec.loop->array->index));
+        put(offsetof(HostForeach, sort_direction), e_.getInt32(static_cast<uint32_t>(spec.loop->sort_direction)));
+        put(offsetof(HostForeach, sort_column), e_.getInt32(static_cast<uint32_t>(spec.loop->sort_column)));
+        put(offsetof(HostForeach, sort_stat), e_.getInt32(static_cast<uint32_t>(spec.loop->sort_stat)));
+        llvm::Value* limit = spec.limit
+                                 ? e_.CreateSelect(e_.CreateICmpSLT(spec.limit, e_.number(0)), e_.number(0), spec.limit)
+                                 : e_.number(-1);
+        put(offsetof(HostForeach, limit), limit);
+        put(offsetof(HostForeach, slice_mask), e_.number(static_cast<int64_t>(spec.slice_mask)));
+        put(offsetof(HostForeach, slice_key), spec.slice_key ? spec.slice_key : e_.null());
+        return e_.routine("sonde_host_foreach_begin", e_.ptr(), {env.context, out});
+    }
+    llvm::Value* foreach_next(Environment&, const ForeachSpec&, llvm::Value* iterator, llvm::Value*& key,
+                              llvm::Value*& value) override {
+        llvm::Value* more = e_.routine("sonde_host_foreach_next", e_.i64(), {iterator, key, value ? value : e_.null()});
+        return e_.CreateICmpNE(more, e_.number(0));
+    }
+    void foreach_end(Environment&, llvm::Value* iterator) override {
+        e_.routine("sonde_host_foreach_end", e_.getVoidTy(), {iterator});
+    }
+
+  private:
+    llvm::Value* index(const hir::Global& array) { return e_.getInt32(array.index); }
+
+    Emitter& e_;
+};
+
+// There is no traced task: every user address is a bad one.
+class HostMemory final : public Memory {
+  public:
+    explicit HostMemory(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) override {
+        if (!address->getType()->isPointerTy())
+            return user ? e_.number(1)
+                        : e_.routine("sonde_host_read_kernel", e_.i64(),
+                                     {env.context, buffer, e_.number(size), address});
+        e_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
+        return e_.number(0);
+    }
+    llvm::Value* write(Environment&, llvm::Value*, uint32_t, llvm::Value*) override { return e_.number(1); }
+    llvm::Value* write_block(Environment&, llvm::Value*, llvm::Value*, llvm::Value*) override { return e_.number(1); }
+    llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) override {
+        return e_.routine("sonde_host_read_kernel_block", e_.i64(), {env.context, slot, size, address});
+    }
+    llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
+                             bool user) override {
+        e_.CreateStore(e_.getInt8(0), slot);
+        return user ? e_.number(1)
+                    : e_.routine("sonde_host_read_kernel_string", e_.i64(), {env.context, slot, size, address});
+    }
+    llvm::Value* read_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*, bool) override {
+        e_.CreateStore(e_.getInt8(0), slot);
+        return e_.number(1);
+    }
+    void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value*) override {
+        e_.routine("sonde_host_symbol", e_.getVoidTy(),
+                   {env.context, slot, e_.number(e_.state().options.max_string), address, style});
+    }
+    void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
+                       llvm::Value* work) override {
+        symbol(env, slot, address, style, work);
+    }
+    llvm::Value* node(llvm::Value* address) override {
+        return e_.routine("sonde_host_memory_node", e_.i64(), {address});
+    }
+
+  private:
+    Emitter& e_;
+};
+
+class HostTask final : public Task {
+  public:
+    explicit HostTask(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* number(Environment& env, const std::string& what) override {
+        if (what == "task_current" || what.starts_with("__"))
+            return e_.routine("sonde_host_" + what.substr(what.find_first_not_of('_')), e_.i64(), {env.context});
+        return e_.routine("sonde_host_" + what, e_.i64(), {});
+    }
+    void execname(Environment&, llvm::Value* slot) override {
+        e_.routine("sonde_host_execname", e_.getVoidTy(),
+                   {slot, e_.number(std::min(16u, e_.state().options.max_string))});
+    }
+    llvm::Value* clock(Environment&, const std::string& what) override {
+        return e_.routine(what == "get_cycles"     ? "sonde_host_cycles"
+                          : what == "ktime_get_ns" ? "sonde_host_monotonic_ns"
+                                                   : "sonde_host_realtime_ns",
+                          e_.i64(), {});
+    }
+    llvm::Value* counter(uint32_t) override { return e_.number(0); }
+    llvm::Value* raise_signal(llvm::Value* signal) override {
+        return e_.routine("sonde_host_raise", e_.i64(), {signal});
+    }
+    llvm::Value* load_average(llvm::Value* index) override {
+        return e_.routine("sonde_host_loadavg", e_.i64(), {index});
+    }
+
+  private:
+    Emitter& e_;
+};
+
+// No registers lead to a handler of the session's own.
+class HostRegisters final : public Registers {
+  public:
+    explicit HostRegisters(Emitter& emitter) : e_(emitter) {}
+    llvm::Value* read(Environment&, int) override { return e_.number(0); }
+    llvm::Value* argument(Environment&, int) override { return e_.number(0); }
+    llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) override {
+        return fault = e_.number(1);
+    }
+    llvm::Value* argument_words(Environment&) override { return e_.number(0); }
+    llvm::Value* kernel_function(Environment&) override { return e_.number(0); }
+    llvm::Value* user_mode(Environment&) override { return e_.number(0); }
+    llvm::Value* user_address(Environment&) override { return e_.number(0); }
+
+  private:
+    Emitter& e_;
+};
+
+// No function of a program is probed.
+class HostEntryValues final : public EntryValues {
+  public:
+    explicit HostEntryValues(Emitter& emitter) : e_(emitter) {}
+    void save(Environment&, const hir::Handler&, llvm::Value*, llvm::Value*) override {}
+    llvm::Value* load(const hir::Handler&, uint32_t, llvm::Value*) override { return e_.number(0); }
+    void are_at(llvm::Value*) override {}
+
+  private:
+    Emitter& e_;
+};
+
+class HostTarget final : public Target {
+  public:
+    explicit HostTarget(Emitter& emitter)
+        : programs_(emitter), output_(emitter), arrays_(emitter), memory_(emitter), task_(emitter), registers_(emitter),
+          entry_values_(emitter) {}
+    Programs& programs() override { return programs_; }
+    Output& output() override { return output_; }
+    Arrays& arrays() override { return arrays_; }
+    Memory& memory() override { return memory_; }
+    Task& task() override { return task_; }
+    Registers& registers() override { return registers_; }
+    EntryValues& entry_values() override { return entry_values_; }
+
+  private:
+    HostPrograms programs_;
+    HostOutput output_;
+    HostArrays arrays_;
+    HostMemory memory_;
+    HostTask task_;
+    HostRegisters registers_;
+    HostEntryValues entry_values_;
+};
+
+} // namespace
+
+std::unique_ptr<Target> make_host_target(Emitter& emitter) { return std::make_unique<HostTarget>(emitter); }
+
+} // namespace sonde

@@ -1,0 +1,134 @@
+#include "codegen/layout.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "codegen/rtlib/scan.h"
+#include "runtime/wrap.h"
+
+namespace sonde {
+namespace {
+
+uint64_t round_up(uint64_t value) { return (value + 7) & ~7ull; }
+
+plan::Value plan_value(hir::ValueType type) {
+    return type == hir::ValueType::String  ? plan::Value::String
+           : type == hir::ValueType::Stats ? plan::Value::Stats
+                                           : plan::Value::Long;
+}
+
+// The kernel hashes words of 4 bytes, so a number takes no more of them than it needs. Narrow ones lie after the
+// others, which are words of 8 to everything else.
+void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        const hir::KeyBound& bound = global.key_bounds[i];
+        plan::KeyPart part{plan_value(global.keys[i])};
+        if (part.type == plan::Value::String) {
+            uint64_t size = round_up(bound.length + 1);
+            part.size =
+                size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size) : options.max_string;
+        } else {
+            part.is_text = bound.is_text;
+            part.is_signed = bound.low < 0;
+            bool is_narrow =
+                part.is_signed ? bound.low >= INT32_MIN && bound.high <= INT32_MAX : bound.high <= UINT32_MAX;
+            part.size = is_narrow ? 4 : 8;
+        }
+        out.keys.push_back(part);
+    }
+    for (bool narrow : {false, true})
+        for (plan::KeyPart& part : out.keys)
+            if ((part.size == 4) == narrow) {
+                part.offset = out.key_size;
+                out.key_size += part.size;
+            }
+}
+
+constexpr uint64_t lock_bytes = 64;
+
+void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
+    // Each lock in a cache line of its own.
+    uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
+    for (const hir::Global* global : program.globals) {
+        plan::Global out;
+        out.name = global->name;
+        out.type = plan_value(global->type);
+        out.stats = global->stats;
+        out.initial_long = global->initial_long;
+        out.initial_string = global->initial_string;
+        out.address_of = global->address_of;
+        out.auto_print = global->auto_print;
+        out.is_settable = global->is_settable && !global->is_array();
+        out.print_as_pointer = global->print_as_pointer;
+        out.capacity = global->capacity;
+        out.wrap = global->wrap;
+        uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
+        if (global->is_array()) {
+            lay_out_key(*global, options, out);
+            uint64_t payload = out.type == plan::Value::Long     ? 8
+                               : out.type == plan::Value::String ? options.max_string
+                                                                 : block;
+            out.value_size = static_cast<uint32_t>(8 + payload);
+            out.in_kernel = global->used_in_kernel;
+            if (out.in_kernel)
+                out.map = fmt::format("g{}", global->index);
+            if (out.in_kernel && out.wrap) {
+                out.offset = next;
+                next += sizeof(sonde_wrap);
+            }
+        } else {
+            out.offset = next;
+            // A string's slot has slack behind it (codegen/rtlib/rt.h).
+            next += round_up(out.type == plan::Value::Long     ? 8
+                             : out.type == plan::Value::String ? 2ull * options.max_string
+                                                               : block);
+        }
+        plan.globals.push_back(std::move(out));
+    }
+    plan.data_size = next;
+    plan.texts = program.texts;
+}
+
+void add_probes(const hir::Program& program, const Sources& sources, plan::Plan& plan) {
+    for (const hir::Handler* handler : program.handlers) {
+        plan::Probe probe;
+        probe.name = handler->name;
+        probe.symbol = handler->name;
+        probe.place = handler->range.valid() ? sources.place(handler->range) : "";
+        probe.kind = handler->kind;
+        probe.at_instruction = handler->at_return;
+        probe.reads_registers = handler->reads_registers;
+        probe.in_kernel = handler->in_kernel;
+        probe.order = handler->order;
+        if (handler->lock >= 0)
+            probe.lock = sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
+        probe.locked_for = handler->locked_for;
+        probe.timer = handler->timer;
+        for (plan::Point point : handler->points) {
+            point.row = static_cast<uint32_t>(plan.rows.size());
+            plan.rows.push_back(point);
+            probe.points.push_back(std::move(point));
+        }
+        plan.probes.push_back(std::move(probe));
+    }
+}
+
+// After all else that lies there.
+void lay_out_marks(plan::Plan& plan) {
+    if (std::none_of(plan.probes.begin(), plan.probes.end(), [](const plan::Probe& probe) { return probe.in_kernel; }))
+        return;
+    plan.marks = plan.data_size;
+    plan.data_size += plan::mark_kinds * plan.marks_size();
+}
+
+} // namespace
+
+void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options,
+                  plan::Plan& plan) {
+    lay_out_globals(program, options, plan);
+    add_probes(program, sources, plan);
+    lay_out_marks(plan);
+}
+
+} // namespace sonde

@@ -1,0 +1,226 @@
+#include "codegen/lower/array.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/names.h"
+#include "codegen/texts.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, padded
+
+// The task's name, which the kernel writes at its full size.
+bool is_comm(const hir::Intrinsic& intrinsic) { return intrinsic.facts.longest == comm_size - 1; }
+
+// The value of an expression that can be written where it goes, without a slot of its own.
+bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
+    const hir::Expr& expr = *see_through(&reference);
+    if (part.type != plan::Value::String || part.size >= max)
+        return false;
+    constexpr uint32_t most = 128; // written word by word
+    if (expr.kind == hir::ExprKind::ConstString)
+        return part.size <= most;
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
+    return (is_comm(intrinsic) && part.size >= comm_size) || (intrinsic.facts.in_table && part.size <= name_cell) ||
+           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, row_text_bytes));
+}
+
+// A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
+void compose_text(Lowerer& l, llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
+    Emitter& e = l.e;
+    if (part.size == l.max_string()) {
+        llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {field, text});
+        e.zeros(l.max_string());
+        e.routine("sonde_rt_pad", e.i64(), {field, length});
+        return;
+    }
+    for (uint32_t word = 0; word < part.size; word += 8)
+        e.CreateStore(e.number(0), e.offset(field, word));
+    e.routine("sonde_rt_copy_short", e.i64(), {field, e.number(part.size), text});
+}
+
+void write_in_place(Lowerer& l, const hir::Expr& reference, llvm::Value* field, const plan::KeyPart& part) {
+    Emitter& e = l.e;
+    const hir::Expr& expr = *see_through(&reference);
+    const auto* intrinsic = expr.kind == hir::ExprKind::Intrinsic ? &hir::as<hir::Intrinsic>(expr) : nullptr;
+    std::optional<std::string> known;
+    if (!intrinsic)
+        known = hir::as<hir::ConstString>(expr).value;
+    else if (hir::is_point_text(*intrinsic))
+        known = known_point_text(l, intrinsic->facts.text);
+    // Tables' texts are padded with NULs, as keys are.
+    llvm::Value* text = !known && intrinsic && !is_comm(*intrinsic) ? lower(l, expr) : nullptr;
+    if (known) {
+        known->resize(std::min<size_t>(known->size(), part.size - 1));
+        known->resize(part.size, '\0');
+    }
+    for (uint32_t word = 0; word < part.size; word += 8) {
+        uint64_t bytes = 0;
+        if (known)
+            std::memcpy(&bytes, known->data() + word, sizeof bytes);
+        llvm::Value* value = text ? static_cast<llvm::Value*>(e.CreateLoad(e.i64(), e.offset(text, word)))
+                                  : e.number(static_cast<int64_t>(bytes));
+        e.CreateStore(value, e.offset(field, word));
+    }
+    if (intrinsic && is_comm(*intrinsic))
+        l.target.task().execname(l.env, field);
+}
+
+} // namespace
+
+bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
+    const hir::Expr& expr = *see_through(&reference);
+    if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part, max))
+        return true;
+    if (expr.kind != hir::ExprKind::Intrinsic)
+        return false;
+    return hir::is_point_text(hir::as<hir::Intrinsic>(expr));
+}
+
+bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max) {
+    constexpr uint32_t most = 64;
+    for (size_t i = 0; i < global.keys.size(); i++)
+        if (global.keys[i].type == plan::Value::String &&
+            (!keys[i] || global.keys[i].size == max || global.key_size > most))
+            return false;
+    return true;
+}
+
+llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector<hir::Expr*>& keys,
+                         uint64_t* slice_mask) {
+    Emitter& e = l.e;
+    const plan::Global& global = e.state().plan.globals[array.index];
+    llvm::Value* buffer = is_small_key(global, keys, l.max_string()) ? l.scratch("key", global.key_size)
+                                                                     : l.new_bytes(global.key_size + l.max_string());
+    // All operands first: composing one may use what another needs.
+    std::vector<llvm::Value*> values;
+    for (size_t i = 0; i < keys.size(); i++)
+        values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], l.max_string()) ? lower(l, *keys[i])
+                                                                                               : nullptr);
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        const plan::KeyPart& part = global.keys[i];
+        llvm::Value* field = e.offset(buffer, part.offset);
+        if (keys[i] && slice_mask)
+            *slice_mask |= 1ull << i;
+        if (keys[i] && !values[i])
+            write_in_place(l, *keys[i], field, part);
+        else if (part.type == plan::Value::String)
+            compose_text(l, field, part, values[i] ? values[i] : e.literal(""));
+        else
+            e.CreateStore(e.CreateTrunc(values[i] ? values[i] : e.number(0), e.getIntNTy(8 * part.size)), field);
+    }
+    if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
+        *slice_mask = ~0ull; // every key is given: an ordinary lookup
+    return buffer;
+}
+
+llvm::Value* key_number(Lowerer& l, llvm::Value* key, const plan::KeyPart& part) {
+    Emitter& e = l.e;
+    llvm::Value* number = e.CreateLoad(e.getIntNTy(8 * part.size), e.offset(key, part.offset));
+    return part.is_signed ? e.CreateSExt(number, e.i64()) : e.CreateZExt(number, e.i64());
+}
+
+llvm::Value* text_number(Lowerer& l, const hir::Expr& reference) {
+    Emitter& e = l.e;
+    const hir::Expr& text = *see_through(&reference);
+    if (text.kind == hir::ExprKind::NumberedText)
+        return lower(l, *hir::as<hir::NumberedText>(text).number);
+    if (text.kind == hir::ExprKind::ConstString)
+        return e.number(number_of_text(e.state(), hir::as<hir::ConstString>(text).value));
+    const auto& intrinsic = hir::as<hir::Intrinsic>(text);
+    if (hir::is_point_text(intrinsic)) {
+        std::optional<std::string> known = known_point_text(l, intrinsic.facts.text);
+        return known ? e.number(number_of_text(e.state(), *known))
+                     : row_text_number(e, l.env.row, intrinsic.facts.text);
+    }
+    std::vector<std::string> names = names_of(l, *intrinsic.args[0], intrinsic.name);
+    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" behind the last
+    std::transform(names.begin(), names.end(), numbers.begin(),
+                   [&](const std::string& name) { return number_of_text(e.state(), name); });
+    return table_entry(e, numbers, index_of_name(l, *intrinsic.args[1], names.size()));
+}
+
+llvm::Value* read_element(Lowerer& l, const hir::Element& element) {
+    if (element.type == ValueType::String) {
+        llvm::Value* slot = l.new_slot();
+        Mark mark(l);
+        llvm::Value* key = compose_key(l, *element.array, element.keys, nullptr);
+        l.target.arrays().load_string(l.env, *element.array, key, slot);
+        return slot;
+    }
+    Mark mark(l);
+    return l.target.arrays().load_long(l.env, *element.array, compose_key(l, *element.array, element.keys, nullptr));
+}
+
+llvm::Value* stats_pointer(Lowerer& l, const hir::Expr& source) {
+    if (source.kind == hir::ExprKind::GlobalRef)
+        return global_address(l, *hir::as<hir::GlobalRef>(source).global);
+    const auto& element = hir::as<hir::Element>(source);
+    uint64_t size = sizeof(plan::StatsBlock) + 8ull * element.array->stats.buckets();
+    llvm::Value* scratch = l.e.in_kernel() ? nullptr : l.new_bytes(size);
+    llvm::Value* key = compose_key(l, *element.array, element.keys, nullptr);
+    return l.target.arrays().statistic(l.env, *element.array, key, scratch);
+}
+
+const hir::Global& global_of_statistic(const hir::Expr& source) {
+    return source.kind == hir::ExprKind::GlobalRef ? *hir::as<hir::GlobalRef>(source).global
+                                                   : *hir::as<hir::Element>(source).array;
+}
+
+void raise_if_empty(Lowerer& l, llvm::Value* stats, Range range) {
+    Emitter& e = l.e;
+    llvm::Value* count = e.CreateLoad(e.i64(), e.offset(stats, offsetof(plan::StatsBlock, count)));
+    raise_if(l, e.CreateICmpEQ(count, e.number(0)), "empty aggregate", range);
+}
+
+llvm::Value* read_statistic(Lowerer& l, const hir::StatRead& expr) {
+    Emitter& e = l.e;
+    using hir::StatValue;
+    Mark mark(l);
+    llvm::Value* stats = stats_pointer(l, *expr.source);
+    auto field = [&](size_t offset) { return e.CreateLoad(e.i64(), e.offset(stats, offset)); };
+    llvm::Value* count = field(offsetof(plan::StatsBlock, count));
+    llvm::Value* bias = e.number(INT64_MIN);
+    if (expr.what == StatValue::Count)
+        return count;
+    if (expr.what == StatValue::Sum)
+        return field(offsetof(plan::StatsBlock, sum));
+    raise_if(l, e.CreateICmpEQ(count, e.number(0)), "empty aggregate", expr.range);
+    switch (expr.what) {
+    case StatValue::Min:
+        return e.CreateSub(e.CreateNot(field(offsetof(plan::StatsBlock, min_biased))), bias);
+    case StatValue::Max:
+        return e.CreateSub(field(offsetof(plan::StatsBlock, max_biased)), bias);
+    case StatValue::Avg:
+        return arithmetic(l, hir::BinaryOp::Div, field(offsetof(plan::StatsBlock, sum)), count, expr.range);
+    default:
+        return e.routine("sonde_rt_variance", e.i64(), {stats});
+    }
+}
+
+llvm::Value* read_bucket(Lowerer& l, const hir::HistBucket& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    const hir::Global& global = global_of_statistic(*expr.source);
+    llvm::Value* index = lower(l, *expr.index);
+    llvm::Value* stats = stats_pointer(l, *expr.source);
+    raise_if_empty(l, stats, expr.range);
+    index = e.opaque(index); // the verifier has to see the very number that is compared
+    raise_if(l, e.CreateICmpUGE(index, e.number(global.stats.buckets())), "histogram index out of range", expr.range);
+    return e.CreateLoad(e.i64(), e.CreateGEP(e.i64(), e.offset(stats, sizeof(plan::StatsBlock)), index));
+}
+
+} // namespace sonde

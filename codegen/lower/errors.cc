@@ -1,0 +1,127 @@
+#include "codegen/lower/errors.h"
+
+#include <cstddef>
+#include <iterator>
+
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+
+namespace sonde {
+namespace {
+
+llvm::Value* is_aborted(Lowerer& l) {
+    Emitter& e = l.e;
+    return e.CreateICmpEQ(e.CreateLoad(e.i64(), l.env.error), e.number(abort_site));
+}
+
+} // namespace
+
+void raise(Lowerer& l, const std::string& message, Range range, llvm::Value* argument) {
+    Emitter& e = l.e;
+    int64_t site = e.state().add_site(message, range);
+    if (message == plan::no_actions_left)
+        site |= past_catching;
+    set_error(l, e.number(argument ? site | with_argument : site), argument);
+    e.CreateBr(l.on_error);
+}
+
+void raise_text(Lowerer& l, llvm::Value* text, Range range) {
+    Emitter& e = l.e;
+    store_string(l, l.env.error_text, text);
+    set_error(l, e.number(e.state().add_site("%s", range) | with_text), nullptr);
+    e.CreateBr(l.on_error);
+}
+
+void set_error(Lowerer& l, llvm::Value* site, llvm::Value* argument) {
+    Emitter& e = l.e;
+    e.CreateStore(site, l.env.error);
+    e.CreateStore(argument ? argument : e.number(0), error_argument(e, l.env));
+    for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++)
+        e.CreateStore(e.number(0), error_details(e, l.env, offsetof(plan::ErrorDetails, calls) + 8 * i));
+}
+
+void check_call(Lowerer& l, const hir::Call& expr, llvm::Value* status) {
+    Emitter& e = l.e;
+    llvm::BasicBlock *good = e.block("returned"), *failed = expr.callee->bounded ? l.on_error : e.block("failed_call");
+    e.CreateCondBr(e.CreateICmpEQ(status, e.number(0)), good, failed);
+    if (!expr.callee->bounded) { // what sonde has made itself is no call that anybody wrote
+        e.SetInsertPoint(failed);
+        llvm::Value* low = e.number(e.state().add_call(expr.callee->name, expr.range));
+        for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
+            llvm::Value* place = error_details(e, l.env, offsetof(plan::ErrorDetails, calls) + 8 * i);
+            llvm::Value* old = e.CreateLoad(e.i64(), place);
+            e.CreateStore(e.CreateOr(e.CreateShl(old, plan::call_bits), low), place);
+            low = e.CreateLShr(old, 64 - plan::call_bits);
+        }
+        e.CreateBr(l.on_error);
+    }
+    e.SetInsertPoint(good);
+}
+
+void raise_if(Lowerer& l, llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {
+    Emitter& e = l.e;
+    llvm::BasicBlock *bad = e.block("bad"), *good = e.block("good");
+    e.CreateCondBr(condition, bad, good);
+    e.SetInsertPoint(bad);
+    raise(l, message, range, argument);
+    e.SetInsertPoint(good);
+}
+
+llvm::Value* is_past_catching(Lowerer& l) {
+    Emitter& e = l.e;
+    llvm::Value* bit = e.CreateAnd(e.CreateLoad(e.i64(), l.env.error), e.number(past_catching));
+    return e.CreateICmpNE(bit, e.number(0));
+}
+
+llvm::Value* has_error_text(Lowerer& l) {
+    Emitter& e = l.e;
+    llvm::Value* bit = e.CreateAnd(e.CreateLoad(e.i64(), l.env.error), e.number(with_text));
+    return e.CreateICmpNE(bit, e.number(0));
+}
+
+void spend(Lowerer& l, uint64_t statements, Range range) {
+    Emitter& e = l.e;
+    if (l.function && l.function->bounded)
+        return;
+    llvm::Value* left = e.CreateSub(e.CreateLoad(e.i64(), l.env.budget), e.number(static_cast<int64_t>(statements)));
+    e.CreateStore(left, l.env.budget);
+    llvm::Value* least = e.number(0);
+    if (!e.in_kernel()) // volatile: another thread sets it (runtime/interrupter.h)
+        least = e.CreateLoad(e.i64(), e.offset(l.env.data, offsetof(plan::SessionWords, least_action)), true);
+    raise_if(l, e.CreateICmpSLT(left, least), plan::no_actions_left, range);
+}
+
+void report_error(Lowerer& l) {
+    Emitter& e = l.e;
+    llvm::BasicBlock *report = e.block("report"), *done = e.block("reported");
+    e.CreateCondBr(is_aborted(l), done, report);
+    e.SetInsertPoint(report);
+    // Site, argument and text are only known now.
+    bool text = l.env.error_text != nullptr;
+    const uint64_t details = sizeof(plan::RecordHeader), fixed = details + sizeof(plan::ErrorDetails);
+    Mark mark(l);
+    llvm::Value* buffer = text ? l.new_bytes(fixed + 2 * l.max_string()) : l.scratch("record", fixed + 8);
+    e.CreateStore(e.getInt32(plan::RaiseError), buffer);
+    e.CreateStore(e.CreateTrunc(e.CreateLoad(e.i64(), l.env.error), e.getInt32Ty()), e.offset(buffer, 4));
+    e.CreateStore(l.env.row, e.offset(buffer, 8));
+    for (uint64_t at = 0; at < sizeof(plan::ErrorDetails); at += 8)
+        e.CreateStore(e.CreateLoad(e.i64(), error_details(e, l.env, at)), e.offset(buffer, details + at));
+    llvm::Value* size = nullptr;
+    if (text) {
+        llvm::Value* first = e.CreateLoad(e.getInt8Ty(), l.env.error_text);
+        e.CreateStore(e.CreateSelect(has_error_text(l), first, e.getInt8(0)), l.env.error_text);
+        llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {e.offset(buffer, fixed), l.env.error_text});
+        size = e.CreateAdd(e.CreateAnd(length, e.number(static_cast<int64_t>(l.max_string() - 1))),
+                           e.number(static_cast<int64_t>(fixed + 1)));
+    } else {
+        e.CreateStore(e.number(0), e.offset(buffer, fixed));
+        size = e.number(static_cast<int64_t>(fixed + 8));
+    }
+    e.CreateStore(e.CreateTrunc(e.CreateSub(size, e.number(sizeof(plan::RecordHeader))), e.getInt32Ty()),
+                  e.offset(buffer, 12));
+    l.target.output().send(l.env, plan::RaiseError, buffer, size);
+    e.CreateBr(done);
+    e.SetInsertPoint(done);
+}
+
+} // namespace sonde

@@ -1,0 +1,193 @@
+// Functions.
+//
+// A function is `i64 f(context, frame, data, error, row, result, scan, tokens, matches, user stack, task, can wait,
+// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined, so that the number of arguments does not
+// matter and the verifier sees one program; on the host it is called. Its frame lies after what the caller uses of its
+// own at the call; recursive functions take theirs from a stack.
+#include "codegen/lower/function.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/needs.h"
+#include "codegen/lower/recursion.h"
+#include "codegen/lower/stmt.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+void lower_function(Lowerer& l, const hir::Function& function) {
+    Emitter& e = l.e;
+    LoweredFunction& lowered = l.functions[&function];
+    llvm::Function* out = lowered.code;
+    l.function = &function;
+    e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
+    e.lines().describe(out, function.range);
+    l.env.has_frame = needs_of(function, e.state().plan, e.in_kernel()).frame;
+    take_environment(l, out);
+    llvm::BasicBlock* failed = e.block("failed");
+    llvm::BasicBlock* end = e.block("end");
+    l.on_error = failed;
+    l.leave = end;
+    for (size_t i = 0; i < function.params.size(); i++) {
+        llvm::Value* argument = out->getArg(fixed_arguments + static_cast<unsigned>(i));
+        if (function.params[i]->type == ValueType::String) {
+            llvm::Value* slot = l.new_slot();
+            store_string(l, slot, argument);
+            l.locals[function.params[i]] = slot;
+        } else {
+            llvm::Value* variable = l.new_variable(8);
+            e.CreateStore(argument, variable);
+            l.locals[function.params[i]] = variable;
+        }
+    }
+    begin_locals(l, function.locals);
+    spend(l, 1, function.range);
+    lower(l, *function.body);
+    l.branch_to(end);
+    e.SetInsertPoint(failed);
+    e.CreateRet(e.number(1));
+    e.SetInsertPoint(end);
+    e.CreateRet(e.number(0));
+    lowered.frame_bytes = l.frame.most;
+    lowered.scan_bytes = l.scan.most;
+    if (llvm::GlobalVariable* size = e.module().getNamedGlobal("frame_size." + function.name))
+        size->setInitializer(llvm::ConstantInt::get(e.i64(), l.frame.most));
+}
+
+llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
+    Emitter& e = l.e;
+    auto [entry, fresh] = l.functions.try_emplace(&function);
+    if (!fresh)
+        return entry->second.code;
+    llvm::Type *p = e.ptr(), *i = e.i64();
+    std::vector<llvm::Type*> types = {p, p, p, p, e.getInt32Ty(), p, p, p, p, p, i, i};
+    for (const hir::Local* param : function.params)
+        types.push_back(param->type == ValueType::String ? p : i);
+    llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
+                                                 llvm::Function::InternalLinkage, "fn_" + function.name, e.module());
+    if (e.in_kernel())
+        out->addFnAttr(llvm::Attribute::AlwaysInline);
+    entry->second.code = out;
+    // What is being lowered waits.
+    Body& body = l;
+    Body waiting = std::exchange(body, {});
+    auto saved_point = e.saveIP();
+    llvm::DebugLoc saved_location = e.getCurrentDebugLocation();
+    if (function.recursive && e.in_kernel())
+        lower_machine(l, function);
+    else
+        lower_function(l, function);
+    body = std::move(waiting);
+    e.restoreIP(saved_point);
+    e.SetCurrentDebugLocation(saved_location);
+    return out;
+}
+
+} // namespace
+
+llvm::Value* lower_call(Lowerer& l, const hir::Call& expr) {
+    Emitter& e = l.e;
+    const hir::Function& callee = *expr.callee;
+    if (l.machine && callee.recursive)
+        return call_in_machine(l, expr);
+    llvm::Function* target = declare_function(l, callee);
+    llvm::Value* result = callee.result == ValueType::String ? l.new_slot() : e.stack(8);
+    if (callee.result == ValueType::String)
+        e.CreateStore(e.getInt8(0), result);
+    else
+        e.CreateStore(e.number(0), result);
+    Mark mark(l);
+    std::vector<llvm::Value*> arguments;
+    for (size_t i = 0; i < expr.args.size(); i++)
+        arguments.push_back(lower(l, *expr.args[i]));
+    llvm::Value* null = e.null();
+    llvm::Value* frame = l.env.frame ? l.env.frame : null;
+    bool pushed = callee.recursive && !e.in_kernel();
+    if (pushed) {
+        std::string name = "frame_size." + callee.name;
+        llvm::GlobalVariable* size = e.module().getNamedGlobal(name);
+        if (!size)
+            size = new llvm::GlobalVariable(e.module(), e.i64(), false, llvm::GlobalValue::InternalLinkage,
+                                            llvm::ConstantInt::get(e.i64(), 0), name);
+        // Inside its own body the size is not known yet: it is stored when the body is done (lower_function).
+        frame = e.routine("sonde_host_push_frame", e.ptr(), {l.env.context, e.CreateLoad(e.i64(), size)});
+        raise_if(l, e.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
+    } else if (l.env.frame) {
+        frame = e.offset(l.env.frame, l.frame.next);
+        l.frame.need(l.frame.next + l.functions[&callee].frame_bytes);
+    }
+    llvm::Value* scan = l.env.scan ? e.offset(l.env.scan, l.scan.next) : null;
+    l.scan.need(l.scan.next + l.functions[&callee].scan_bytes);
+    std::vector<llvm::Value*> all = {l.env.context,
+                                     frame,
+                                     l.env.data,
+                                     l.env.error,
+                                     l.env.row,
+                                     result,
+                                     scan,
+                                     l.env.tokens ? l.env.tokens : null,
+                                     l.env.matches ? l.env.matches : null,
+                                     l.env.stacks ? l.env.stacks : null,
+                                     l.env.task ? l.env.task : e.number(0),
+                                     l.env.can_wait ? l.env.can_wait : e.number(0)};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    e.lines().locate(expr.range);
+    llvm::Value* status = e.CreateCall(target, all);
+    if (pushed)
+        e.routine("sonde_host_pop_frame", e.getVoidTy(), {l.env.context, frame});
+    check_call(l, expr, status);
+    return callee.result == ValueType::String ? result : e.CreateLoad(e.i64(), result);
+}
+
+void take_environment(Lowerer& l, llvm::Function* function) {
+    l.env.context = function->getArg(0);
+    l.env.frame = function->getArg(1);
+    l.env.data = function->getArg(2);
+    place_environment(l, function->getArg(3), l.env.has_frame);
+    l.env.row = function->getArg(4);
+    l.result = function->getArg(5);
+    l.env.scan = function->getArg(6);
+    l.env.tokens = function->getArg(7);
+    l.env.matches = function->getArg(8);
+    l.env.stacks = function->getArg(9);
+    l.env.task = function->getArg(10);
+    l.env.can_wait = function->getArg(11);
+}
+
+uint64_t environment_bytes(Lowerer& l) {
+    return l.target.programs().tells_outcomes() ? sizeof(HandlerWords) : offsetof(HandlerWords, outcome);
+}
+
+// One address for all of it: in the kernel a function that a loop is made of is handed each address by itself.
+void place_environment(Lowerer& l, llvm::Value* at, bool has_text) {
+    Emitter& e = l.e;
+    l.env.error = at;
+    l.env.budget = e.offset(at, offsetof(HandlerWords, budget));
+    l.env.outcome = l.target.programs().tells_outcomes() ? e.offset(at, offsetof(HandlerWords, outcome)) : nullptr;
+    l.env.error_text = has_text ? e.offset(at, environment_bytes(l)) : nullptr;
+    l.env.batch = l.gathers ? e.offset(at, environment_bytes(l) + e.slot_size()) : nullptr;
+}
+
+void begin_locals(Lowerer& l, const std::vector<hir::Local*>& locals) {
+    Emitter& e = l.e;
+    for (const hir::Local* local : locals) {
+        if (local->type == ValueType::String) {
+            llvm::Value* slot = l.new_slot();
+            e.CreateStore(e.getInt8(0), slot);
+            l.locals[local] = slot;
+        } else {
+            llvm::Value* variable = l.new_variable(8);
+            e.CreateStore(e.number(0), variable);
+            l.locals[local] = variable;
+        }
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,192 @@
+// Handlers, and the programs that save values at a function's entry for them.
+#include <cstddef>
+#include <utility>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/function.h"
+#include "codegen/lower/lower.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/needs.h"
+#include "codegen/lower/record_count.h"
+#include "codegen/lower/regex.h"
+#include "codegen/lower/stacks.h"
+#include "codegen/lower/stmt.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+// Makes room for what errors and MAXACTION are kept in.
+void begin_environment(Lowerer& l, const Needs& need) {
+    Emitter& e = l.e;
+    const uint64_t bytes = environment_bytes(l) + e.slot_size() + (l.gathers ? l.target.output().batch_bytes() : 0);
+    place_environment(l, need.frame ? l.new_bytes(bytes) : e.stack(environment_bytes(l)), need.frame);
+    if (l.env.batch)
+        l.target.output().begin_batch(l.env);
+    // The verifier sees ways to a handler's end that no error goes.
+    set_error(l, e.number(0), nullptr);
+    if (l.env.outcome)
+        e.CreateStore(e.number(plan::Handled), l.env.outcome);
+    // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
+    if (l.handler && plan::decides(l.handler->kind))
+        e.CreateStore(e.number(plan::traits(l.handler->kind).decision == plan::Decision::Verdict),
+                      decision_place(e, l.env));
+    // Loaded, not constant: what the verifier does not know it does not unroll.
+    e.CreateStore(e.CreateLoad(e.i64(), e.offset(l.env.data, offsetof(plan::SessionWords, max_action))), l.env.budget);
+    if (need.frame)
+        e.CreateStore(e.getInt8(0), l.env.error_text);
+}
+
+// A program of a handler, up to its body, which leaves by Body::leave or Body::on_error, and what comes after it.
+void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& symbol, uint32_t probe,
+                   const Needs& need) {
+    Emitter& e = l.e;
+    l.target.programs().begin(handler, symbol, probe, need, l.env);
+    l.env.has_frame = need.frame;
+    e.lines().describe(e.GetInsertBlock()->getParent(), handler.range);
+    e.lines().locate(handler.range);
+    l.on_error = e.block("failed");
+    l.leave = e.block("end");
+    begin_environment(l, need);
+    if (need.tokens) {
+        l.env.tokens = l.new_bytes(8 + e.slot_size());
+        e.CreateStore(e.number(0), l.env.tokens);
+        e.CreateStore(e.getInt8(0), e.offset(l.env.tokens, 8));
+    }
+    if (need.matches)
+        begin_matches(l);
+    if (need.stacks)
+        begin_stacks(l);
+}
+
+void end_program(Lowerer& l) {
+    l.branch_to(l.leave);
+    l.e.SetInsertPoint(l.on_error);
+    if (l.env.batch)
+        l.target.output().send_batch(l.env); // it comes before the message
+    report_error(l);
+    l.branch_to(l.leave);
+    l.e.SetInsertPoint(l.leave);
+    if (l.env.batch)
+        l.target.output().send_batch(l.env);
+    l.target.programs().end(l.env);
+    l.target.programs().need_frame(l.frame.most);
+    l.target.programs().need_scan(l.scan.most);
+}
+
+// These must hold, else the handler ends.
+void require(Lowerer& l, const std::vector<Requirement>& requirements) {
+    Emitter& e = l.e;
+    if (requirements.empty())
+        return;
+    // A condition that fails does not hold, and nobody hears of it.
+    llvm::BasicBlock *outer = l.on_error, *unknown = e.block("unknown");
+    l.on_error = unknown;
+    for (const auto& [condition, negated] : requirements) {
+        llvm::BasicBlock* run = e.block("run");
+        llvm::Value* holds = truth(l, *condition);
+        e.CreateCondBr(holds, negated ? l.leave : run, negated ? run : l.leave);
+        e.SetInsertPoint(run);
+    }
+    l.on_error = outer;
+    llvm::BasicBlock* run = e.GetInsertBlock();
+    e.SetInsertPoint(unknown);
+    e.CreateStore(e.number(0), l.env.error);
+    e.CreateBr(l.leave);
+    e.SetInsertPoint(run);
+}
+
+// Saves what the .return handler wants to know.
+void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionLegs& legs, uint32_t probe) {
+    Emitter& e = l.e;
+    l.env = {};
+    l.locals.clear();
+    l.frame = {};
+    std::vector<const hir::Expr*> all(handler.entry_values.begin(), handler.entry_values.end());
+    for (const Requirement& requirement : legs.at_entry)
+        all.push_back(requirement.condition);
+    Needs need = needs_at_entry(all);
+    need.frame = need.frame || l.gathers;
+    begin_program(l, handler, handler.name + "_entry", probe, need);
+    llvm::Value* buffer = nullptr;
+    if (need.frame)
+        buffer = l.new_bytes(e.state().entry_offset(handler, handler.entry_values.size()) + l.max_string());
+    else
+        buffer = e.stack(e.state().entry_offset(handler, handler.entry_values.size()));
+    for (size_t i = 0; i < handler.entry_values.size(); i++) {
+        const hir::Expr& value = *handler.entry_values[i];
+        llvm::Value* at = e.offset(buffer, e.state().entry_offset(handler, i));
+        Mark mark(l);
+        if (value.type == ValueType::String)
+            store_string(l, at, lower(l, value));
+        else
+            e.CreateStore(lower(l, value), at);
+    }
+    l.target.entry_values().are_at(buffer);
+    require(l, legs.at_entry);
+    bool in_map = !e.state().plan.probes[probe].entry_map.empty();
+    llvm::Value* place = in_map && handler.return_address ? lower(l, *handler.return_address) : nullptr;
+    l.target.entry_values().save(l.env, handler, buffer, place);
+    end_program(l);
+}
+
+Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t probe) {
+    Emitter& e = l.e;
+    // What a function may do depends on what it becomes part of.
+    const bool gathers = e.in_kernel() && sends_several_records(handler);
+    if (e.in_kernel() && l.handler && (l.handler->kind != handler.kind || gathers != l.gathers))
+        l.functions.clear();
+    l.handler = l.root = &handler;
+    l.gathers = gathers;
+    l.function = nullptr;
+    l.env = {};
+    l.locals.clear();
+    Needs need = needs_of(handler, e.state().plan, e.in_kernel());
+    need.frame = need.frame || gathers;
+    plan::Probe& out = e.state().plan.probes[probe];
+    SessionLegs legs = split_legs(handler, out, e.state().options, need.counter);
+    out.is_session = legs.wanted;
+    if (!handler.entry_values.empty() && !legs.wanted)
+        out.entry_program = handler.name + "_entry";
+    if (legs.wanted ? legs.in_map : !handler.entry_values.empty())
+        out.entry_map = handler.name + "_saved";
+    l.target.programs().use_session(legs);
+    l.frame = l.scan = {};
+    begin_program(l, handler, handler.name, probe, need);
+    begin_locals(l, handler.locals);
+    require(l, legs.at_return);
+    out.has_condition = handler.condition != nullptr;
+    if (out.has_condition && !legs.wanted)
+        l.target.programs().condition_held(l.env);
+    for (const hir::Stmt* stmt : legs.body)
+        lower(l, *stmt);
+    end_program(l);
+    out.frame_size = static_cast<uint32_t>(l.frame.most);
+    if (!handler.entry_values.empty() || legs.wanted)
+        lower_entry_program(l, handler, legs, probe);
+    if (legs.wanted)
+        l.target.programs().join_legs(handler);
+    if (!l.problem.empty())
+        return Error(l.problem);
+    return {};
+}
+
+} // namespace
+
+Result<void> lower_handlers(Emitter& emitter, Target& target) {
+    Lowerer lowerer(emitter, target);
+    const hir::Program& program = emitter.state().program;
+    for (size_t i = 0; i < program.handlers.size(); i++) {
+        if (program.handlers[i]->in_kernel != emitter.in_kernel())
+            continue;
+        Result<void> done = lower_handler(lowerer, *program.handlers[i], static_cast<uint32_t>(i));
+        if (!done)
+            return done;
+    }
+    return {};
+}
+
+} // namespace sonde

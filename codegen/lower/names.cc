@@ -1,0 +1,73 @@
+#include "codegen/lower/names.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+
+namespace sonde {
+
+const hir::Expr* see_through(const hir::Expr* expr) {
+    if (expr->kind == hir::ExprKind::LocalRef)
+        if (const hir::Expr* text = hir::as<hir::LocalRef>(*expr).local->stands_for)
+            return text;
+    return expr;
+}
+
+std::optional<std::string> known_point_text(const Lowerer& l, hir::PointText text) {
+    if (l.handler && text == hir::PointText::Type)
+        return l.handler->points.empty() ? plan::name_of(l.handler->kind)
+                                         : plan::type_at(l.handler->kind, l.handler->points[0]);
+    if (!l.handler || l.handler->points.size() != 1)
+        return std::nullopt;
+    return hir::point_text(text, l.handler->points[0]);
+}
+
+std::vector<std::string> names_of(Lowerer& l, const hir::Expr& names, const std::string& primitive) {
+    const size_t most = primitive == "__name" ? 1024 : 256;
+    std::vector<std::string> out;
+    if (names.kind == hir::ExprKind::ConstString)
+        out = hir::names_in(hir::as<hir::ConstString>(names));
+    if (!out.empty() && out.size() < most &&
+        std::all_of(out.begin(), out.end(), [](const std::string& name) { return name.size() < name_cell; }))
+        return out;
+    l.fail(names.range, fmt::format("`{}` needs up to {} names of at most {} characters as a literal", primitive,
+                                    most - 1, name_cell - 1));
+    return {};
+}
+
+llvm::Value* name_table(Lowerer& l, const hir::Expr& names, const std::string& primitive, size_t& count) {
+    std::vector<std::string> list = names_of(l, names, primitive);
+    count = list.size();
+    if (list.empty())
+        return nullptr;
+    std::string table;
+    for (std::string& name : list) {
+        name.resize(name_cell);
+        table += name;
+    }
+    table.resize(std::bit_ceil(count + 1) * name_cell);
+    return l.e.literal(table);
+}
+
+llvm::Value* index_of_name(Lowerer& l, const hir::Expr& number, size_t count) {
+    Emitter& e = l.e;
+    llvm::Value* index = lower(l, number);
+    llvm::Value* end = e.number(static_cast<int64_t>(count));
+    index = e.CreateSelect(e.CreateICmpULT(index, end), index, end);
+    return e.masked(index, std::bit_ceil(count + 1) - 1);
+}
+
+llvm::Value* number_of(Lowerer& l, llvm::Value* address, llvm::Value* slot) {
+    Emitter& e = l.e;
+    llvm::Value* after = e.offset(slot, 2 * l.max_string());
+    e.CreateStore(address, after);
+    auto* number = e.CreateLoad(e.i64(), after);
+    number->setVolatile(true);
+    return number;
+}
+
+} // namespace sonde

@@ -1,0 +1,130 @@
+#include "codegen/lower/needs.h"
+
+#include <unordered_set>
+
+#include "codegen/lower/array.h"
+#include "frontend/hir/walk.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+const hir::Primitive& facts_of(const hir::Expr& expr) {
+    static constexpr hir::Primitive nothing;
+    return expr.kind == hir::ExprKind::Intrinsic ? hir::as<hir::Intrinsic>(expr).facts : nothing;
+}
+
+bool uses_matches(const hir::Expr& expr) {
+    if (expr.kind == hir::ExprKind::Regex)
+        return hir::as<hir::Regex>(expr).program->captures;
+    return facts_of(expr).needs_groups;
+}
+
+// Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
+// needs room for what it walks.
+class NeedsWalk {
+  public:
+    NeedsWalk(const plan::Plan& plan, bool in_kernel) : plan_(plan), in_kernel_(in_kernel) {}
+    void visit(const hir::Expr& root) {
+        for_each_expr(root, [&](const hir::Expr& expr) { visit_one(expr); });
+    }
+    void visit(const hir::Stmt& body) {
+        // Statements first: they may hold keys.
+        for_each_stmt(body, [&](const hir::Stmt& stmt) { visit_one(stmt); });
+        for_each_expr(body, [&](const hir::Expr& expr) { visit_one(expr); });
+    }
+    Needs finish() {
+        while (!todo_.empty()) {
+            const hir::Function* function = todo_.back();
+            todo_.pop_back();
+            visit(*function->body);
+            out_.frame = out_.frame || function->recursive;
+        }
+        return out_;
+    }
+
+  private:
+    void visit_one(const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Element)
+            visit_key(*hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
+        if (expr.kind == hir::ExprKind::Contains)
+            visit_key(*hir::as<hir::Contains>(expr).array, hir::as<hir::Contains>(expr).keys);
+        if (expr.kind == hir::ExprKind::TextNumber)
+            in_keys_.insert(hir::as<hir::TextNumber>(expr).text);
+        if (expr.kind == hir::ExprKind::Print) {
+            for (const hir::Expr* arg : hir::as<hir::Print>(expr).args)
+                out_.frame = out_.frame || arg->type != ValueType::Long;
+            for (const plan::Directive& d : hir::as<hir::Print>(expr).format.directives)
+                out_.frame = out_.frame || d.kind == plan::Directive::Memory;
+        }
+        out_.tokens = out_.tokens || facts_of(expr).needs_tokens;
+        out_.counter = out_.counter || facts_of(expr).needs_counter;
+        out_.stacks = out_.stacks || (in_kernel_ && facts_of(expr).needs_stacks);
+        out_.matches = out_.matches || uses_matches(expr);
+        out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
+                     expr.kind == hir::ExprKind::Regex || out_.matches || out_.stacks;
+        if (expr.kind == hir::ExprKind::Call && seen_.insert(hir::as<hir::Call>(expr).callee).second)
+            todo_.push_back(hir::as<hir::Call>(expr).callee);
+    }
+    void visit_one(const hir::Stmt& stmt) {
+        if (stmt.kind == hir::StmtKind::Foreach) {
+            out_.frame = true;
+            out_.scan = out_.scan || hir::as<hir::Foreach>(stmt).array;
+        }
+        if (stmt.kind == hir::StmtKind::Delete && !hir::as<hir::Delete>(stmt).keys.empty())
+            visit_key(*hir::as<hir::Delete>(stmt).global, hir::as<hir::Delete>(stmt).keys);
+        out_.frame = out_.frame || (stmt.kind == hir::StmtKind::Try && hir::as<hir::Try>(stmt).message);
+    }
+    void visit_key(const hir::Global& array, const std::vector<hir::Expr*>& keys) {
+        const plan::Global& global = plan_.globals[array.index];
+        if (!is_small_key(global, keys, plan_.max_string)) {
+            out_.frame = true;
+            return;
+        }
+        for (size_t i = 0; i < keys.size(); i++)
+            if (keys[i] && needs_no_slot(*keys[i], global.keys[i], plan_.max_string))
+                in_keys_.insert(keys[i]);
+    }
+
+    const plan::Plan& plan_;
+    const bool in_kernel_;
+    Needs out_;
+    std::vector<const hir::Function*> todo_;
+    std::unordered_set<const hir::Function*> seen_;
+    std::unordered_set<const hir::Expr*> in_keys_; // need no memory of their own
+};
+
+} // namespace
+
+Needs needs_of(const hir::Handler& handler, const plan::Plan& plan, bool in_kernel) {
+    NeedsWalk walk(plan, in_kernel);
+    walk.visit(*handler.body);
+    if (handler.condition)
+        walk.visit(*handler.condition);
+    for (const hir::Expr* value : handler.entry_values)
+        walk.visit(*value);
+    return walk.finish();
+}
+
+Needs needs_of(const hir::Function& function, const plan::Plan& plan, bool in_kernel) {
+    NeedsWalk walk(plan, in_kernel);
+    walk.visit(*function.body);
+    return walk.finish();
+}
+
+Needs needs_at_entry(const std::vector<const hir::Expr*>& values) {
+    Needs need;
+    for (const hir::Expr* value : values)
+        for_each_expr(*value, [&](const hir::Expr& expr) {
+            need.matches = need.matches || uses_matches(expr);
+            need.counter = need.counter || facts_of(expr).needs_counter;
+            need.stacks = need.stacks || facts_of(expr).needs_stacks;
+            need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
+                         expr.kind == hir::ExprKind::Regex;
+        });
+    return need;
+}
+
+} // namespace sonde

@@ -1,0 +1,21 @@
+// Primitives: one emitter a family, chosen by the row in frontend/hir/primitives.def. Emitters are in primitives_*.cc
+// and regex.cc, by topic.
+#pragma once
+
+#include "frontend/hir/hir.h"
+
+namespace llvm {
+class Value;
+}
+
+namespace sonde {
+
+struct Lowerer;
+
+llvm::Value* lower_primitive(Lowerer& l, const hir::Intrinsic& expr);
+
+#define PRIMITIVE(name, emitter, ...) llvm::Value* emitter(Lowerer& l, const hir::Intrinsic& expr);
+#include "frontend/hir/primitives.def"
+#undef PRIMITIVE
+
+} // namespace sonde

@@ -1,0 +1,125 @@
+// Primitives that read and write memory of the program and of the kernel.
+#include <fmt/format.h>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/primitives.h"
+
+namespace sonde {
+
+llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* size = e.number(static_cast<int64_t>(l.max_string()));
+    if (expr.args.size() == 2) {
+        llvm::Value* limit = e.CreateAdd(lower(l, *expr.args[1]), e.number(1));
+        llvm::Value* in_range = e.CreateAnd(e.CreateICmpSGT(limit, e.number(0)), e.CreateICmpSLT(limit, size));
+        size = e.CreateSelect(in_range, limit, size);
+    }
+    llvm::Value* fault = l.target.memory().read_string(l.env, slot, size, address, !expr.facts.of_kernel);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "string copy fault at %#x", expr.range, address);
+    return slot;
+}
+
+llvm::Value* emit_user_string_quoted(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* most = expr.args.size() == 3 ? lower(l, *expr.args[2]) : e.number(-1);
+    llvm::Value* fault = l.target.memory().read_string(l.env, slot, e.number(static_cast<int64_t>(l.max_string())),
+                                                       address, !expr.facts.of_kernel);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "string copy fault at %#x", expr.range, address);
+    e.routine("sonde_rt_text", e.i64(), {result, slot, lower(l, *expr.args[1]), most, e.number(1)});
+    return result;
+}
+
+llvm::Value* emit_user_text(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* fault = l.target.memory().read_string(l.env, slot, e.number(static_cast<int64_t>(l.max_string())),
+                                                       address, !expr.facts.of_kernel);
+    llvm::BasicBlock *there = e.block("text"), *missing = e.block("address"), *end = e.block("endtext");
+    e.CreateCondBr(e.CreateICmpEQ(fault, e.number(0)), there, missing);
+    e.SetInsertPoint(there);
+    e.routine("sonde_rt_text", e.i64(), {result, slot, e.number(-1), e.number(-1), e.number(1)});
+    e.CreateBr(end);
+    e.SetInsertPoint(missing);
+    e.CreateStore(e.getInt8(0), result);
+    e.routine("sonde_rt_append_long", e.i64(), {result, e.number(0), address, e.number('x' | '#' << 8)});
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    return result;
+}
+
+llvm::Value* emit_user_wide(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* slot = l.new_slot();
+    bool is_16 = expr.name.ends_with("utf16");
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* status = l.target.memory().read_wide(l.env, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
+    raise_if(l, e.CreateICmpEQ(status, e.number(1)), "string copy fault at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpNE(status, e.number(0)),
+             is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
+    return slot;
+}
+
+llvm::Value* emit_user_buffer_quoted(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* size = lower(l, *expr.args[1]);
+    llvm::Value* most = e.number(static_cast<int64_t>(l.max_string() - 1));
+    size = e.CreateSelect(e.CreateICmpSLT(size, e.number(0)), e.number(0), size);
+    size = e.CreateSelect(e.CreateICmpSGT(size, most), most, size);
+    llvm::Value* fault = l.target.memory().read_block(l.env, slot, size, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    e.routine("sonde_rt_text", e.i64(), {result, slot, size, lower(l, *expr.args[2]), e.number(3)});
+    return result;
+}
+
+llvm::Value* emit_user_load(Lowerer& l, const hir::Intrinsic& expr) {
+    if (expr.args[1]->kind != hir::ExprKind::ConstLong || expr.args[2]->kind != hir::ExprKind::ConstLong) {
+        l.fail(expr.range, fmt::format("`{}` needs literal sizes", expr.name));
+        return l.e.number(0);
+    }
+    hir::Load load_expr(expr.range, expr.args[0], static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[1]).value),
+                        hir::as<hir::ConstLong>(*expr.args[2]).value != 0);
+    load_expr.user = !expr.facts.of_kernel;
+    return load(l, load_expr, lower(l, *load_expr.address));
+}
+
+llvm::Value* emit_set_user(Lowerer& l, const hir::Intrinsic& expr) {
+    llvm::Value* address = lower(l, *expr.args[0]);
+    write_memory(l, address, lower(l, *expr.args[1]), expr.facts.size, expr.range, expr.name);
+    return l.e.number(0);
+}
+
+// A text with its NUL, or at most n bytes of that.
+llvm::Value* emit_set_user_string(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {slot, lower(l, *expr.args.back())});
+    llvm::Value* size = e.CreateAdd(length, e.number(1));
+    if (expr.args.size() == 3) {
+        llvm::Value* most = lower(l, *expr.args[1]);
+        most = e.CreateSelect(e.CreateICmpSLT(most, e.number(0)), e.number(0), most);
+        size = e.CreateSelect(e.CreateICmpSLT(most, size), most, size);
+    }
+    note_write(l, expr.range, expr.name);
+    llvm::Value* fault = l.target.memory().write_block(l.env, slot, size, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), write_fault, expr.range, address);
+    return e.number(0);
+}
+
+} // namespace sonde

@@ -1,0 +1,239 @@
+// Registers, arguments and results at a probe.
+//
+// A function is lowered anew for each kind of probe that calls it, so that here too it is known what there is.
+#include <bit>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/names.h"
+#include "codegen/lower/primitives.h"
+#include "codegen/lower/registers.h"
+
+namespace sonde {
+namespace {
+
+constexpr const char* no_registers = "cannot access CPU registers in this context";
+// Arguments that the ABI passes in registers: System V psABI 3.2.3; the kernel takes the fourth one of a system call in
+// r10.
+constexpr int argument_registers[] = {5, 4, 1, 2, 8, 9};
+constexpr uint64_t syscall_arguments[] = {112, 104, 96, 56, 72, 64}; // in struct pt_regs
+constexpr uint64_t syscall_result = 80;
+
+bool has_registers(const Lowerer& l) { return plan::traits(l.root->kind).has_registers; }
+
+// At the raw tracepoint of all system calls.
+bool at_syscall(const Lowerer& l) {
+    return plan::is_about(l.root->kind, plan::Subject::Tracepoint) && !l.root->points.empty() &&
+           l.root->points[0].number >= 0;
+}
+
+// Both raw tracepoints give the registers first.
+llvm::Value* syscall_register(Lowerer& l, uint64_t offset) {
+    Emitter& e = l.e;
+    llvm::Value* value = e.scratch("load", 8);
+    e.CreateStore(e.number(0), value);
+    llvm::Value* registers = l.target.registers().argument(l.env, 0);
+    l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(static_cast<int64_t>(offset))), false);
+    return e.CreateLoad(e.i64(), value);
+}
+
+struct RegisterRow {
+    const char* names[5]; // 64, 32, 16, 8 bits, and bits 8 to 15
+    int dwarf;
+};
+constexpr RegisterRow register_rows[] = {
+    {{"rax", "eax", "ax", "al", "ah"}, 0},
+    {{"rdx", "edx", "dx", "dl", "dh"}, 1},
+    {{"rcx", "ecx", "cx", "cl", "ch"}, 2},
+    {{"rbx", "ebx", "bx", "bl", "bh"}, 3},
+    {{"rsi", "esi", "si", "sil", ""}, 4},
+    {{"rdi", "edi", "di", "dil", ""}, 5},
+    {{"rbp", "ebp", "bp", "bpl", ""}, 6},
+    {{"rsp", "esp", "sp", "spl", ""}, 7},
+    {{"r8", "r8d", "r8w", "r8b", ""}, 8},
+    {{"r9", "r9d", "r9w", "r9b", ""}, 9},
+    {{"r10", "r10d", "r10w", "r10b", ""}, 10},
+    {{"r11", "r11d", "r11w", "r11b", ""}, 11},
+    {{"r12", "r12d", "r12w", "r12b", ""}, 12},
+    {{"r13", "r13d", "r13w", "r13b", ""}, 13},
+    {{"r14", "r14d", "r14w", "r14b", ""}, 14},
+    {{"r15", "r15d", "r15w", "r15b", ""}, 15},
+    {{"rip", "eip", "ip", "", ""}, 16},
+    {{"rflags", "eflags", "flags", "", ""}, hir::Register::flags},
+    {{"cs", "xcs", "", "", ""}, hir::Register::cs},
+    {{"ss", "xss", "", "", ""}, hir::Register::ss},
+    {{"orig_rax", "orig_eax", "orig_ax", "", ""}, hir::Register::syscall_number},
+};
+constexpr size_t widths = std::size(register_rows[0].names);
+
+// The number of a register's name among all names, in the order of the rows; none if there is no such register.
+std::optional<size_t> register_number(std::string_view name) {
+    for (size_t i = 0; !name.empty() && i < std::size(register_rows) * widths; i++)
+        if (name == register_rows[i / widths].names[i % widths])
+            return i;
+    return std::nullopt;
+}
+
+llvm::Value* numbered_register(Lowerer& l, size_t number, bool is_unsigned) {
+    Emitter& e = l.e;
+    const size_t width = number % widths;
+    llvm::Value* value = read_register(l, register_rows[number / widths].dwarf);
+    if (width == 0)
+        return value;
+    const bool high = width == 4;
+    llvm::Value* narrow = e.CreateTrunc(high ? e.CreateLShr(value, 8) : value, e.getIntNTy(high ? 8 : 64u >> width));
+    return is_unsigned ? e.CreateZExt(narrow, e.i64()) : e.CreateSExt(narrow, e.i64());
+}
+
+// The same by a name that is only known at the hit.
+llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    // What is not the name of a register is none of the cells' either: these have a character that no script's name
+    // has.
+    std::string table;
+    size_t count = 0;
+    for (const RegisterRow& row : register_rows)
+        for (const char* one : row.names) {
+            std::string cell = *one ? one : "-";
+            cell.resize(name_cell);
+            table += cell;
+            count++;
+        }
+    table.resize(std::bit_ceil(count + 1) * name_cell);
+    llvm::Value* name = lower_slot(l, *expr.args[0]);
+    llvm::Value* found = e.routine("sonde_rt_find_cell", e.i64(),
+                                   {number_of(l, e.literal(table), name), e.number(static_cast<int64_t>(count)), name});
+    llvm::Value* result = e.stack(8);
+    llvm::BasicBlock *unknown = e.block("unknown_register"), *end = e.block("register");
+    llvm::SwitchInst* which = e.CreateSwitch(found, unknown, static_cast<unsigned>(count));
+    for (size_t i = 0; i < count; i++) {
+        if (!*register_rows[i / widths].names[i % widths])
+            continue;
+        llvm::BasicBlock* one = e.block("named");
+        which->addCase(e.getInt64(i), one);
+        e.SetInsertPoint(one);
+        e.CreateStore(numbered_register(l, i, expr.facts.is_unsigned), result);
+        e.CreateBr(end);
+    }
+    e.SetInsertPoint(unknown);
+    llvm::Value* message = l.new_slot();
+    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {message, e.literal("Unknown register: ")});
+    e.routine("sonde_rt_append", e.i64(), {message, length, name});
+    raise_text(l, message, expr.range);
+    e.SetInsertPoint(end);
+    return e.CreateLoad(e.i64(), result);
+}
+
+} // namespace
+
+// The instruction pointer at a breakpoint in the kernel is behind the instruction that stands in the probed one's
+// place.
+llvm::Value* read_register(Lowerer& l, int dwarf) {
+    constexpr int instruction_pointer = 16;
+    const bool breakpoint = plan::is_kernel_breakpoint(l.root->kind) && !plan::traits(l.root->kind).at_return;
+    return dwarf == instruction_pointer && breakpoint ? l.target.registers().kernel_function(l.env)
+                                                      : l.target.registers().read(l.env, dwarf);
+}
+
+llvm::Value* emit_registers_valid(Lowerer& l, const hir::Intrinsic&) { return l.e.number(has_registers(l)); }
+
+llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    using enum plan::ProbeKind;
+    llvm::Value* number = lower(l, *expr.args[0]);
+    plan::ProbeKind kind = l.root->kind;
+    bool trampoline = kind == Fentry || kind == Fexit;
+    if (!has_registers(l) && !trampoline && !at_syscall(l)) {
+        raise(l, no_registers, expr.range);
+        e.SetInsertPoint(e.block("after_error"));
+        return e.number(0);
+    }
+    raise_if(l, e.CreateICmpSLT(number, e.number(1)), "cannot fetch argument number %#x", expr.range, number);
+    if (trampoline) {
+        llvm::Value* fault = nullptr;
+        llvm::Value* value = l.target.registers().numbered_argument(l.env, e.CreateSub(number, e.number(1)), fault);
+        raise_if(l, e.CreateICmpNE(fault, e.number(0)), "cannot fetch argument number %#x", expr.range, number);
+        return value;
+    }
+    llvm::Value* result = e.stack(8);
+    llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
+    llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        llvm::BasicBlock* one = e.block("register");
+        which->addCase(e.getInt64(i + 1), one);
+        e.SetInsertPoint(one);
+        e.CreateStore(at_syscall(l) ? syscall_register(l, syscall_arguments[i])
+                                    : l.target.registers().read(l.env, argument_registers[i]),
+                      result);
+        e.CreateBr(end);
+    }
+    e.SetInsertPoint(above);
+    if (at_syscall(l)) {
+        raise(l, "cannot fetch argument number %#x", expr.range, number);
+    } else {
+        // Above the return address.
+        llvm::Value* place = e.CreateMul(e.CreateSub(number, e.number(6)), e.number(8));
+        hir::Load read(expr.range, nullptr, 8, false);
+        read.user = kind != Kprobe && kind != Kretprobe;
+        e.CreateStore(load(l, read, e.CreateAdd(l.target.registers().read(l.env, 7), place)), result);
+        e.CreateBr(end);
+    }
+    e.SetInsertPoint(end);
+    return e.CreateLoad(e.i64(), result);
+}
+
+llvm::Value* emit_result(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    using enum plan::ProbeKind;
+    if (at_syscall(l))
+        return syscall_register(l, syscall_result);
+    if (l.root->kind == Fexit)
+        return l.target.registers().argument(l.env, hir::Argument::result);
+    if (has_registers(l))
+        return l.target.registers().read(l.env, 0);
+    raise(l, no_registers, expr.range);
+    e.SetInsertPoint(e.block("after_error"));
+    return e.number(0);
+}
+
+llvm::Value* emit_uaddr(Lowerer& l, const hir::Intrinsic&) {
+    if (!l.e.in_kernel())
+        return l.e.number(0);
+    if (!plan::is_uprobe(l.root->kind))
+        return l.target.registers().user_address(l.env);
+    return l.target.registers().read(l.env, 16);
+}
+
+llvm::Value* emit_addr(Lowerer& l, const hir::Intrinsic&) {
+    if (plan::is_kernel_function(l.root->kind))
+        return l.target.registers().kernel_function(l.env);
+    return has_registers(l) ? l.target.registers().read(l.env, 16) : l.e.number(0);
+}
+
+llvm::Value* emit_user_mode(Lowerer& l, const hir::Intrinsic&) { return l.target.registers().user_mode(l.env); }
+
+llvm::Value* emit_register(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    const hir::Expr& name = *expr.args[0];
+    const bool literal = name.kind == hir::ExprKind::ConstString;
+    std::optional<size_t> number =
+        literal ? register_number(hir::as<hir::ConstString>(name).value) : std::optional<size_t>();
+    if (has_registers(l) && number)
+        return numbered_register(l, *number, expr.facts.is_unsigned);
+    if (has_registers(l) && !literal)
+        return named_register(l, expr);
+    if (has_registers(l))
+        raise_text(l, e.literal("Unknown register: " + hir::as<hir::ConstString>(name).value), expr.range);
+    else
+        raise(l, no_registers, expr.range);
+    e.SetInsertPoint(e.block("after_error"));
+    return e.number(0);
+}
+
+} // namespace sonde

@@ -1,0 +1,279 @@
+// Stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler
+// first asks for it, and kept for the rest of its run.
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/primitives.h"
+#include "codegen/lower/print.h"
+#include "codegen/lower/stacks.h"
+#include "runtime/symbols/stack.h"
+
+namespace sonde {
+namespace {
+
+constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
+
+// Whether some handler of the script is hit in the kernel.
+bool probes_kernel(const Lowerer& l) {
+    return std::any_of(l.e.state().program.handlers.begin(), l.e.state().program.handlers.end(),
+                       [](const hir::Handler* handler) { return plan::traits(handler->kind).in_kernel_code; });
+}
+
+// Where the handler's user stack begins; a sample's in user space is FROM_REGISTERS, which only its hit tells.
+sonde_stack_origin user_stack_origin(const Lowerer& l) {
+    if (!l.root || !plan::is_event(l.root->kind))
+        return SONDE_FROM_NOWHERE;
+    switch (plan::traits(l.root->kind).user) {
+    case plan::UserRegisters::Nowhere:
+        return SONDE_FROM_NOWHERE;
+    case plan::UserRegisters::Here:
+        return SONDE_FROM_REGISTERS;
+    case plan::UserRegisters::Gone:
+        return SONDE_FROM_END;
+    case plan::UserRegisters::Entry:
+        break;
+    }
+    return SONDE_FROM_ENTRY;
+}
+
+// The kernel's stack or the user's, unwound: a struct sonde_stack.
+llvm::Value* unwind(Lowerer& l, bool of_kernel) {
+    Emitter& e = l.e;
+    auto most = static_cast<int64_t>(e.state().options.max_backtrace);
+    if (!of_kernel) {
+        e.state().need_tables(plan::UnwindTable);
+        if (user_stack_origin(l) == SONDE_FROM_NOWHERE) { // a packet's program may not even ask
+            e.CreateStore(e.number(SONDE_STACK_NO_PROCESS), e.offset(l.env.stacks, offsetof(sonde_stack, state)));
+            return l.env.stacks;
+        }
+        e.routine("sonde_rt_unwind", e.getInt32Ty(), {l.env.stacks, e.number(most)});
+        return l.env.stacks;
+    }
+    if (!probes_kernel(l)) // it is empty, and so is what it begins as
+        return e.offset(l.env.stacks, offsetof(sonde_stacks, kernel));
+    e.state().need_tables(plan::KernelStacks);
+    return e.routine("sonde_rt_kernel_stack", e.ptr(),
+                     {l.env.context, e.offset(l.env.stacks, offsetof(sonde_stacks, kernel)), e.number(most),
+                      e.CreateZExt(l.env.row, e.i64())});
+}
+
+// The same for what gives text or numbers, where a stack that is not there leaves no line in the output.
+llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
+    Emitter& e = l.e;
+    llvm::Value* stack = unwind(l, of_kernel);
+    if (stack != l.env.stacks)
+        return stack;
+    llvm::Value* state = e.CreateLoad(e.i64(), e.offset(stack, offsetof(sonde_stack, state)));
+    llvm::BasicBlock *none = e.block("nostack"), *end = e.block("stack");
+    e.CreateCondBr(e.CreateICmpUGE(state, e.number(SONDE_STACK_NONE)), none, end);
+    e.SetInsertPoint(none);
+    l.target.output().count_no_stack(stack);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    return stack;
+}
+
+// A literal as a plan::StackStyle.
+plan::Format stack_format(Lowerer& l, plan::Directive::Kind kind, const hir::Expr& style) {
+    plan::Directive directive;
+    directive.kind = kind;
+    directive.width = static_cast<int32_t>(l.e.state().options.max_backtrace);
+    if (style.kind == hir::ExprKind::ConstLong)
+        directive.conversion = static_cast<char>(hir::as<hir::ConstLong>(style).value);
+    else
+        l.fail(style.range, "a stack's style must be a literal");
+    return {{directive}};
+}
+
+// Where the session runs the handler itself.
+void print_no_stack(Lowerer& l, const hir::Expr& style) {
+    Emitter& e = l.e;
+    plan::Format format = stack_format(l, plan::Directive::Stack, style);
+    const uint64_t bytes = 8ull * static_cast<unsigned>(format.directives[0].width);
+    send_record(l, plan::Print, e.state().add_format(format),
+                {e.number(0), e.number(SONDE_STACK_NO_PROCESS), e.number(0)}, {{e.zeros(bytes), bytes}});
+}
+
+} // namespace
+
+void begin_stacks(Lowerer& l) {
+    Emitter& e = l.e;
+    l.env.stacks = l.new_bytes(sizeof(sonde_stacks));
+    auto set = [&](size_t field, llvm::Value* value) { e.CreateStore(value, e.offset(l.env.stacks, field)); };
+    const sonde_stack_origin origin = user_stack_origin(l);
+    const bool sample = l.handler && plan::is_sample(l.handler->kind);
+    // What a sample interrupts may be the kernel.
+    llvm::Value* user = sample ? e.CreateNeg(l.target.registers().user_mode(l.env)) : nullptr;
+    auto value = [&](int number) {
+        if (origin != SONDE_FROM_REGISTERS && !sample)
+            return number == rsp ? l.env.task : e.number(0);
+        llvm::Value* held = l.target.registers().read(l.env, number);
+        return sample ? e.CreateAnd(held, user) : held;
+    };
+    set(offsetof(sonde_stack, rip), value(rip));
+    set(offsetof(sonde_stack, rsp), value(rsp));
+    set(offsetof(sonde_stack, rbp), value(rbp));
+    set(offsetof(sonde_stack, from), sample ? e.CreateAdd(user, e.number(SONDE_FROM_ENTRY)) : e.number(origin));
+    set(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
+    set(offsetof(sonde_stack, depth), e.number(0));
+    auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
+    const plan::KindTraits& kind = plan::traits(l.handler ? l.handler->kind : plan::ProbeKind::Begin);
+    const bool function = kind.subject == plan::Subject::KernelFunction;
+    kernel(offsetof(sonde_stack, rip), function ? l.target.registers().kernel_function(l.env) : e.number(0));
+    const bool trampoline = kind.context == plan::Context::Helpers;
+    kernel(offsetof(sonde_stack, rsp), trampoline ? e.CreateAdd(l.target.registers().argument_words(l.env), e.number(2))
+                                                  : e.number(kind.in_kernel_code));
+    kernel(offsetof(sonde_stack, rbp), e.number(function && kind.at_return));
+    kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
+    kernel(offsetof(sonde_stack, depth), e.number(0));
+    set(offsetof(sonde_stacks, left),
+        e.number(kind.subject == plan::Subject::UserCode && kind.at_return && !l.handler->at_return));
+}
+
+llvm::Value* emit_kernel_stack_there(Lowerer& l, const hir::Intrinsic&) {
+    Emitter& e = l.e;
+    if (!e.in_kernel() || !probes_kernel(l))
+        return e.number(0);
+    return e.CreateLoad(e.i64(), e.offset(l.env.stacks, offsetof(sonde_stacks, kernel) + offsetof(sonde_stack, rsp)));
+}
+
+llvm::Value* emit_user_stack_left(Lowerer& l, const hir::Intrinsic&) {
+    Emitter& e = l.e;
+    return e.in_kernel() ? e.CreateLoad(e.i64(), e.offset(l.env.stacks, offsetof(sonde_stacks, left))) : e.number(0);
+}
+
+// The n'th address, the innermost being the 0th; 0: there is none.
+llvm::Value* emit_stack_address(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* index = lower(l, *expr.args[0]);
+    if (!e.in_kernel())
+        return e.number(0);
+    return e.routine("sonde_rt_stack_at", e.i64(), {unwind_and_count(l, expr.facts.of_kernel), index});
+}
+
+// As many addresses (-1: all) as text, from one on.
+llvm::Value* emit_stack_text(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* first = lower(l, *expr.args[0]);
+    llvm::Value* count = lower(l, *expr.args[1]);
+    if (!e.in_kernel())
+        return e.literal("");
+    llvm::Value* stack = unwind_and_count(l, expr.facts.of_kernel);
+    llvm::Value* slot = l.new_slot();
+    e.routine("sonde_rt_stack_text", e.i64(), {slot, stack, first, count});
+    return slot;
+}
+
+llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    if (!e.in_kernel()) {
+        if (!expr.facts.of_kernel)
+            print_no_stack(l, *expr.args[0]);
+        return e.number(0);
+    }
+    llvm::Value* stack = unwind(l, expr.facts.of_kernel);
+    auto field = [&](size_t at) { return e.CreateLoad(e.i64(), e.offset(stack, at)); };
+    send_record(l, plan::Print, e.state().add_format(stack_format(l, plan::Directive::Stack, *expr.args[0])),
+                {l.target.task().number(l.env, "kernel_pid"), field(offsetof(sonde_stack, state)),
+                 field(offsetof(sonde_stack, depth))},
+                {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().options.max_backtrace}});
+    return e.number(0);
+}
+
+// The same from other registers: rip, rsp, rbp. The handler's own stack is unwound anew when it is asked for again.
+llvm::Value* emit_print_stack_from(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    constexpr size_t fields[] = {offsetof(sonde_stack, rip), offsetof(sonde_stack, rsp), offsetof(sonde_stack, rbp),
+                                 offsetof(sonde_stack, from)};
+    std::vector<llvm::Value*> own, other;
+    for (size_t i = 1; i < expr.args.size(); i++)
+        other.push_back(lower(l, *expr.args[i]));
+    other.push_back(e.number(SONDE_FROM_REGISTERS));
+    if (!e.in_kernel()) {
+        print_no_stack(l, *expr.args[0]);
+        return e.number(0);
+    }
+    auto place = [&](size_t field) { return e.offset(l.env.stacks, field); };
+    auto begin_with = [&](const std::vector<llvm::Value*>& registers) {
+        for (size_t i = 0; i < registers.size(); i++)
+            e.CreateStore(registers[i], place(fields[i]));
+        e.CreateStore(e.number(SONDE_STACK_FRESH), place(offsetof(sonde_stack, state)));
+    };
+    for (size_t field : fields)
+        own.push_back(e.CreateLoad(e.i64(), place(field)));
+    begin_with(other);
+    emit_print_stack(l, expr);
+    begin_with(own);
+    return e.number(0);
+}
+
+llvm::Value* emit_print_addresses(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    e.state().need_tables(plan::UnwindTable | plan::KernelStacks);
+    llvm::Value* process = e.in_kernel() ? l.target.task().number(l.env, "kernel_pid") : e.number(0);
+    send_record(l, plan::Print, e.state().add_format(stack_format(l, plan::Directive::Addresses, *expr.args[1])),
+                {process}, {{lower(l, *expr.args[0])}});
+    return e.number(0);
+}
+
+llvm::Value* emit_symbol(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* slot = l.new_slot();
+    Mark mark(l);
+    llvm::Value* work = l.new_bytes(SONDE_SYMBOL_BYTES);
+    const hir::Expr& style = *expr.args[1];
+    const int64_t known =
+        style.kind == hir::ExprKind::ConstLong ? hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE : -1;
+    bool lines = known < 0 || (known >= SONDE_SYMBOL_LINE && known <= SONDE_SYMBOL_FILELINE);
+    // A script whose probes are all in the kernel asks it about user addresses only by the functions for these.
+    const auto& handlers = e.state().program.handlers;
+    const bool user = expr.facts.of_user || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
+                          return handler->in_kernel && !plan::traits(handler->kind).in_kernel_code;
+                      });
+    const bool kernel = e.in_kernel() && !expr.facts.of_user && probes_kernel(l);
+    if (user && lines)
+        e.state().need_tables(plan::LineTable);
+    if (user && (!lines || style.kind != hir::ExprKind::ConstLong))
+        e.state().need_tables(plan::SymbolTable);
+    if (kernel)
+        e.state().need_tables(plan::KernelNames | plan::KernelStacks);
+    else if (!e.in_kernel())
+        e.state().need_tables(plan::KernelStacks);
+    llvm::Value* address = lower(l, *expr.args[0]);
+    llvm::Value* wanted = lower(l, style);
+    if (!kernel) {
+        l.target.memory().symbol(l.env, slot, address, wanted, work);
+        return slot;
+    }
+    llvm::BasicBlock *of_kernel = e.block("kernel"), *of_user = e.block("user"), *end = e.block("symbol");
+    e.CreateCondBr(e.CreateICmpSLT(address, e.number(0)), of_kernel, of_user);
+    e.SetInsertPoint(of_kernel);
+    l.target.memory().kernel_symbol(l.env, slot, address, wanted, work);
+    e.CreateBr(end);
+    e.SetInsertPoint(of_user);
+    l.target.memory().symbol(l.env, slot, address, wanted, work);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    return slot;
+}
+
+// The functions that are inlined at an address. Stacks of programs are not known elsewhere than at their probes.
+llvm::Value* emit_inlined(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* slot = l.new_slot();
+    Mark mark(l);
+    llvm::Value* address = lower(l, *expr.args[0]);
+    if (!e.in_kernel())
+        return e.literal("");
+    e.state().need_tables(SONDE_INLINE_TABLE);
+    e.routine("sonde_rt_inlined", e.i64(), {slot, address, l.new_bytes(SONDE_SYMBOL_BYTES)});
+    return slot;
+}
+
+} // namespace sonde

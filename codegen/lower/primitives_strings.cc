@@ -1,0 +1,146 @@
+// Primitives that make and search strings.
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+#include "codegen/lower/names.h"
+#include "codegen/lower/primitives.h"
+
+namespace sonde {
+namespace {
+
+// A list for flags as cells of a name and its bits: "O_SYNC" is the bit after the last name's, "O_SYNC=0x101000" those
+// bits,
+// "" a bit without a name. In the list's order, which is the order of printing. Empty after a report.
+std::string flag_table(Lowerer& l, const hir::Expr& names, const std::string& primitive, uint64_t first,
+                       size_t& count) {
+    std::string table;
+    uint64_t bit = uint64_t(1) << (first & 63);
+    for (std::string& name : names_of(l, names, primitive)) {
+        uint64_t bits = bit;
+        bit <<= 1;
+        if (const size_t equals = name.find('='); equals != std::string::npos) {
+            bits = strtoull(name.c_str() + equals + 1, nullptr, 0);
+            name.resize(equals);
+        }
+        if (name.empty())
+            continue;
+        name.resize(name_cell);
+        table += name;
+        table.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+        count++;
+    }
+    return table;
+}
+
+} // namespace
+
+llvm::Value* emit_max_string(Lowerer& l, const hir::Intrinsic&) {
+    return l.e.number(static_cast<int64_t>(l.max_string()));
+}
+
+llvm::Value* emit_strlen(Lowerer& l, const hir::Intrinsic& expr) {
+    Mark mark(l);
+    llvm::Value* slot = l.new_slot();
+    return l.e.routine("sonde_rt_copy", l.e.i64(), {slot, lower(l, *expr.args[0])});
+}
+
+llvm::Value* emit_substr(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* source = l.new_slot();
+    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {source, lower(l, *expr.args[0])});
+    llvm::Value* start = lower(l, *expr.args[1]);
+    e.routine("sonde_rt_substr", e.i64(), {result, source, start, lower(l, *expr.args[2]), length});
+    return result;
+}
+
+// sonde_rt_NAME: a slot for the result where that is a string, the arguments (strings in slots), and where the result
+// is a number a slot for whatever.
+llvm::Value* emit_routine(Lowerer& l, const hir::Intrinsic& expr) {
+    bool is_string = expr.type == hir::ValueType::String;
+    llvm::Value* result = is_string ? l.new_slot() : nullptr;
+    Mark mark(l);
+    std::vector<llvm::Value*> args;
+    if (is_string)
+        args.push_back(result);
+    bool reads_text = false;
+    for (const hir::Expr* arg : expr.args) {
+        bool is_text = arg->type == hir::ValueType::String;
+        args.push_back(is_text ? lower_slot(l, *arg) : lower(l, *arg));
+        reads_text = reads_text || is_text;
+    }
+    if (!is_string && reads_text)
+        args.push_back(l.new_slot()); // to work in
+    size_t name = expr.name.find_first_not_of('_');
+    llvm::Value* status = l.e.routine("sonde_rt_" + expr.name.substr(name), l.e.i64(), args);
+    return is_string ? result : status;
+}
+
+llvm::Value* emit_stringat(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    Mark mark(l);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {slot, lower(l, *expr.args[0])});
+    llvm::Value* at = lower(l, *expr.args[1]);
+    llvm::Value* size = e.number(static_cast<int64_t>(l.max_string()));
+    raise_if(l, e.CreateICmpUGE(at, size), "string position is out of bounds", expr.range);
+    llvm::Value* inside = e.masked(at, l.max_string() - 1);
+    llvm::Value* byte = e.CreateLoad(e.getInt8Ty(), e.CreateGEP(e.getInt8Ty(), slot, inside));
+    return e.CreateSelect(e.CreateICmpULT(at, length), e.CreateZExt(byte, e.i64()), e.number(0));
+}
+
+llvm::Value* emit_tokenize(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* input = lower_slot(l, *expr.args[0]);
+    llvm::Value* delimiters = lower_slot(l, *expr.args[1]);
+    // The text being taken apart lives as long as this handler's run.
+    e.routine("sonde_rt_tokenize", e.i64(), {result, e.offset(l.env.tokens, 8), l.env.tokens, input, delimiters});
+    return result;
+}
+
+// The name at an index ("" if there is none), and the index of a name (-1).
+llvm::Value* emit_names(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    size_t count = 0;
+    llvm::Value* table = name_table(l, *expr.args[0], expr.name, count);
+    if (!table)
+        return expr.type == hir::ValueType::String ? e.literal("") : e.number(0);
+    Mark mark(l);
+    if (expr.type != hir::ValueType::String) {
+        llvm::Value* name = lower_slot(l, *expr.args[1]);
+        return e.routine("sonde_rt_find_cell", e.i64(),
+                         {number_of(l, table, name), e.number(static_cast<int64_t>(count)), name});
+    }
+    llvm::Value* index = index_of_name(l, *expr.args[1], count);
+    return e.CreateGEP(e.getInt8Ty(), table, e.CreateMul(index, e.number(name_cell)));
+}
+
+// What stands before, and names for the bits of a number.
+llvm::Value* emit_flags(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    size_t count = 0;
+    if (expr.args[2]->kind != hir::ExprKind::ConstLong) {
+        l.fail(expr.args[2]->range, fmt::format("`{}` needs the first bit as a literal", expr.name));
+        return e.literal("");
+    }
+    const auto first = static_cast<uint64_t>(hir::as<hir::ConstLong>(*expr.args[2]).value);
+    const std::string table = flag_table(l, *expr.args[1], expr.name, first, count);
+    if (table.empty())
+        return e.literal("");
+    llvm::Value* slot = l.new_slot();
+    Mark mark(l);
+    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {slot, lower(l, *expr.args[0])});
+    e.routine("sonde_rt_flags", e.i64(),
+              {slot, length, number_of(l, e.literal(table), slot), e.number(static_cast<int64_t>(count)),
+               lower(l, *expr.args[3])});
+    return slot;
+}
+
+} // namespace sonde

@@ -1,0 +1,210 @@
+#include "codegen/lower/print.h"
+
+#include "codegen/lower/array.h"
+#include "codegen/lower/errors.h"
+#include "codegen/lower/expr.h"
+#include "codegen/lower/lowerer.h"
+
+namespace sonde {
+
+using hir::ValueType;
+using plan::Directive;
+
+namespace {
+
+// %m and %M: as many bytes as the precision says, one without.
+Piece read_dump(Lowerer& l, const Directive& directive, llvm::Value* precision, const hir::Expr& address) {
+    Emitter& e = l.e;
+    auto most = static_cast<int64_t>(l.max_string() - 1);
+    int64_t constant = directive.precision < 0 ? 1 : directive.precision;
+    llvm::Value* size = precision ? precision : e.number(constant);
+    size = e.CreateSelect(e.CreateICmpUGT(size, e.number(most)), e.number(most), size);
+    llvm::Value* slot = l.new_slot();
+    llvm::Value* from = lower(l, address);
+    llvm::Value* fault = l.target.memory().read_block(l.env, slot, size, from);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "read fault [man error::fault] at %#x", address.range, from);
+    return {slot, 0, size};
+}
+
+llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr) {
+    Emitter& e = l.e;
+    llvm::Value* slot = l.new_slot();
+    e.CreateStore(e.getInt8(0), slot);
+    llvm::Value* length = e.number(0);
+    size_t next = 0;
+    auto argument = [&](const hir::Expr* one) {
+        Held before = l.hold(length, {&one, 1});
+        llvm::Value* value = lower(l, *one);
+        length = l.take(before);
+        return value;
+    };
+    for (const Directive& d : expr.format.directives) {
+        Mark mark(l);
+        if (d.kind == Directive::Literal) {
+            length = e.routine("sonde_rt_append", e.i64(), {slot, length, e.literal(d.text)});
+            continue;
+        }
+        // conversion, flag, width, precision + 1: see codegen/rtlib/format.c
+        uint64_t constant = static_cast<uint8_t>(d.conversion) | static_cast<uint64_t>(static_cast<uint8_t>(d.flag))
+                                                                     << 8;
+        if (d.width > 0)
+            constant |= static_cast<uint64_t>(d.width & 0xffffff) << 16;
+        if (d.precision >= 0)
+            constant |= static_cast<uint64_t>((d.precision + 1) & 0xffffff) << 40;
+        llvm::Value* spec = e.number(static_cast<int64_t>(constant));
+        if (d.width_is_arg) {
+            llvm::Value* width = argument(expr.args[next++]);
+            llvm::Value* negative = e.CreateICmpSLT(width, e.number(0));
+            width = e.CreateSelect(negative, e.number(0), width);
+            spec = e.CreateOr(spec, e.CreateShl(e.CreateAnd(width, e.number(0xffffff)), e.number(16)));
+        }
+        llvm::Value* given = nullptr;
+        if (d.precision_is_arg) {
+            given = argument(expr.args[next++]);
+            llvm::Value* precision = e.CreateAdd(given, e.number(1));
+            spec = e.CreateOr(spec, e.CreateShl(e.CreateAnd(precision, e.number(0xffffff)), e.number(40)));
+        }
+        const hir::Expr* arg = expr.args[next++];
+        const bool is_value = d.kind != Directive::Memory && d.kind != Directive::Histogram;
+        llvm::Value* value = is_value ? argument(arg) : nullptr;
+        switch (d.kind) {
+        case Directive::Integer:
+            length = e.routine("sonde_rt_append_long", e.i64(), {slot, length, value, spec});
+            break;
+        case Directive::Char:
+            length = e.routine("sonde_rt_append_char", e.i64(), {slot, length, value, spec});
+            break;
+        case Directive::String: {
+            bool plain = d.width <= 0 && d.precision < 0 && !d.width_is_arg && !d.precision_is_arg;
+            if (plain) {
+                length = e.routine("sonde_rt_append", e.i64(), {slot, length, value});
+                break;
+            }
+            llvm::Value* copy = l.new_slot();
+            llvm::Value* size = e.routine("sonde_rt_copy", e.i64(), {copy, value});
+            length = e.routine("sonde_rt_append_string", e.i64(), {slot, length, copy, size, spec});
+            break;
+        }
+        case Directive::Binary: {
+            // Its bytes up to a NUL, as a string can have them.
+            llvm::Value* bytes = l.new_bytes(16);
+            e.CreateStore(value, bytes);
+            const uint32_t size = plan::binary_size(d.width, d.precision);
+            const bool fills = d.width > static_cast<int32_t>(size) && d.flag != '-';
+            e.CreateStore(e.getInt8(0), e.offset(bytes, fills ? 0 : size));
+            length = e.routine("sonde_rt_append", e.i64(), {slot, length, bytes});
+            break;
+        }
+        case Directive::Memory: {
+            Piece piece = read_dump(l, d, given, *arg);
+            if (d.conversion == 'm') {
+                length = e.routine("sonde_rt_append", e.i64(), {slot, length, piece.pointer});
+                break;
+            }
+            // The count of bytes takes the place of conversion and flag.
+            uint64_t width = d.width > 0 ? static_cast<uint64_t>(d.width & 0xffffff) << 16 : 0;
+            llvm::Value* packed = e.CreateOr(piece.length, e.number(static_cast<int64_t>(width)));
+            length = e.routine("sonde_rt_append_dump", e.i64(), {slot, length, piece.pointer, l.new_slot(), packed});
+            break;
+        }
+        case Directive::Histogram: {
+            if (e.in_kernel()) {
+                l.fail(expr.range,
+                       "a histogram can be made a string only where the session runs the handler: in begin, "
+                       "end, timers and control files");
+                return slot;
+            }
+            llvm::Value* stats = stats_pointer(l, *arg);
+            raise_if_empty(l, stats, arg->range);
+            length = l.target.output().append_histogram(l.env, slot, length, global_of_statistic(*arg), stats);
+            break;
+        }
+        case Directive::Stack:
+        case Directive::Addresses:
+        case Directive::Literal:
+            l.fail(expr.range, "a stack cannot be made a string");
+            break;
+        }
+    }
+    return slot;
+}
+
+} // namespace
+
+void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
+                 const std::vector<Piece>& rest) {
+    Emitter& e = l.e;
+    uint64_t fixed = sizeof(plan::RecordHeader) + 8 * longs.size();
+    bool is_small = rest.empty() && fixed <= 128;
+    uint64_t bound = fixed;
+    for (const Piece& piece : rest)
+        bound += piece.size ? piece.size : piece.length ? 4 + l.max_string() : l.max_string();
+    Mark mark(l);
+    llvm::Value* buffer = is_small ? l.scratch("record", fixed) : l.new_bytes(bound + l.max_string());
+    e.CreateStore(e.getInt32(type), buffer);
+    e.CreateStore(e.getInt32(format), e.offset(buffer, 4));
+    e.CreateStore(l.env.row, e.offset(buffer, 8));
+    for (size_t i = 0; i < longs.size(); i++)
+        e.CreateStore(longs[i], e.offset(buffer, sizeof(plan::RecordHeader) + 8 * i));
+    // Strings follow each other at their real lengths. Each one's offset is bounded by what could precede it.
+    llvm::Value* used = e.number(static_cast<int64_t>(fixed));
+    for (const auto& [value, size, bytes] : rest) {
+        llvm::Value* at = e.CreateGEP(e.getInt8Ty(), buffer, used);
+        if (size) {
+            l.target.memory().read(l.env, at, static_cast<uint32_t>(size), value, false);
+            used = e.CreateAdd(used, e.number(static_cast<int64_t>(size)));
+        } else if (bytes) {
+            e.CreateAlignedStore(e.CreateTrunc(bytes, e.getInt32Ty()), at, llvm::Align(1));
+            l.target.memory().read(l.env, e.offset(at, 4), static_cast<uint32_t>(l.max_string()), value, false);
+            used = e.CreateAdd(used, e.CreateAdd(e.masked(bytes, l.max_string() - 1), e.number(4)));
+        } else {
+            llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {at, value});
+            length = e.CreateAnd(length, e.number(static_cast<int64_t>(l.max_string() - 1)));
+            used = e.CreateAdd(used, e.CreateAdd(length, e.number(1)));
+        }
+    }
+    e.CreateStore(e.CreateTrunc(e.CreateSub(used, e.number(sizeof(plan::RecordHeader))), e.getInt32Ty()),
+                  e.offset(buffer, 12));
+    l.target.output().send(l.env, type, buffer, used);
+}
+
+llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
+    if (expr.to_string)
+        return format_to_string(l, expr);
+    Mark mark(l);
+    std::vector<Held> held;
+    std::vector<Piece> rest;
+    size_t next = 0;
+    auto add = [&](llvm::Value* number) {
+        held.push_back(l.hold(number, std::span(expr.args).subspan(next)));
+        return number;
+    };
+    for (const Directive& d : expr.format.directives) {
+        if (d.kind == Directive::Literal)
+            continue;
+        if (d.width_is_arg)
+            add(lower(l, *expr.args[next++]));
+        llvm::Value* precision = nullptr;
+        if (d.precision_is_arg)
+            precision = add(lower(l, *expr.args[next++]));
+        const hir::Expr& arg = *expr.args[next++];
+        if (arg.type == ValueType::Stats) {
+            llvm::Value* stats = stats_pointer(l, arg);
+            raise_if_empty(l, stats, arg.range);
+            rest.push_back({stats, sizeof(plan::StatsBlock) + 8ull * global_of_statistic(arg).stats.buckets()});
+        } else if (arg.type == ValueType::String) {
+            rest.push_back({lower(l, arg)});
+        } else if (d.kind == Directive::Memory) {
+            rest.push_back(read_dump(l, d, precision, arg));
+        } else {
+            add(lower(l, arg));
+        }
+    }
+    std::vector<llvm::Value*> longs;
+    for (const Held& one : held)
+        longs.push_back(l.take(one));
+    send_record(l, plan::Print, l.e.state().add_format(expr.format), longs, rest);
+    return l.e.number(0);
+}
+
+} // namespace sonde

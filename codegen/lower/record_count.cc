@@ -1,0 +1,81 @@
+#include "codegen/lower/record_count.h"
+#include "frontend/hir/walk.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sonde {
+namespace {
+
+constexpr unsigned several = 2; // no more is counted
+
+class Counter {
+  public:
+    unsigned count(const hir::Expr* root) {
+        unsigned out = 0;
+        if (root)
+            for_each_expr(*root, [&](const hir::Expr& expr) { out += of_one(expr); });
+        return std::min(out, several);
+    }
+    // The largest number that any path sends. A path that ends early counts the statements after its end, too.
+    unsigned count(const hir::Stmt* stmt) {
+        using namespace hir;
+        if (!stmt)
+            return 0;
+        unsigned out = 0;
+        switch (stmt->kind) {
+        case StmtKind::Block:
+            for (const Stmt* one : as<Block>(*stmt).body)
+                out += count(one);
+            break;
+        case StmtKind::If:
+            out = count(as<If>(*stmt).condition) +
+                  std::max(count(as<If>(*stmt).then_body), count(as<If>(*stmt).else_body));
+            break;
+        case StmtKind::Try:
+            out = count(as<Try>(*stmt).body) + count(as<Try>(*stmt).handler);
+            break;
+        case StmtKind::Loop:
+        case StmtKind::Foreach:
+            for_each_expr(*stmt, [&](const Expr& expr) { out += several * of_one(expr); });
+            break;
+        default:
+            for_each_expr(*stmt, [&](const Expr& expr) { out += of_one(expr); });
+            break;
+        }
+        return std::min(out, several);
+    }
+
+  private:
+    // Without what it contains.
+    unsigned of_one(const hir::Expr& expr) {
+        switch (expr.kind) {
+        case hir::ExprKind::Print:
+            return !hir::as<hir::Print>(expr).to_string;
+        case hir::ExprKind::Intrinsic:
+            return hir::as<hir::Intrinsic>(expr).facts.sends;
+        case hir::ExprKind::Call:
+            return of_function(*hir::as<hir::Call>(expr).callee);
+        default:
+            return 0;
+        }
+    }
+    unsigned of_function(const hir::Function& function) {
+        auto [entry, fresh] = functions_.try_emplace(&function, 0);
+        if (!fresh)
+            return entry->second;
+        unsigned sent = count(function.body);
+        if (function.recursive)
+            sent = std::min(sent * several, several);
+        return functions_[&function] = sent;
+    }
+    std::unordered_map<const hir::Function*, unsigned> functions_; // 0 while one is being looked at
+};
+
+} // namespace
+
+bool sends_several_records(const hir::Handler& handler) { return Counter().count(handler.body) >= several; }
+
+} // namespace sonde

@@ -1,0 +1,28 @@
+#include "codegen/passes.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+
+namespace sonde {
+
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* passes) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager sccs;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopUnrolling = false;
+    tuning.LoopVectorization = false;
+    tuning.SLPVectorization = false;
+    llvm::PassBuilder builder(&machine, tuning);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+    llvm::ModulePassManager pipeline;
+    llvm::cantFail(builder.parsePassPipeline(pipeline, passes));
+    pipeline.run(module, modules);
+}
+
+} // namespace sonde

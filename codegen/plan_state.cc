@@ -1,0 +1,59 @@
+#include "codegen/plan_state.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+uint32_t PlanState::add_format(const plan::Format& format) {
+    plan.formats.push_back(format);
+    return static_cast<uint32_t>(plan.formats.size() - 1);
+}
+
+namespace {
+std::string near(const Sources& sources, const std::string& text, Range range) {
+    const bool name = !text.empty() && (isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_' ||
+                                        text[0] == '$' || text[0] == '@');
+    return fmt::format("{} '{}' at {}", name ? "identifier" : "operator", text, sources.place(range));
+}
+} // namespace
+
+uint32_t PlanState::add_site(const std::string& message, Range range) {
+    plan::Site site;
+    site.message = message;
+    if (range.valid()) {
+        std::string text(sources.text(range));
+        if (text.size() > 40)
+            text.resize(40);
+        for (char& c : text)
+            if (c == '\n')
+                c = ' ';
+        site.near = near(sources, text, range);
+    }
+    plan.sites.push_back(site);
+    return static_cast<uint32_t>(plan.sites.size() - 1);
+}
+
+uint32_t PlanState::add_call(const std::string& callee, Range range) {
+    // The range has the arguments too.
+    std::string_view text = sources.text(range);
+    const auto is_part = [](unsigned char c) { return isalnum(c) || c == '_' || c == '$' || c == '@'; };
+    const auto end = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());
+    const std::string place = near(sources, end ? std::string(text.substr(0, end)) : callee, range);
+    auto [entry, fresh] = calls.try_emplace(place, static_cast<uint32_t>(plan.calls.size() + 1));
+    if (fresh)
+        plan.calls.push_back(place);
+    return std::min(entry->second, plan::unknown_call);
+}
+
+uint64_t PlanState::entry_offset(const hir::Handler& handler, size_t index) const {
+    uint64_t at = 0;
+    for (size_t i = 0; i < index; i++)
+        at += handler.entry_values[i]->type == hir::ValueType::String ? options.max_string : 8;
+    return at;
+}
+
+} // namespace sonde

@@ -1,0 +1,34 @@
+// What the code of both places adds to the plan while it is made: formats, places of errors, calls, tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/source.h"
+#include "codegen/codegen.h"
+#include "frontend/hir/hir.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+struct PlanState {
+    const hir::Program& program;
+    const Sources& sources;
+    const CodegenOptions& options;
+    plan::Plan& plan;
+
+    uint32_t add_format(const plan::Format& format);
+    // A place where an error can arise; `range` is what the message calls "near".
+    uint32_t add_site(const std::string& message, Range range);
+    // A call's place as errors tell it: what goes into ErrorDetails::calls.
+    uint32_t add_call(const std::string& callee, Range range);
+    // plan::FileTables that handlers look things up in.
+    void need_tables(uint8_t tables) { plan.tables |= tables; }
+    // Where Handler::entry_values[index] lies in the memory that keeps them; with their count, how long that is.
+    uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
+
+    std::map<std::string, uint32_t> calls = {}; // add_call()'s numbers by place
+};
+
+} // namespace sonde

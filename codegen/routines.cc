@@ -1,0 +1,147 @@
+#include "codegen/routines.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "codegen/emitter.h"
+#include "codegen/rtlib/rtlib.h"
+#include "runtime/attach/watched_programs.h"
+
+namespace sonde {
+namespace {
+
+// `only_needed`: of routines that are called nowhere none stays.
+Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> bitcode, bool only_needed) {
+    llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
+    auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "rtlib"), module.getContext());
+    if (!parsed)
+        return Error("internal: the routines' bitcode cannot be read: " + llvm::toString(parsed.takeError()));
+    (*parsed)->setTargetTriple(module.getTargetTriple());
+    (*parsed)->setDataLayout(module.getDataLayout());
+    if (llvm::Linker::linkModules(module, std::move(*parsed),
+                                  only_needed ? llvm::Linker::LinkOnlyNeeded : llvm::Linker::None))
+        return Error("internal: the routines cannot be linked");
+    return {};
+}
+
+bool wants_routines(const llvm::Module& module) {
+    return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
+        return f.isDeclaration() && f.getName().starts_with("sonde_rt_");
+    });
+}
+
+// A routine that walks over a map gets a copy for each map: the verifier remembers which one the walk's call was for,
+// and kernels before 6.10 refuse it for a second one.
+void separate_walks(llvm::Module& module) {
+    for (const char* name : {"sonde_rt_scan_begin", "sonde_rt_scan_visit", "sonde_rt_scan_contains",
+                             "sonde_rt_scan_delete", "sonde_rt_insert_wrapped"}) {
+        llvm::Function* routine = module.getFunction(name);
+        if (!routine || routine->isDeclaration())
+            continue;
+        std::map<llvm::Value*, llvm::Function*> copies;
+        std::vector<llvm::User*> users(routine->user_begin(), routine->user_end());
+        for (llvm::User* user : users) {
+            auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+            if (!call || call->getCalledFunction() != routine)
+                continue;
+            auto [copy, fresh] = copies.try_emplace(call->getArgOperand(0), routine);
+            if (fresh && copies.size() > 1) {
+                llvm::ValueToValueMapTy values;
+                copy->second = llvm::CloneFunction(routine, values);
+                copy->second->setName(fmt::format("{}_{}", name, copies.size()));
+                // libbpf finds what it makes static by the name in the debug information.
+                constexpr unsigned name_operand = 2;
+                if (llvm::DISubprogram* described = copy->second->getSubprogram();
+                    described != routine->getSubprogram())
+                    described->replaceOperandWith(name_operand,
+                                                  llvm::MDString::get(module.getContext(), copy->second->getName()));
+            }
+            call->setCalledFunction(copy->second);
+        }
+    }
+}
+
+// Gives the routines' parameters that are slots the size that slots have in this script: the verifier goes by the types
+// of global functions (rt.h, ONCE).
+void describe_slots(llvm::Module& module, uint64_t bytes) {
+    constexpr const char* slot = "sonde_slot";
+    auto pointed = [](llvm::Metadata* type) {
+        auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type);
+        return pointer && pointer->getTag() == llvm::dwarf::DW_TAG_pointer_type
+                   ? llvm::dyn_cast_or_null<llvm::DICompositeType>(pointer->getBaseType())
+                   : nullptr;
+    };
+    llvm::DIBuilder types(module, false);
+    llvm::DIType* sized = nullptr;
+    for (llvm::Function& function : module) {
+        llvm::DISubprogram* described = function.getSubprogram();
+        if (!described || !described->getType())
+            continue;
+        llvm::SmallVector<llvm::Metadata*, 8> signature;
+        bool has_slots = false;
+        for (llvm::Metadata* type : described->getType()->getTypeArray()->operands()) {
+            if (auto* to = pointed(type); to && to->getName() == slot) {
+                if (!sized)
+                    sized = types.createPointerType(
+                        types.createStructType(to->getScope(), slot, to->getFile(), to->getLine(), 8 * bytes, 8,
+                                               llvm::DINode::FlagZero, nullptr, to->getElements()),
+                        64);
+                type = sized;
+                has_slots = true;
+            }
+            signature.push_back(type);
+        }
+        if (has_slots)
+            described->replaceType(types.createSubroutineType(types.getOrCreateTypeArray(signature)));
+    }
+}
+
+} // namespace
+
+Result<void> link_routines(Emitter& e) {
+    llvm::Module& module = e.module();
+    const plan::Plan& plan = e.state().plan;
+    if (wants_routines(module))
+        if (Result<void> linked =
+                link_bitcode(module, e.in_kernel() ? rtlib_bpf_bitcode() : rtlib_host_bitcode(), true);
+            !linked)
+            return linked;
+    if (!e.in_kernel())
+        return {};
+    const std::pair<bool, std::span<const unsigned char>> programs[] = {
+        {e.state().options.filter_target, follow_bpf_bitcode()},
+        {plan.tables & plan::looked_up, ask_bpf_bitcode()},
+        {plan.has_subjects(), tasks_bpf_bitcode()},
+        {!plan.counters.empty(), counters_bpf_bitcode()},
+        {watches_programs(plan), watch_bpf_bitcode()},
+    };
+    for (const auto& [wanted, bitcode] : programs)
+        if (wanted)
+            if (Result<void> linked = link_bitcode(module, bitcode, false); !linked)
+                return linked;
+    return {};
+}
+
+void fit_routines(Emitter& e) {
+    if (e.in_kernel()) {
+        separate_walks(e.module());
+        describe_slots(e.module(), e.slot_size());
+        return;
+    }
+    for (llvm::Function& function : e.module())
+        if (!function.isDeclaration() && function.getName().starts_with("sonde_rt_"))
+            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+} // namespace sonde

@@ -1,0 +1,17 @@
+// Statistics in memory (plan::StatsBlock).
+#pragma once
+
+#include "runtime/plan.h"
+
+namespace llvm {
+class Value;
+}
+
+namespace sonde {
+
+class Emitter;
+
+// Adds a value to a StatsBlock, and to the histogram's bucket after it.
+void add_to_statistic(Emitter& e, llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
+
+} // namespace sonde

@@ -1,0 +1,134 @@
+#include "codegen/texts.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <llvm/IR/Constants.h>
+
+#include "codegen/emitter.h"
+#include "runtime/numbering.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t site_text_bytes = 64;
+
+llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, const char* name) {
+    if (llvm::GlobalVariable* old = module.getNamedGlobal(name))
+        return old;
+    return new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
+}
+
+// Of the table of the rows' texts, a power of two.
+uint64_t row_cells(Emitter& e) { return std::bit_ceil(std::max<uint64_t>(e.state().plan.rows.size(), 1)); }
+
+// One text after the other, each in a cell of constant size.
+llvm::Constant* cells(Emitter& e, const std::vector<std::string>& texts, uint64_t cell) {
+    std::string all;
+    for (std::string text : texts) {
+        text.resize(std::min<size_t>(text.size(), cell - 1));
+        text.resize(cell, '\0');
+        all += text;
+    }
+    return llvm::ConstantDataArray::getString(e.getContext(), all, true);
+}
+
+} // namespace
+
+llvm::Value* site_message(Emitter& e, llvm::Value* site) {
+    llvm::Value* table = declare_table(e.module(), e.getInt8Ty(), "sonde_site_texts");
+    llvm::Value* safe = e.masked(site, 0xffff);
+    return e.CreateGEP(e.getInt8Ty(), table, e.CreateMul(safe, e.number(site_text_bytes)));
+}
+
+llvm::Value* row_text(Emitter& e, llvm::Value* row, hir::PointText text) {
+    llvm::Value* table = declare_table(e.module(), e.getInt8Ty(), "sonde_row_texts");
+    llvm::Value* safe = e.masked(e.CreateZExt(row, e.i64()), row_cells(e) - 1);
+    llvm::Value* at = e.CreateAdd(e.CreateMul(safe, e.number(4 * row_text_bytes)),
+                                  e.number((static_cast<int64_t>(text) - 1) * static_cast<int64_t>(row_text_bytes)));
+    return e.CreateGEP(e.getInt8Ty(), table, at);
+}
+
+uint32_t number_of_text(const PlanState& state, const std::string& text) {
+    const std::vector<std::string>& texts = state.program.texts;
+    std::string cut = text.substr(0, state.options.max_string - 1);
+    auto found = std::lower_bound(texts.begin(), texts.end(), cut);
+    return found == texts.end() || *found != cut ? 0 : static_cast<uint32_t>(found - texts.begin());
+}
+
+llvm::Value* table_entry(Emitter& e, const std::vector<uint32_t>& table, llvm::Value* index) {
+    std::string bytes(reinterpret_cast<const char*>(table.data()), table.size() * sizeof table[0]);
+    llvm::Value* entry = e.CreateGEP(e.getInt32Ty(), e.literal(bytes), index);
+    return e.CreateZExt(e.CreateLoad(e.getInt32Ty(), entry), e.i64());
+}
+
+llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text) {
+    // Rows of handlers whose texts no key holds have none.
+    std::vector<uint32_t> table(row_cells(e));
+    std::transform(e.state().plan.rows.begin(), e.state().plan.rows.end(), table.begin(),
+                   [&](const plan::Point& point) { return number_of_text(e.state(), hir::point_text(text, point)); });
+    return table_entry(e, table, e.masked(e.CreateZExt(row, e.i64()), table.size() - 1));
+}
+
+llvm::Value* numbered_text(Emitter& e, llvm::Value* number) {
+    // One after the other, each with its NUL, and where each begins. The verifier sees that no pointer leaves them.
+    std::string all;
+    std::vector<uint32_t> begins(std::bit_ceil(e.state().program.texts.size()));
+    for (size_t i = 0; i < e.state().program.texts.size(); i++) {
+        begins[i] = static_cast<uint32_t>(all.size());
+        all += e.state().program.texts[i] + '\0';
+    }
+    all.resize(std::bit_ceil(all.size()));
+    llvm::Value* begin = table_entry(e, begins, e.masked(number, begins.size() - 1));
+    return e.CreateGEP(e.getInt8Ty(), e.literal(all), e.masked(begin, all.size() - 1));
+}
+
+void define_constants(Emitter& e) {
+    auto define = [&](const char* name, llvm::Constant* value, const char* section = ".rodata") {
+        llvm::GlobalVariable* old = e.module().getNamedGlobal(name);
+        if (!old)
+            return;
+        auto* fresh =
+            new llvm::GlobalVariable(e.module(), value->getType(), true, llvm::GlobalValue::InternalLinkage, value, "");
+        fresh->setAlignment(llvm::Align(8));
+        if (e.in_kernel())
+            fresh->setSection(section);
+        old->replaceAllUsesWith(fresh);
+        old->eraseFromParent();
+        fresh->setName(name);
+    };
+    uint64_t max = e.state().options.max_string;
+    if (e.in_kernel()) // the runtime knows better
+        define("sonde_numbering",
+               llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.i64(), sizeof(sonde_numbering) / 8)),
+               SONDE_NUMBERING_SECTION);
+    if (e.module().getNamedGlobal("sonde_site_texts")) {
+        std::vector<std::string> texts;
+        for (const plan::Site& site : e.state().plan.sites)
+            texts.push_back(site.message.substr(0, site.message.find("%#x")));
+        define("sonde_site_texts", cells(e, texts, site_text_bytes));
+    }
+    if (e.module().getNamedGlobal("sonde_row_texts")) {
+        std::vector<std::string> texts;
+        for (const plan::Point& row : e.state().plan.rows) {
+            texts.push_back(row.pp);
+            texts.push_back(row.pn);
+            texts.push_back(row.function);
+            texts.push_back("");
+        }
+        for (const plan::Probe& probe : e.state().plan.probes)
+            for (const plan::Point& point : probe.points)
+                texts[4 * point.row + 3] = plan::type_at(probe.kind, point);
+        // Whatever a number of a row may be for all that the verifier knows, it is in the table.
+        texts.resize(4 * row_cells(e));
+        define("sonde_row_texts", cells(e, texts, row_text_bytes));
+    }
+    define("sonde_rt_filter", e.getInt32(e.state().options.filter_target));
+    define("sonde_rt_max", e.getInt32(static_cast<uint32_t>(max)));
+    define("sonde_rt_zeros",
+           llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.getInt8Ty(), std::max(e.zeros_size(), max) + max)));
+    define("sonde_rt_blanks", llvm::ConstantDataArray::getString(e.getContext(), std::string(max, ' '), true));
+    define("sonde_rt_noughts", llvm::ConstantDataArray::getString(e.getContext(), std::string(max, '0'), true));
+}
+
+} // namespace sonde
