@@ -14,10 +14,10 @@
 #include "base/diag.h"
 #include "base/result.h"
 #include "frontend/ast/ast.h"
+#include "frontend/dwarf/dwarf_module.h"
 #include "frontend/hir/hir.h"
 #include "frontend/points/environment.h"
 #include "frontend/points/resolved_point.h"
-#include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/type.h"
 
 namespace sonde {
