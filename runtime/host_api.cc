@@ -208,6 +208,7 @@ int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, u
 int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
 int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().level); }
 int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().space); }
+int64_t sonde_host_in_32_bit_call(void*) { return 0; }
 int64_t sonde_host_raise(int64_t) { return 1; }
 int64_t sonde_host_loadavg(int64_t index) {
     double loads[3] = {};
@@ -288,6 +289,7 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_task_current),
         SYMBOL(sonde_host_pid_level),
         SYMBOL(sonde_host_pid_space),
+        SYMBOL(sonde_host_in_32_bit_call),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_memory_node),

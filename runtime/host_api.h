@@ -62,6 +62,8 @@ int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, u
 int64_t sonde_host_task_current(void* session);
 int64_t sonde_host_pid_level(void* session); // struct sonde_numbering
 int64_t sonde_host_pid_space(void* session);
+// 0: what the session runs itself is no system call.
+int64_t sonde_host_in_32_bit_call(void* session);
 // To the session itself: nonzero, and nothing is sent.
 int64_t sonde_host_raise(int64_t signal);
 // Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.

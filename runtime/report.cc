@@ -192,7 +192,7 @@ void Session::say_unhit() {
     std::vector<std::string> lines = explain_unhit(
         {plan, marks, target_files, probed,
          options.command.empty() ? fmt::format("process {}", options.target_pid) : std::string("the command"),
-         options.inlined_copies});
+         target_program, options.inlined_copies});
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
         warn(lines[i]);
     if (lines.size() > most_lines)

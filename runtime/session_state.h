@@ -61,6 +61,7 @@ class Session {
     Accounting accounting;                          // what was lost
     HitReport hit_report;                           // -t: how long host handlers took
     TargetFiles target_files;                       // what the target runs and loads
+    std::string target_program;                     // that -c or -x begins with; empty: not known
     std::map<std::string, uint64_t> probed;         // probed_inodes(), when the probes were armed
     bool exited = false;                            // the script ended the session
     std::map<uint32_t, uint64_t> missed;            // hits that links have counted as missed, by Attachment::probe

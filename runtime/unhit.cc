@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/elf_file.h"
+
 namespace sonde {
 namespace {
 
@@ -70,6 +72,11 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
                        instead.empty() || instead == path ? "" : fmt::format("; it ran {}", instead));
 }
 
+bool is_32_bit_program(const std::string& path) {
+    Result<ElfFile> file = path.empty() ? Result<ElfFile>(Error("")) : ElfFile::open_any_width(path);
+    return file && file->is_32_bit();
+}
+
 std::string explain(const UnhitContext& context, const Written& written) {
     bool outside = false, unmet = false, entered = false, asks = false, all_user = true;
     uint64_t copies = 0;
@@ -100,6 +107,12 @@ std::string explain(const UnhitContext& context, const Written& written) {
             return reasons.size() == 1 ? reasons[0]
                                        : fmt::format("{} (and {} more files)", reasons[0], reasons.size() - 1);
     }
+    const bool all_calls = std::all_of(written.points.begin(), written.points.end(),
+                                       [](const auto& one) { return one.second->number >= 0; });
+    if (all_calls && is_32_bit_program(context.program))
+        return fmt::format("{} is a 32-bit program, whose system calls have other numbers: syscall_any and "
+                           "process.syscall see them",
+                           context.program);
     if (outside)
         return fmt::format("only processes other than {} came by", context.target);
     if (all_user && context.inlined_copies && written.points.size() <= 16)

@@ -56,6 +56,8 @@ llvm::Value* BpfTask::number(Environment& env, const std::string& what) {
         return e_.CreateAnd(helper(e_, get_smp_processor_id, {}), e_.number(0xffffffff));
     if (what == "random" || what == "jiffies")
         return e_.routine("sonde_rt_" + what, e_.i64(), {});
+    if (what == "__in_32_bit_call")
+        return e_.routine("sonde_rt_in_32_bit_call", e_.i64(), {});
     if (what == "__pid_level")
         return numbering(e_, offsetof(sonde_numbering, level));
     if (what == "__pid_space")

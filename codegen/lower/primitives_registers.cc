@@ -1,6 +1,7 @@
 // Registers, arguments and results at a probe.
 //
 // A function is lowered anew for each kind of probe that calls it, so that here too it is known what there is.
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <optional>
@@ -18,18 +19,30 @@ namespace sonde {
 namespace {
 
 constexpr const char* no_registers = "cannot access CPU registers in this context";
-// Arguments that the ABI passes in registers: System V psABI 3.2.3; the kernel takes the fourth one of a system call in
-// r10.
+// Arguments that the ABI passes in registers: System V psABI 3.2.3.
 constexpr int argument_registers[] = {5, 4, 1, 2, 8, 9};
-constexpr uint64_t syscall_arguments[] = {112, 104, 96, 56, 72, 64}; // in struct pt_regs
+// Those of a system call: the kernel takes the fourth one in r10, and those of i386 in ebx to ebp.
+struct SyscallArgument {
+    int dwarf;
+    uint64_t offset; // in struct pt_regs
+};
+constexpr SyscallArgument wide_call[] = {{5, 112}, {4, 104}, {1, 96}, {10, 56}, {8, 72}, {9, 64}};
+constexpr SyscallArgument narrow_call[] = {{3, 40}, {2, 88}, {1, 96}, {4, 104}, {5, 112}, {6, 32}};
 constexpr uint64_t syscall_result = 80;
 
 bool has_registers(const Lowerer& l) { return plan::traits(l.root->kind).has_registers; }
 
-// At the raw tracepoint of all system calls.
+// At a raw tracepoint of all system calls.
 bool at_syscall(const Lowerer& l) {
     return plan::is_about(l.root->kind, plan::Subject::Tracepoint) && !l.root->points.empty() &&
-           l.root->points[0].number >= 0;
+           std::ranges::all_of(l.root->points, [](const plan::Point& point) {
+               return point.symbol == "sys_enter" || point.symbol == "sys_exit";
+           });
+}
+
+// Where calls of 32-bit programs come by, too: where they are told by their numbers (bpf/points.cc) they do not.
+bool sees_32_bit_calls(const Lowerer& l) {
+    return at_syscall(l) ? l.root->points[0].number < 0 : plan::is_about(l.root->kind, plan::Subject::SystemCall);
 }
 
 // Both raw tracepoints give the registers first.
@@ -40,6 +53,10 @@ llvm::Value* syscall_register(Lowerer& l, uint64_t offset) {
     llvm::Value* registers = l.target.registers().argument(l.env, 0);
     l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(static_cast<int64_t>(offset))), false);
     return e.CreateLoad(e.i64(), value);
+}
+
+llvm::Value* syscall_argument(Lowerer& l, const SyscallArgument& argument) {
+    return at_syscall(l) ? syscall_register(l, argument.offset) : l.target.registers().read(l.env, argument.dwarf);
 }
 
 struct RegisterRow {
@@ -162,19 +179,24 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
         return value;
     }
     llvm::Value* result = e.stack(8);
+    const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
+    llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, "__in_32_bit_call") : nullptr;
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
     llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
     for (unsigned i = 0; i < 6; i++) {
         llvm::BasicBlock* one = e.block("register");
         which->addCase(e.getInt64(i + 1), one);
         e.SetInsertPoint(one);
-        e.CreateStore(at_syscall(l) ? syscall_register(l, syscall_arguments[i])
-                                    : l.target.registers().read(l.env, argument_registers[i]),
-                      result);
+        llvm::Value* value =
+            in_call ? syscall_argument(l, wide_call[i]) : l.target.registers().read(l.env, argument_registers[i]);
+        if (narrow)
+            value = e.CreateSelect(e.CreateICmpNE(narrow, e.number(0)),
+                                   e.CreateAnd(syscall_argument(l, narrow_call[i]), e.number(0xffffffff)), value);
+        e.CreateStore(value, result);
         e.CreateBr(end);
     }
     e.SetInsertPoint(above);
-    if (at_syscall(l)) {
+    if (in_call) {
         raise(l, "cannot fetch argument number %#x", expr.range, number);
     } else {
         // Above the return address.

@@ -72,11 +72,18 @@ RT s64 sonde_rt_current_comm(u64* slot)
 }
 
 /* Whether it is in a system call of the 32-bit kind, whose numbers are others. */
-RT s64 sonde_rt_in_compat_call(u64 regs)
+RT s64 sonde_rt_in_32_bit_call(void)
 {
     enum { TS_COMPAT = 2 }; /* arch/x86/include/asm/thread_info.h */
     if (HAS(task_struct, thread_info.status))
         return (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) != 0;
+    return 0;
+}
+/* The same of the one whose registers these are, also where the task does not tell. */
+RT s64 sonde_rt_in_compat_call(u64 regs)
+{
+    if (HAS(task_struct, thread_info.status))
+        return sonde_rt_in_32_bit_call();
     u64 cs = 0;
     bpf_probe_read_kernel(&cs, sizeof cs, (void*)(regs + SONDE_REGS_CS));
     return (cs & 0xffff) != SONDE_USER_CS;

@@ -23,6 +23,18 @@ bool is_fixed_number(const hir::Expr& expr) {
         return hir::as<hir::Argument>(expr).number >= 0;
     case ExprKind::Retype:
         return is_fixed_number(*hir::as<hir::Retype>(expr).operand);
+    case ExprKind::Intrinsic:
+        return hir::as<hir::Intrinsic>(expr).facts.is_stable && hir::as<hir::Intrinsic>(expr).args.empty();
+    case ExprKind::Binary: {
+        const auto& binary = hir::as<hir::Binary>(expr);
+        const bool can_fail = binary.op == hir::BinaryOp::Div || binary.op == hir::BinaryOp::Mod;
+        return !can_fail && is_fixed_number(*binary.left) && is_fixed_number(*binary.right);
+    }
+    case ExprKind::Ternary: {
+        const auto& choice = hir::as<hir::Ternary>(expr);
+        return is_fixed_number(*choice.condition) && is_fixed_number(*choice.then_value) &&
+               is_fixed_number(*choice.else_value);
+    }
     default:
         return false;
     }

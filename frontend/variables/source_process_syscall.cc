@@ -1,6 +1,7 @@
 // `$syscall`, `$arg1` to `$arg6` and `$return` at a system call.
 //
-// Registers: System V psABI for x86-64, A.2.1 ("Calling Conventions" of the Linux kernel).
+// Registers: System V psABI for x86-64, A.2.1 ("Calling Conventions" of the Linux kernel). Calls of 32-bit programs
+// have i386's, and their own numbers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,15 +16,16 @@ struct Register {
     const char* name;
     int number; // as in hir::Register
     bool at_entry, at_return;
+    int narrow = -1; // of a 32-bit program's call; -1: the same
 };
 constexpr Register registers[] = {
     {"$syscall", hir::Register::syscall_number, true, true},
-    {"$arg1", 5, true, false},
-    {"$arg2", 4, true, false},
-    {"$arg3", 1, true, false},
-    {"$arg4", 10, true, false},
-    {"$arg5", 8, true, false},
-    {"$arg6", 9, true, false},
+    {"$arg1", 5, true, false, 3},
+    {"$arg2", 4, true, false, 2},
+    {"$arg3", 1, true, false, 1},
+    {"$arg4", 10, true, false, 4},
+    {"$arg5", 8, true, false, 5},
+    {"$arg6", 9, true, false, 6},
     {"$return", 0, false, true},
 };
 
@@ -35,12 +37,23 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
     return names;
 }
 
+hir::Expr* read(Binding& b, const Register& one) {
+    const Range range = b.expr.range;
+    hir::Expr* wide = b.make<hir::Register>(range, one.number);
+    if (one.narrow < 0)
+        return wide;
+    hir::Expr* is_narrow =
+        b.make<hir::Intrinsic>(range, "__in_32_bit_call", hir::ValueType::Long, std::vector<hir::Expr*>());
+    hir::Expr* narrow = b.make<hir::Retype>(range, b.make<hir::Register>(range, one.narrow), 4u, false);
+    return b.make<hir::Ternary>(range, is_narrow, narrow, wide);
+}
+
 std::optional<Place> process_syscall_variable(Binding& b) {
     static const Type type = integer_type("long", 8, true);
     std::vector<std::string> names = process_syscall_variables(b.point.kind);
     for (const Register& one : registers)
         if (one.name == b.expr.name && std::find(names.begin(), names.end(), one.name) != names.end())
-            return value_place(&type, b.make<hir::Register>(b.expr.range, one.number));
+            return value_place(&type, read(b, one));
     b.fail(DiagId::UnknownVariable, b.base_range(), fmt::format("a system call's probe has no `{}`", b.expr.name),
            fmt::format("it has `{}`", fmt::join(names, "`, `")));
     return std::nullopt;
