@@ -79,7 +79,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
             }
         } else {
             out.offset = next;
-            // A string's slot has slack behind it (codegen/rtlib/rt.h).
+            // A string's slot has slack after it (codegen/rtlib/rt.h).
             next += round_up(out.type == plan::Value::Long     ? 8
                              : out.type == plan::Value::String ? 2ull * options.max_string
                                                                : block);

@@ -290,8 +290,8 @@ void add_threads(int64_t process, std::vector<int64_t>& threads) {
     }
 }
 
-// Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: who joins the target does
-// so before handlers look, and who leaves it leaves behind them.
+// Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
+// attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
 Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const plan::Ways& ways) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.kernel;

@@ -71,9 +71,9 @@ llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& 
     // A thread is in one system call.
     if (plan::is_about(bpf_.kind, plan::Subject::Tracepoint))
         return saved_key(e_.number(0));
-    if (handler.is_go) // behind the check of the stack, where it is still on top
+    if (handler.is_go) // after the check of the stack, where it is still on top
         return goroutine_key(env, registers_.read(env, dwarf_rsp));
-    // At the very entry the return address is on top of the stack; behind `push %rbp; mov %rsp,%rbp` it is above
+    // At the very entry the return address is on top of the stack; after `push %rbp; mov %rsp,%rbp` it is above
     // the frame pointer.
     bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
     return saved_key(at_entry ? registers_.read(env, dwarf_rsp)

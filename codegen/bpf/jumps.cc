@@ -7,7 +7,7 @@
 
 namespace sonde {
 
-// may_goto has no form with 32 bits, and LLVM leaves assembly alone: it jumps to a long jump behind it.
+// may_goto has no form with 32 bits, and LLVM leaves assembly alone: it jumps to a long jump after it.
 void lengthen_may_goto(llvm::Module& module) {
     for (llvm::Function& function : module)
         for (llvm::BasicBlock& block : function)

@@ -160,7 +160,7 @@ void compute_addresses_inside(const llvm::Loop& loop, const llvm::DataLayout& la
             }
 }
 
-// Which number the extracted iteration gives for the way to that block: what CodeExtractor's branch behind the call
+// Which number the extracted iteration gives for the way to that block: what CodeExtractor's branch after the call
 // compares it with.
 uint64_t number_of_way(const llvm::Instruction& branch, const llvm::BasicBlock* to) {
     if (const auto* two = llvm::dyn_cast<llvm::BranchInst>(&branch))

@@ -147,7 +147,7 @@ llvm::Value* text_number(Lowerer& l, const hir::Expr& reference) {
                      : row_text_number(e, l.env.row, intrinsic.facts.text);
     }
     std::vector<std::string> names = names_of(l, *intrinsic.args[0], intrinsic.name);
-    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" behind the last
+    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" after the last
     std::transform(names.begin(), names.end(), numbers.begin(),
                    [&](const std::string& name) { return number_of_text(e.state(), name); });
     return table_entry(e, numbers, index_of_name(l, *intrinsic.args[1], names.size()));

@@ -149,7 +149,7 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
 
 } // namespace
 
-// The instruction pointer at a breakpoint in the kernel is behind the instruction that stands in the probed one's
+// The instruction pointer at a breakpoint in the kernel is after the instruction that stands in the probed one's
 // place.
 llvm::Value* read_register(Lowerer& l, int dwarf) {
     constexpr int instruction_pointer = 16;

@@ -96,7 +96,7 @@ static long ask(u64 i, struct wanted* w)
 
 /* So the tree is read as it is, without its lock. Its nodes are not changed but replaced while others may read them, and
  * what is found is looked at again: a mapping that holds the address, in this process. If it is not, the walk begins
- * anew. A node's pivots are the last addresses of what its slots lead to; 0 behind the first: there are no more
+ * anew. A node's pivots are the last addresses of what its slots lead to; 0 after the first: there are no more
  * (Documentation/core-api/maple_tree.rst, include/linux/maple_tree.h: an entry's bits 3 to 6 are the kind of the node
  * that it leads to, a node has 256 bytes). */
 enum { NODE_BYTES = 256, LEAF = 1, GAPPED_RANGE = 3, TREE_STEPS = 256 };

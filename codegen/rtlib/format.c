@@ -172,7 +172,7 @@ static inline u64 put2(u8* text, u64 at, u64 value) {
 }
 
 /* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch; 0 if that is before
- * 1901-12-13 or behind the year 9999. Days to civil date: a proleptic Gregorian calendar of
+ * 1901-12-13 or after the year 9999. Days to civil date: a proleptic Gregorian calendar of
  * 400-year eras of 146,097 days, years beginning in March. */
 ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds) {
     static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";

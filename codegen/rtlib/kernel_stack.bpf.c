@@ -25,7 +25,7 @@ static long look(u64 n, struct search* s)
     u64 i = n + 1;
     u64 address = s->stack->address[i & (SONDE_STACK_MOST - 1)];
     if (s->stack->rip) {
-        /* The call of a trampoline is the function's first instruction, or the one behind endbr64. */
+        /* The call of a trampoline is the function's first instruction, or the one after endbr64. */
         u64 called = address - s->stack->rip < 16, jumped = address == s->word[0] || address == s->word[1];
         if (!called && !(jumped && address)) {
             if (s->own == 0 && address < MODULES)
@@ -43,7 +43,7 @@ static long look(u64 n, struct search* s)
     return 0;
 }
 
-/* A trampoline keeps the function's arguments, which are the handler's context; behind them its result, if some handler
+/* A trampoline keeps the function's arguments, which are the handler's context; after them its result, if some handler
  * wants that; then rbp, which leads to the frame before, and where it will return to (arch/x86/net/bpf_jit_comp.c,
  * arch_prepare_bpf_trampoline). */
 static inline void read_frame(struct search* s, void* context)

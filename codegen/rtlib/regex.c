@@ -136,7 +136,7 @@ static inline long begin_op(struct match* m)
     return 0;
 }
 
-/* Marks the places from which what was read behind them is in the language. */
+/* Marks the places from which what was read after them is in the language. */
 static inline long step_backward(struct match* m)
 {
     struct sonde_regex_state* s = m->s;

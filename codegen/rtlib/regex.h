@@ -16,7 +16,7 @@ struct sonde_regex_op {
 };
 struct sonde_regex {
     unsigned int width;      /* cells of a state's row */
-    unsigned int table_at;   /* offset of the table from here; the ops are behind this structure */
+    unsigned int table_at;   /* offset of the table from here; the ops are after this structure */
     unsigned int table_mask; /* cells of the table - 1; a power of two - 1 */
     unsigned int op_mask;    /* the same for ops */
     unsigned int groups;

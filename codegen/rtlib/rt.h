@@ -39,7 +39,7 @@ struct sonde_slot {
             return 0;                                                                                                  \
     } while (0)
 
-/* 64 bytes behind a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
+/* 64 bytes after a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
  * makes one of its states differ from another. */
 #define SCRATCH(slot) ((slot) + 2 * sonde_rt_max)
 
@@ -121,7 +121,7 @@ static inline u64 opaque(void* slot, u64 x) {
     } while (0)
 #endif
 
-/* What C writes behind a backslash for a character, or 0. A table: it has no branches for the verifier to follow. */
+/* What C writes after a backslash for a character, or 0. A table: it has no branches for the verifier to follow. */
 static inline u8 escape(u8 c) {
     static const u8 letters[256] = {['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r', ['\a'] = 'a', ['\b'] = 'b',
                                     ['\v'] = 'v', ['\f'] = 'f', ['"'] = '"',  ['\\'] = '\\'};

@@ -11,7 +11,7 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 struct walk {
     struct sonde_stack* stack;
     u64 rip, rsp, rbp;
-    u64 exact;  /* rip is the instruction itself; else it is behind a call */
+    u64 exact;  /* rip is the instruction itself; else it is after a call */
     u64 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
     u64 most, depth, state;
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
@@ -169,7 +169,7 @@ static inline void begin_at_entry(struct walk* w)
         w->state = SONDE_STACK_KERNEL_THREAD;
     if ((saved[CS] & 0xffff) == NARROW_CS)
         w->narrow = SONDE_RULE_NARROW;
-    /* After a system call rip is behind its instruction, which may be its function's last one. */
+    /* After a system call rip is after its instruction, which may be its function's last one. */
     w->exact = (s64)saved[ORIG_AX] < 0;
 }
 

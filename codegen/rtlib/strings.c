@@ -7,7 +7,7 @@ RT u64 sonde_rt_copy(u8* slot, const u8* src) { return copy_bounded(slot, sonde_
 /* Copies what fits into size bytes. */
 RT u64 sonde_rt_copy_short(u8* to, u32 size, const u8* src) { return copy_bounded(to, size, src); }
 
-/* Appends src behind the len bytes that are there; gives the new length, cut to what fits. */
+/* Appends src after the len bytes that are there; gives the new length, cut to what fits. */
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
 {
     len &= MASK;
@@ -165,7 +165,7 @@ static long token_step(u64 i, struct token* t)
     t->at++;
     return 0;
 }
-/* The next token of the text kept in the state behind *position; an input that is not empty replaces the text first. */
+/* The next token of the text kept in the state after *position; an input that is not empty replaces the text first. */
 ONCE s64 sonde_rt_tokenize(struct sonde_slot* to, struct sonde_slot* state, u64* position, struct sonde_slot* input,
                            struct sonde_slot* delimiters)
 {

@@ -65,7 +65,7 @@ RT s64 sonde_rt_current_comm(u64* slot)
     const u64* comm = (const u64*)__builtin_preserve_access_index(&self->comm);
     u64 first = comm[0], second = comm[1] & ~0ull >> 8;
     u64 end = end_in(first);
-    second &= ((end | -end) >> 63) - 1; /* nothing behind an end */
+    second &= ((end | -end) >> 63) - 1; /* nothing after an end */
     slot[0] = before(end, first);
     slot[1] = before(end_in(second), second);
     return 0;

@@ -7,7 +7,7 @@ struct text {
     u8* dst;
     const u8* src;
     u64 len, limit; /* limit: bytes of the result without the quote that closes it */
-    u64 safe;       /* what can stay if the rest does not fit: behind it is room for `"...` */
+    u64 safe;       /* what can stay if the rest does not fit: after it is room for `"...` */
     u64 count, options, cut;
     u64 at; /* in src */
 };
@@ -40,7 +40,7 @@ static inline u8 digit_at(u64 digits, u64 shift) {
     return hexadecimal[masked(digits >> shift, 15)];
 }
 static inline u8 either(u64 first, u8 a, u8 b) { return b ^ ((a ^ b) & (u8)(0 - first)); }
-/* One character, as itself, as a letter behind a backslash, as three octal digits, and what takes several bytes of
+/* One character, as itself, as a letter after a backslash, as three octal digits, and what takes several bytes of
  * UTF-8 as \uXXXX or \UXXXXXXXX. There is one branch, for the last iteration: of each other one the verifier would go
  * on from both sides. */
 static long text_step(u64 i, struct text* t) {
@@ -76,7 +76,7 @@ static long text_step(u64 i, struct text* t) {
     return 0;
 }
 /* `count` bytes of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..."
- * behind them if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
+ * after them if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
 ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options) {
     NEED(to && src);
     u8* slot = to->text;
@@ -95,7 +95,7 @@ ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count,
     LOOP(sonde_rt_max, text_step, &t);
     u64 len = opaque(SCRATCH(slot), t.len), cut = opaque(SCRATCH(slot), t.cut);
     if (quoted) {
-        /* Back to where the quote and the dots have room, if they have none behind what was taken. */
+        /* Back to where the quote and the dots have room, if they have none after what was taken. */
         len ^= (len ^ t.safe) & (0 - (cut & below(limit, len + 4)));
         u8 *end = slot + (len & MASK), dot = '.' & (0 - cut);
         end[0] = '"';

@@ -26,7 +26,7 @@ RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
     return bpf_copy_from_user(dst, size, (const void*)address) != 0;
 }
 
-/* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL behind them; nonzero on a fault. */
+/* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL after them; nonzero on a fault. */
 RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 {
     u32 bound = (u32)masked(size, MASK);

@@ -73,7 +73,7 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     }
     pattern.file = rest;
     if (pattern.file.empty())
-        return Error("the file's name is missing behind `@`");
+        return Error("the file's name is missing after `@`");
     return pattern;
 }
 

@@ -111,7 +111,7 @@ class GoAssignment {
                     return false;
             }
             if (uint64_t gap = begin + type->size - bytes(); gap != 0 && gap < 8 && depth > 0)
-                pieces.push_back({static_cast<uint32_t>(gap), unavailable("behind the members")});
+                pieces.push_back({static_cast<uint32_t>(gap), unavailable("after the members")});
             return true;
         }
         default:

@@ -44,7 +44,7 @@ struct ResolvedPoint {
     DwarfModule* module = nullptr;
     FunctionInstance function;
     Address address = 0;              // the probed instruction, in the module
-    Address entry_address = 0;        // .return: the function's entry (behind the prologue where needed)
+    Address entry_address = 0;        // .return: the function's entry (after the prologue where needed)
     const PltEntry* plt = nullptr;    // an entry of the table of calls, without variables; owned by the module
     const UsdtMark* mark = nullptr;   // a static mark, with arguments instead of variables; owned by the module
     KernelTypes* kernel = nullptr;    // a point in the kernel: its types

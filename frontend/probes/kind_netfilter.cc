@@ -95,7 +95,7 @@ std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent&
     return std::nullopt;
 }
 
-// The components behind `netfilter`.
+// The components after `netfilter`.
 struct PacketPattern {
     const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr; // no priority: 0
 };

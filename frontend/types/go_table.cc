@@ -84,7 +84,7 @@ std::optional<int> read_go_version(std::string_view build_info) {
     // The length, as a number of one byte: versions are short.
     size_t length = static_cast<unsigned char>(build_info[text_at]);
     std::string_view text = build_info.substr(text_at + 1, length);
-    constexpr std::string_view major = "go1."; // behind "devel " in builds between releases
+    constexpr std::string_view major = "go1."; // after "devel " in builds between releases
     size_t at = text.find(major);
     if (length > 127 || at == std::string_view::npos)
         return std::nullopt;

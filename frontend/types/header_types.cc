@@ -229,7 +229,7 @@ class HeaderTypes::Reader final : public TypeSource {
         std::array<const char*, 6> arguments = {
             "-xc", "-std=gnu17", is_32_bit_ ? "-m32" : "-m64", "-ferror-limit=0", "-D_GNU_SOURCE", "-w"};
         Unit out;
-        // A crash is the end of this unit; the signals are the session's again behind it. Making an index has taken
+        // A crash is the end of this unit; the signals are the session's again after it. Making an index has taken
         // them.
         lib_.clang_toggleCrashRecovery(1);
         lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file,

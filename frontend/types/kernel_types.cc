@@ -338,7 +338,7 @@ std::vector<std::string> KernelTypes::type_names() {
 }
 
 const Type* KernelTypes::type(const File& in, uint32_t id) {
-    // A module's types go on behind the kernel's numbers.
+    // A module's types go on after the kernel's numbers.
     const File& owner = id < in.types.first() ? files_[0] : in;
     const btf_type* from = owner.types.at(id);
     if (!from)

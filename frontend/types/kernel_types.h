@@ -61,7 +61,7 @@ class KernelTypes final : public TypeSource {
     std::vector<KernelGlobal> globals(std::string_view name);
     std::vector<std::string> global_names();
 
-    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, each with any number of `*` behind it; the
+    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, each with any number of `*` after it; the
     // keyword may be missing. Null if there is none.
     const Type* find_type(std::string_view name);
     // What find_type() finds, for "did you mean".

@@ -151,7 +151,7 @@ Location in_memory(std::string_view text, uint64_t address,
         if (!reg || reg->size != (is_32_bit ? 4 : 8) || part > 2)
             return bad;
         if (reg->dwarf == 16) {
-            // A number behind rip counts from the next instruction; the assembler turns symbols into these, but the
+            // A number after rip counts from the next instruction; the assembler turns symbols into these, but the
             // note keeps the symbol.
             if (!linked)
                 push(out, LocationOp::Register, 16), push(out, LocationOp::Add);

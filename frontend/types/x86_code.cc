@@ -187,7 +187,7 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
 // AMD's maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
 constexpr int xop_bytes = 8, xop_words = 10; // by their immediates; the one between has none
 
-// Behind the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix.
+// After the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix.
 void read_vector(Reader& reader, uint8_t prefix, X86Instruction& out) {
     out.is_vector = true;
     out.map = 1;

@@ -26,7 +26,7 @@ struct X86Instruction {
 
     bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
     bool is_call() const { return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2)); }
-    // A jump, conditional or not, to `immediate` bytes behind the instruction.
+    // A jump, conditional or not, to `immediate` bytes after the instruction.
     bool is_direct_jump() const {
         return !is_vector &&
                ((map == 0 && (opcode == 0xe9 || opcode == 0xeb || opcode >> 4 == 7 || opcode >> 2 == 0x38)) ||

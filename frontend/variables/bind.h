@@ -10,7 +10,7 @@ namespace sonde {
 
 // Where the value of the expression up to (without) component `end` is.
 std::optional<Place> find_place(Binding& b, size_t end);
-// Where the whole expression's value is, behind references.
+// Where the whole expression's value is, through references.
 std::optional<Place> referenced_place(Binding& b);
 
 } // namespace sonde

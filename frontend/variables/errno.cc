@@ -14,7 +14,7 @@ hir::Expr* load_base(Binding& b) {
     constexpr int rip = 16;
     if (!b.point.module->file().position_independent())
         return b.number(0);
-    // Behind a return the program counter is the caller's, so it is taken at the entry.
+    // After a return the program counter is the caller's, so it is taken at the entry.
     return b.saved(b.plus(b.make<hir::Register>(b.expr.range, rip), -static_cast<int64_t>(b.counter_address())),
                    b.point.is_return && !b.binder.inside_entry);
 }

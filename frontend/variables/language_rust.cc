@@ -59,7 +59,7 @@ bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level 
     return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
 }
 
-// A counted value lies behind its counters.
+// A counted value lies after its counters.
 bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> pointer = first_pointer(b, place);
     hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;

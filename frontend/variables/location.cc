@@ -178,7 +178,7 @@ namespace {
 
 void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts) {
     PlacePart part{offset, size, PlacePart::Missing, nullptr, location.why};
-    constexpr int last_readable = 16; // rip; floating point registers come behind
+    constexpr int last_readable = 16; // rip; floating point registers come after
     switch (location.kind) {
     case Location::Unavailable:
         break;

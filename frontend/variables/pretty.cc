@@ -159,7 +159,7 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
             return text.add_integer(address, 'x', '#');
         return text.literal("?");
     case Type::Float: {
-        constexpr int64_t digits = 6; // behind the point, as C's %f
+        constexpr int64_t digits = 6; // after the point, as C's %f
         hir::Expr* bits = double_bits(b, *place, b.expr.range);
         hir::Expr* number = bits && b.binder.call ? b.binder.call("fp_to_string", {bits, b.number(digits)}) : nullptr;
         return number ? text.add(number) : text.literal("?");

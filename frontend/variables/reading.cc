@@ -73,7 +73,7 @@ hir::Expr* load(Binding& b, const Place& place, Range range) {
     if (plain) {
         value = part->expr;
     } else {
-        // A bitfield's unit may reach behind the end of what there is.
+        // A bitfield's unit may reach past the end of what there is.
         uint64_t wanted = place.bit_size ? (place.bit_offset + place.bit_size + 7) / 8 : size;
         value = read_parts(b, place, wanted, range);
     }

@@ -129,7 +129,7 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
         return place;
     }
     if (std::optional<Address> linked = module.global_address(variable)) {
-        // The program counter says where the module was loaded. Behind a return it is in the caller, so the address is
+        // The program counter says where the module was loaded. After a return it is in the caller, so the address is
         // taken at the entry.
         constexpr int rip = 16;
         Place at;

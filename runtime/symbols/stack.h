@@ -90,7 +90,7 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_PLACE,    /* 0x1136: how far after the first byte of the file that is mapped; "" if there is none */
     SONDE_SYMBOL_BUILD_ID, /* the file's build-id in hexadecimal; "" if there is none */
     SONDE_SYMBOL_STYLE = 15,
-    SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one behind a function */
+    SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one after a function */
 };
 
 enum { SONDE_SYMBOL_BYTES = 192 }; /* of memory that the search for a symbol works in */

@@ -30,7 +30,7 @@ std::vector<size_t> starts(std::string_view text, bool whole = true, const std::
 using Offsets = std::vector<size_t>;
 
 TEST(CodeMap, FollowsJumps) {
-    // test edi, edi; je +3; mov eax, 1 (behind a jump); ret
+    // test edi, edi; je +3; mov eax, 1 (after a jump); ret
     EXPECT_EQ(starts("85 ff 74 01 90 c3", false), (Offsets{0, 2, 4, 5}));
     // A jump over text, which reads as instructions with a rest.
     EXPECT_EQ(starts("eb 04 64 61 74 61 90 c3"), (Offsets{0, 6, 7}));
