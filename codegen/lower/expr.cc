@@ -251,10 +251,11 @@ llvm::Value* lower_slot(Lowerer& l, const hir::Expr& reference) {
     bool is_slot = expr.kind == ExprKind::LocalRef || expr.kind == ExprKind::EntryRead ||
                    expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
                    expr.kind == ExprKind::Call || expr.kind == ExprKind::Guarded || expr.kind == ExprKind::Intrinsic;
-    // Constants of the module, cells of tables, and a text of the data area.
-    if (expr.kind == ExprKind::Intrinsic)
-        for (const char* name : {"pp", "pn", "probefunc", "ppfunc", "probe_type", "tz_name", "__name"})
-            is_slot = is_slot && hir::as<hir::Intrinsic>(expr).name != name;
+    if (expr.kind == ExprKind::Intrinsic) {
+        // Constants of the module, cells of tables, and texts of the data area are none.
+        const hir::Primitive& facts = hir::as<hir::Intrinsic>(expr).facts;
+        is_slot = facts.text == hir::PointText::None && !facts.in_table && facts.word == hir::Primitive::no_word;
+    }
     llvm::Value* value = lower(l, expr);
     if (is_slot)
         return value;
