@@ -6,16 +6,9 @@ namespace sonde {
 
 Analyzer::Analyzer(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                    const SemaOptions& options, Arena& arena, Diagnostics& diags)
-    : files_(files), library_(library), env_(env), options_(options), arena_(arena), diags_(diags) {
+    : files_(files), c_(library, env, options, arena, diags) {
     for (const ast::File* file : files_)
         add_file(*file);
-}
-
-DiagBuilder Analyzer::report_once(DiagId id, Range range, std::string message) {
-    // A trial's reports are dropped, and must not silence the real one.
-    if (trying_ == 0 && !reported_.emplace(id, range.file, range.begin, range.end).second)
-        return DiagBuilder(nullptr);
-    return diags_.report(id, range, std::move(message));
 }
 
 namespace {
@@ -29,7 +22,7 @@ bool declares_counter(const ast::Probe& probe) {
 } // namespace
 
 hir::Program* Analyzer::run() {
-    program_ = arena_.make<hir::Program>();
+    program_ = c_.arena.make<hir::Program>();
     apply_overrides();
     // Counters first: handlers name them.
     for (bool counters : {true, false})
@@ -44,30 +37,30 @@ hir::Program* Analyzer::run() {
         build_pending_functions();
     }
     drop_uncalled_functions();
-    program_->counters = env_.counters;
-    if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())
-        diags_.report(DiagId::NoMatch, {}, "the script has no probe that can run");
-    if (diags_.has_errors())
+    program_->counters = c_.env.counters;
+    if (program_->handlers.empty() && notes_.never_handlers.empty() && !c_.diags.has_errors())
+        c_.diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
+    if (c_.diags.has_errors())
         return nullptr;
     // Beyond this point every name is resolved.
     infer();
-    if (diags_.has_errors())
+    if (c_.diags.has_errors())
         return nullptr;
     // Beyond this point every expression has a type.
     compile_regexes();
     check_foreach();
     check_side_effects();
-    check_own_task(*program_, heads_, diags_);
+    check_own_task(*program_, notes_.heads, c_.diags);
     analyze_usage();
     finish_histograms();
     order_functions();
-    if (diags_.has_errors())
+    if (c_.diags.has_errors())
         return nullptr;
     mark_own_texts(*program_);
-    if (!options_.unoptimized)
+    if (!c_.options.unoptimized)
         forward_texts(*program_);
-    if (!options_.unoptimized)
-        intern_texts(*program_, arena_, options_.max_string);
+    if (!c_.options.unoptimized)
+        intern_texts(*program_, c_.arena, c_.options.max_string);
     mark_settable_globals();
     bound_keys(*program_);
     plan_exclusion(*program_);

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/sema/context.h"
+#include "frontend/sema/notes.h"
 #include "frontend/sema/sema.h"
 
 namespace sonde {
@@ -88,19 +90,11 @@ class Analyzer {
         FileId file = 0;
         hir::Global* hir = nullptr;
     };
-    // What a script variable that was assigned a typed pointer points at, so that `x->member` is known.
-    struct CType {
-        const Type* type = nullptr;
-        const Type* other = nullptr; // it was assigned something else, too: then neither counts
-    };
     // Whether a global is an array, and the place that says so.
     struct Shape {
         enum Kind { Open, Scalar, Array } kind = Open;
         Range range;
     };
-
-    // One message per id and place: bodies are built once per probe point, and types are inferred in rounds.
-    DiagBuilder report_once(DiagId id, Range range, std::string message);
 
     // ---- names (names.cc)
     void add_file(const ast::File& file);
@@ -166,11 +160,8 @@ class Analyzer {
     void order_functions();    // usage.cc
 
     const std::vector<const ast::File*>& files_;
-    Library& library_;
-    ProbeEnvironment& env_;
-    const SemaOptions& options_;
-    Arena& arena_;
-    Diagnostics& diags_;
+    SemaContext c_;
+    Notes notes_;
 
     hir::Program* program_ = nullptr;
     std::set<const ast::File*> added_files_;
@@ -183,25 +174,9 @@ class Analyzer {
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by hir::identity()
-    std::map<std::string, hir::Global*> addresses_; // Binder::symbol_address, by the symbol
-    std::vector<hir::Handler*> never_handlers_;     // checked, not run
-    std::map<const hir::Handler*, Range> heads_;    // their first points, as the narrow place of a whole handler
     std::set<const hir::Global*> overridden_;       // -G
 
-    // What building notes for the passes after it.
-    std::set<const hir::Local*> assigned_, read_;
-    std::set<const hir::Local*> bound_; // by foreach, catch or a call: assigned, and not to be called unused
     std::map<const hir::Global*, Shape> shapes_;
-    std::unordered_map<const void*, Range> fixed_at_; // where a slot (Local*, Global*, Function*, key) got its type
-    std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives_; // their declarations
-    std::unordered_map<const hir::Expr*, const Type*> c_types_;   // of values that come from typed memory
-    std::unordered_map<const void*, CType> c_types_of_variables_; // of Local*, Global*, Function* (its result)
-    std::set<const hir::Assign*> resets_;                         // `delete local`: the value follows the type
-    std::map<const hir::Foreach*, Range> stat_sorted_;            // `a @sum -`: the elements have to be statistics
-    std::vector<hir::Print*> histogram_prints_;
-    std::vector<std::pair<hir::Regex*, Range>> regexes_; // with their literals
-    std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;
-    int trying_ = 0;                                                  // inside a trial (@defined): reports go nowhere
     std::deque<std::pair<const ast::Probe*, FileId>> library_probes_; // of the files that have come in, to be built
 };
 

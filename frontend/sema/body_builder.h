@@ -17,17 +17,18 @@ class BodyBuilder {
     // `locals` receives what the body declares. A handler's body:
     BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
                 hir::Handler& handler, const ast::BlockStmt& body)
-        : a_(analyzer), file_(file), locals_(locals), point_(&point), handler_(&handler), context_(&handler),
-          user_body_(&body) {}
+        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(file), locals_(locals), point_(&point),
+          handler_(&handler), context_(&handler), user_body_(&body) {}
     // The body of a function for all callers:
     BodyBuilder(Analyzer& analyzer, Analyzer::FunctionEntry& entry, std::vector<hir::Local*>& locals)
-        : a_(analyzer), file_(entry.file), locals_(locals), entry_(&entry), function_(entry.hir) {}
+        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(entry.file), locals_(locals), entry_(&entry),
+          function_(entry.hir) {}
     // The body of a function for one probe point:
     BodyBuilder(Analyzer& analyzer, Analyzer::Instance& instance, std::vector<hir::Local*>& locals,
                 const ResolvedPoint& point)
-        : a_(analyzer), file_(instance.entry->file), locals_(locals), point_(&point), context_(instance.handler),
-          entry_(instance.entry), function_(instance.function), instance_(&instance),
-          inside_entry_(instance.inside_entry) {}
+        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(instance.entry->file), locals_(locals),
+          point_(&point), context_(instance.handler), entry_(instance.entry), function_(instance.function),
+          instance_(&instance), inside_entry_(instance.inside_entry) {}
 
     hir::Local* declare(const std::string& name, Range range);
     void build_function(const ast::Function& function);
@@ -40,7 +41,7 @@ class BodyBuilder {
   private:
     // The global that a name means here. The library knows nothing of the script's.
     hir::Global* find_global(const std::string& name) {
-        return a_.find_global(name, file_, a_.diags_.sources().is_tapset(file_));
+        return a_.find_global(name, file_, c_.diags.sources().is_tapset(file_));
     }
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.
     hir::Expr* build(const ast::Expr& expr);
@@ -89,10 +90,6 @@ class BodyBuilder {
     // Its base with all components: a target's own, or what a script's value points at.
     static ast::TargetExpr as_target(const ast::MemberExpr& expr);
     hir::Expr* build_entry(const ast::EntryExpr& expr);
-
-    // What values point at (build_types.cc); null: a plain number.
-    const Type* c_type_of(const hir::Expr& expr) const;
-    void note_c_type(const void* variable, const hir::Expr& value);
 
     // @operators (build_operators.cc).
     struct Operator {
@@ -146,10 +143,12 @@ class BodyBuilder {
 
     hir::Expr* zero(Range range) { return make<hir::ConstLong>(range, 0); }
     template <typename T, typename... Args> T* make(Args&&... args) {
-        return a_.arena_.make<T>(std::forward<Args>(args)...);
+        return c_.arena.make<T>(std::forward<Args>(args)...);
     }
 
     Analyzer& a_;
+    SemaContext& c_;
+    Notes& notes_;
     FileId file_;
     std::vector<hir::Local*>& locals_;
     const ResolvedPoint* point_ = nullptr;      // null in functions for all callers

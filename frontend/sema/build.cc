@@ -30,7 +30,7 @@ hir::Local* BodyBuilder::find_local(const std::string& name) {
     auto found = names_.find(name);
     if (found == names_.end())
         return nullptr;
-    const Sources& sources = a_.diags_.sources();
+    const Sources& sources = c_.diags.sources();
     if (sources.is_tapset(found->second->range.file) && !sources.is_tapset(file_))
         if (const hir::Global* global = find_global(name); global && !sources.is_tapset(global->range.file))
             return nullptr;
@@ -65,7 +65,7 @@ hir::Expr* BodyBuilder::build(const ast::Expr& expr) {
     case ExprKind::Index:
         return build_index(ast::as<ast::IndexExpr>(expr));
     case ExprKind::Wildcard:
-        a_.report_once(DiagId::Syntax, range, "`*` stands for any key only in `foreach`, `delete` and `in`");
+        c_.report_once(DiagId::Syntax, range, "`*` stands for any key only in `foreach`, `delete` and `in`");
         return zero(range);
     case ExprKind::Call:
         return build_call(ast::as<ast::CallExpr>(expr));
@@ -123,7 +123,7 @@ hir::Expr* BodyBuilder::build_name(const ast::NameExpr& expr) {
     // Declared by being read: "never assigned" if that stays so.
     if (!local)
         local = declare(expr.name, expr.range);
-    a_.read_.insert(local);
+    notes_.read.insert(local);
     return make<hir::LocalRef>(expr.range, local);
 }
 
@@ -136,7 +136,7 @@ hir::Expr* BodyBuilder::build_index(const ast::IndexExpr& expr) {
 
 hir::Global* BodyBuilder::array(const std::string& name, Range range) {
     if (hir::Local* local = find_local(name)) {
-        a_.report_once(DiagId::TypeMismatch, range,
+        c_.report_once(DiagId::TypeMismatch, range,
                        fmt::format("`{}` is a local variable, and arrays are global", name))
             .note(local->range, "first used here")
             .help(fmt::format("declare `global {}`", name));
@@ -144,7 +144,7 @@ hir::Global* BodyBuilder::array(const std::string& name, Range range) {
     }
     hir::Global* global = find_global(name);
     if (!global) {
-        a_.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
+        c_.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
             .suggest(nearest_name(name, a_.global_names()))
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
@@ -155,19 +155,19 @@ hir::Global* BodyBuilder::array(const std::string& name, Range range) {
 bool BodyBuilder::check_key_count(hir::Global& array, size_t count, Range range) {
     constexpr size_t most_keys = 9;
     if (count > most_keys) {
-        a_.report_once(DiagId::Arity, range, fmt::format("an array has at most {} keys, not {}", most_keys, count));
+        c_.report_once(DiagId::Arity, range, fmt::format("an array has at most {} keys, not {}", most_keys, count));
         return false;
     }
     if (array.keys.empty()) {
         array.keys.assign(count, ValueType::Unknown);
-        a_.fixed_at_.try_emplace(&array.keys, range);
+        notes_.fixed_at.try_emplace(&array.keys, range);
     }
     if (array.keys.size() == count)
         return true;
-    a_.report_once(DiagId::Arity, range,
+    c_.report_once(DiagId::Arity, range,
                    fmt::format("array `{}` has {} key{}, not {}", array.name, array.keys.size(),
                                array.keys.size() == 1 ? "" : "s", count))
-        .note(a_.fixed_at_[&array.keys], "used with that many keys here");
+        .note(notes_.fixed_at[&array.keys], "used with that many keys here");
     return false;
 }
 
@@ -192,14 +192,14 @@ hir::Expr* BodyBuilder::build_lvalue(const ast::Expr& expr) {
                 return make<hir::GlobalRef>(expr.range, global);
             }
         hir::Local* local = declare(name, expr.range);
-        a_.assigned_.insert(local);
+        notes_.assigned.insert(local);
         return make<hir::LocalRef>(expr.range, local);
     }
     if (expr.kind == ast::ExprKind::Index) {
         hir::Expr* element = build(expr);
         return element->kind == hir::ExprKind::Element ? element : nullptr;
     }
-    a_.report_once(DiagId::NotAssignable, expr.range, fmt::format("cannot assign to `{}`", ast::to_source(expr)))
+    c_.report_once(DiagId::NotAssignable, expr.range, fmt::format("cannot assign to `{}`", ast::to_source(expr)))
         .help("variables, globals and array elements can be assigned to");
     return nullptr;
 }
@@ -303,15 +303,15 @@ hir::Expr* BodyBuilder::build_regex(const ast::BinaryExpr& expr) {
     regex::Problem problem;
     std::optional<regex::Pattern> pattern = regex::parse(literal.value, problem);
     if (!pattern) {
-        Range range = range_in_string(literal.range, problem.begin, problem.end, a_.diags_.sources());
-        DiagBuilder report = a_.report_once(DiagId::BadRegex, range, problem.message);
+        Range range = range_in_string(literal.range, problem.begin, problem.end, c_.diags.sources());
+        DiagBuilder report = c_.report_once(DiagId::BadRegex, range, problem.message);
         if (!problem.help.empty())
             report.help(problem.help);
         return zero(expr.range);
     }
     auto* out = make<hir::Regex>(expr.op_range, subject, literal.value, std::move(*pattern),
                                  expr.op == ast::BinaryOp::NotMatch);
-    a_.regexes_.emplace_back(out, literal.range);
+    notes_.regexes.emplace_back(out, literal.range);
     return out;
 }
 
@@ -335,7 +335,7 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
     hir::Expr* value = build(*expr.value);
     if (is_memory(*expr.target)) {
         if (expr.op == ast::BinaryOp::Concat) {
-            a_.report_once(DiagId::TypeMismatch, expr.range,
+            c_.report_once(DiagId::TypeMismatch, expr.range,
                            fmt::format("`.=` joins strings, and `{}` is a number", ast::to_source(*expr.target)))
                 .help("`set_user_string(ADDRESS, TEXT)` writes a text");
             return value;
@@ -346,13 +346,13 @@ hir::Expr* BodyBuilder::build_assign(const ast::AssignExpr& expr, bool value_unu
     if (!target)
         return value;
     if ((expr.op || !value_unused) && target->kind == hir::ExprKind::LocalRef)
-        a_.read_.insert(hir::as<hir::LocalRef>(*target).local);
+        notes_.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = make<hir::Assign>(expr.range, target, value);
     assign->value_unused = value_unused;
     if (!value_unused && target->kind == hir::ExprKind::LocalRef)
         hir::as<hir::LocalRef>(*target).local->assigned_within = true;
     if (!expr.op)
-        note_c_type(variable_of(*target), *value);
+        note_c_type(notes_, variable_of(*target), *value);
     if (expr.op) {
         assign->concat = *expr.op == ast::BinaryOp::Concat;
         if (!assign->concat)
@@ -387,7 +387,7 @@ hir::Expr* BodyBuilder::build_incdec(const ast::IncDecExpr& expr, bool value_unu
     if (!target)
         return zero(expr.range);
     if (target->kind == hir::ExprKind::LocalRef)
-        a_.read_.insert(hir::as<hir::LocalRef>(*target).local);
+        notes_.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = make<hir::Assign>(expr.range, target, make<hir::ConstLong>(expr.range, 1));
     assign->op = expr.increment ? hir::BinaryOp::Add : hir::BinaryOp::Sub;
     assign->gives_old = !expr.prefix && !value_unused;
@@ -408,15 +408,15 @@ hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
 
 hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
     const ast::Function& function = *entry.ast;
-    const Sources& sources = a_.diags_.sources();
-    if (!a_.options_.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
+    const Sources& sources = c_.diags.sources();
+    if (!c_.options.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
         !sources.is_tapset(file_)) {
-        a_.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", function.name))
+        c_.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", function.name))
             .help("-g allows it");
         return zero(range);
     }
     if (!function.embedded.empty()) {
-        a_.report_once(
+        c_.report_once(
               DiagId::EmbeddedCode, range,
               fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", function.name))
             .note(function.name_range, "declared here");
@@ -428,25 +428,25 @@ hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Ex
                                                                           : ValueType::Void;
         auto* primitive = make<hir::Intrinsic>(range, function.name, result, std::move(args));
         primitive->gives_nothing = result == ValueType::Void;
-        a_.primitives_[primitive] = &function;
+        notes_.primitives[primitive] = &function;
         return primitive;
     }
     // What arguments point at matters where the body can look.
     std::vector<const Type*> types;
     bool typed = false;
     for (const hir::Expr* arg : args) {
-        types.push_back(c_type_of(*arg));
+        types.push_back(c_type_of(notes_, *arg));
         typed = typed || types.back();
     }
-    bool library = a_.diags_.sources().is_tapset(entry.file);
+    bool library = c_.diags.sources().is_tapset(entry.file);
     if (!point_ || !(a_.reach_of(entry).point || (typed && !library))) {
         hir::Function* callee = a_.instantiate(entry);
         return make<hir::Call>(range, callee, callee->result, std::move(args));
     }
-    size_t said = a_.diags_.all().size();
+    size_t said = c_.diags.all().size();
     Analyzer::Instance& instance = a_.instantiate(entry, *point_, *context_, inside_entry_, std::move(types));
-    if (!a_.diags_.sources().is_tapset(range.file))
-        a_.diags_.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
+    if (!c_.diags.sources().is_tapset(range.file))
+        c_.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
     auto* made = make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
     if (!instance.complete)
         instance.open_calls.push_back({made, function_});
@@ -478,7 +478,7 @@ hir::Stmt* BodyBuilder::build_next_overload(Range range) {
     }
     std::vector<hir::Expr*> args;
     for (size_t i = 0; i < arity; i++) {
-        a_.read_.insert(function_->params[i]);
+        notes_.read.insert(function_->params[i]);
         args.push_back(make<hir::LocalRef>(range, function_->params[i]));
     }
     hir::Expr* value = call(**(here + 1), std::move(args), range);

@@ -13,7 +13,7 @@ namespace sonde {
 using hir::ValueType;
 
 hir::Function* Analyzer::declare_function(const FunctionEntry& entry) {
-    auto* function = arena_.make<hir::Function>();
+    auto* function = c_.arena.make<hir::Function>();
     function->name = entry.ast->name;
     function->range = entry.ast->name_range;
     // Names are unique in the Program: overloads, private functions of one name and instances get a number.
@@ -30,19 +30,19 @@ hir::Function* Analyzer::declare_function(const FunctionEntry& entry) {
     else if (entry.ast->result == ast::DeclaredType::String)
         function->result = ValueType::String;
     if (function->result != ValueType::Unknown)
-        fixed_at_[function] = entry.ast->name_range;
+        notes_.fixed_at[function] = entry.ast->name_range;
     // Calls can be built before the body is.
     for (const ast::Parameter& param : entry.ast->params) {
-        auto* local = arena_.make<hir::Local>();
+        auto* local = c_.arena.make<hir::Local>();
         local->name = param.name;
         local->range = param.range;
         local->index = static_cast<uint32_t>(function->params.size());
         if (param.type != ast::DeclaredType::None) {
             local->type = param.type == ast::DeclaredType::Long ? ValueType::Long : ValueType::String;
-            fixed_at_[local] = param.range;
+            notes_.fixed_at[local] = param.range;
         }
-        assigned_.insert(local);
-        bound_.insert(local);
+        notes_.assigned.insert(local);
+        notes_.bound.insert(local);
         function->params.push_back(local);
     }
     program_->functions.push_back(function);
@@ -103,16 +103,16 @@ void Analyzer::build_pending_functions() {
 
 // Where the kernel has a symbol is known when the session begins.
 hir::Expr* Analyzer::symbol_address(const std::string& symbol, Range range) {
-    hir::Global*& global = addresses_[symbol];
+    hir::Global*& global = notes_.addresses[symbol];
     if (!global) {
-        global = arena_.make<hir::Global>();
+        global = c_.arena.make<hir::Global>();
         // A name that no script can write.
         global->name = fmt::format("address.{}", symbol);
         global->range = range;
         global->type = hir::ValueType::Long;
         global->address_of = symbol;
     }
-    return arena_.make<hir::GlobalRef>(range, global);
+    return c_.arena.make<hir::GlobalRef>(range, global);
 }
 
 hir::Function* Analyzer::define(hir::Function& function) {
@@ -120,8 +120,8 @@ hir::Function* Analyzer::define(hir::Function& function) {
     for (auto* list : {&function.params, &function.locals})
         for (hir::Local* local : *list) {
             local->index = next++;
-            assigned_.insert(local);
-            bound_.insert(local);
+            notes_.assigned.insert(local);
+            notes_.bound.insert(local);
         }
     hir::Function*& known = readers_[hir::identity(function)];
     if (!known) {
@@ -139,13 +139,14 @@ void Analyzer::finish_open_calls(Instance& instance) {
     const std::vector<hir::Local*>& params = instance.function->params;
     for (auto [call, from] : instance.open_calls) {
         if (from != instance.function && params.size() > written)
-            report_once(DiagId::Unsupported, call->range,
-                        fmt::format("`{}` and `{}` call each other, which what is known at the probed function's entry "
-                                    "does not survive",
-                                    from->name, instance.function->name))
+            c_.report_once(
+                  DiagId::Unsupported, call->range,
+                  fmt::format("`{}` and `{}` call each other, which what is known at the probed function's entry "
+                              "does not survive",
+                              from->name, instance.function->name))
                 .help("pass the value as an argument");
         for (size_t i = written; i < params.size(); i++)
-            call->args.push_back(arena_.make<hir::LocalRef>(call->range, params[i]));
+            call->args.push_back(c_.arena.make<hir::LocalRef>(call->range, params[i]));
     }
 }
 
@@ -166,7 +167,7 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
     hir::Function& function = *instance.function;
     for (size_t i = 0; i < instance.arguments.size(); i++)
         if (instance.arguments[i])
-            c_types_of_variables_[function.params[i]] = {instance.arguments[i]};
+            notes_.c_types_of_variables[function.params[i]] = {instance.arguments[i]};
     std::vector<hir::Local*> locals;
     BodyBuilder(*this, instance, locals, point).build_function(*entry.ast);
     number_locals(function, locals);
@@ -272,7 +273,7 @@ void Analyzer::drop_uncalled_functions() {
         if (expr.kind == hir::ExprKind::Call && called.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
-    for (const auto* handlers : {&program_->handlers, &never_handlers_})
+    for (const auto* handlers : {&program_->handlers, &notes_.never_handlers})
         for (const hir::Handler* handler : *handlers)
             for_each_expr(*handler, note_call);
     while (!todo.empty()) {
@@ -288,7 +289,7 @@ void Analyzer::drop_uncalled_functions() {
     // By index: looking at a function can bring in library files with more.
     for (size_t i = 0; i < function_entries_.size(); i++) {
         FunctionEntry& entry = function_entries_[i];
-        if (diags_.sources().is_tapset(entry.file) || is_called(entry, called))
+        if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);
         if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !reach_of(entry).point) {
@@ -296,10 +297,10 @@ void Analyzer::drop_uncalled_functions() {
             build_pending_functions();
         }
     }
-    if (!options_.unoptimized && !diags_.has_errors())
+    if (!c_.options.unoptimized && !c_.diags.has_errors())
         for (const ast::Function* function : uncalled)
-            report_once(DiagId::UnusedVariable, function->name_range,
-                        fmt::format("function `{}` is never called", function->name));
+            c_.report_once(DiagId::UnusedVariable, function->name_range,
+                           fmt::format("function `{}` is never called", function->name));
     program_->functions = std::move(kept);
 }
 

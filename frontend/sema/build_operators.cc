@@ -42,7 +42,7 @@ const std::string& BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t 
 hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
     const std::string& name = literal(expr, 0);
     if (!context_ || !plan::is_uprobe(context_->kind)) {
-        a_.report_once(DiagId::WrongContext, expr.range,
+        c_.report_once(DiagId::WrongContext, expr.range,
                        point_ ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
                               : "`@perf` cannot stand in a function")
             .help("a counter goes on while its thread runs: what a call has counted is the difference between "
@@ -50,15 +50,15 @@ hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
         return zero(expr.range);
     }
     std::vector<std::string> names;
-    for (size_t i = 0; i < a_.env_.counters.size(); i++) {
-        names.push_back(a_.env_.counters[i].name);
+    for (size_t i = 0; i < c_.env.counters.size(); i++) {
+        names.push_back(c_.env.counters[i].name);
         if (names.back() == name) {
             std::vector<hir::Expr*> args = {make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
             return make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
         }
     }
     DiagBuilder report =
-        a_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
+        c_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
     if (std::string near = nearest_name(name, names); !near.empty())
         report.suggest(near);
     else
@@ -79,8 +79,8 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
     };
     std::string why;
     if (name ? *name == "kernel" || name->starts_with("kernel<") : point_ && point_->kernel && !point_->module) {
-        if (Result<KernelTypes*> kernel = a_.env_.kernel()) {
-            a_.env_.relies_on_kernel = true;
+        if (Result<KernelTypes*> kernel = c_.env.kernel()) {
+            c_.env.relies_on_kernel = true;
             auto find_enum = [types = *kernel](const std::string& n) {
                 return types->find_type(n.starts_with("enum ") ? n : "enum " + n);
             };
@@ -96,7 +96,7 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
                                        : "no program with debug information is probed here";
     } else if (is_header(*name)) {
         bool is_32_bit = point_ && point_->module && point_->module->file().is_32_bit();
-        if (Result<HeaderTypes*> header = a_.env_.header(name->substr(1, name->size() - 2), is_32_bit))
+        if (Result<HeaderTypes*> header = c_.env.header(name->substr(1, name->size() - 2), is_32_bit))
             return {*name, [types = *header](const std::string& n) { return types->constant(n); },
                     [types = *header](const std::string& n) { return types->find_type(n); },
                     [types = *header] { return types->constant_names(); }};
@@ -104,12 +104,12 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
             why = header.error().message;
     } else if (Result<std::string> path = find_file(*name); !path) {
         why = path.error().message;
-    } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
+    } else if (Result<DwarfModule*> module = c_.env.module(*path); !module) {
         why = module.error().message;
     } else {
         return of_program(**module);
     }
-    a_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
+    c_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
     return {};
 }
 
@@ -120,7 +120,7 @@ hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
         return zero(expr.range);
     if (std::optional<int64_t> value = source.value(name))
         return make<hir::ConstLong>(expr.range, *value);
-    DiagBuilder report = a_.report_once(DiagId::UnknownType, expr.args[0]->range,
+    DiagBuilder report = c_.report_once(DiagId::UnknownType, expr.args[0]->range,
                                         fmt::format("no enumerator `{}` in `{}`", name, source.name));
     if (source.names)
         report.suggest(nearest_name(name, source.names()));
@@ -131,18 +131,18 @@ hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
 hir::Expr* BodyBuilder::build_const(const ast::AtOperatorExpr& expr) {
     const std::string& text = literal(expr, 0);
     std::string why;
-    if (Result<KernelTypes*> kernel = a_.env_.kernel())
+    if (Result<KernelTypes*> kernel = c_.env.kernel())
         if (std::optional<int64_t> value = (*kernel)->enumerator(text)) {
-            a_.env_.relies_on_kernel = true;
+            c_.env.relies_on_kernel = true;
             return make<hir::ConstLong>(expr.range, *value);
         }
-    if (Result<HeaderTypes*> headers = a_.env_.system_headers(); !headers)
+    if (Result<HeaderTypes*> headers = c_.env.system_headers(); !headers)
         why = headers.error().message;
     else if (std::optional<int64_t> value = (*headers)->constant(text))
         return make<hir::ConstLong>(expr.range, *value);
     else
         why = "the kernel's types have no enumerator of that name, and the system's headers give it no value";
-    a_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
+    c_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
         .help("`@enum(\"NAME\", \"<HEADER>\")` looks in a header, without -g");
     return zero(expr.range);
 }
@@ -159,14 +159,14 @@ hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
             return nothing;
         type = strip(source.type(name));
         if (!type || type->kind != Type::Enum) {
-            a_.report_once(DiagId::UnknownType, expr.args[1]->range,
+            c_.report_once(DiagId::UnknownType, expr.args[1]->range,
                            fmt::format("no enumeration `{}` in `{}`", name, source.name));
             return nothing;
         }
     } else {
-        type = c_type_of(*value) ? strip(c_type_of(*value)) : nullptr;
+        type = c_type_of(notes_, *value) ? strip(c_type_of(notes_, *value)) : nullptr;
         if (!type || type->kind != Type::Enum) {
-            a_.report_once(DiagId::UnknownType, expr.args[0]->range,
+            c_.report_once(DiagId::UnknownType, expr.args[0]->range,
                            fmt::format("`{}` is no value of an enumeration", ast::to_source(*expr.args[0])))
                 .help(fmt::format("name it: `@enumname({}, \"enum NAME\")`", ast::to_source(*expr.args[0])));
             return nothing;
@@ -203,7 +203,7 @@ hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
     if (user_body_)
         for_each_expr(*user_body_, look);
     else
-        a_.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
+        c_.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
     return make<hir::ConstLong>(expr.range, written);
 }
 
@@ -212,12 +212,12 @@ hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
     bool of_kernel = expr.name == "@kregister";
     int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (number < 0 || number > last) {
-        a_.report_once(DiagId::UnknownVariable, expr.args[0]->range,
+        c_.report_once(DiagId::UnknownVariable, expr.args[0]->range,
                        fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
         return zero(expr.range);
     }
     if (of_kernel && point_ && plan::is_trampoline(point_->kind)) {
-        a_.report_once(DiagId::Unsupported, expr.range,
+        c_.report_once(DiagId::Unsupported, expr.range,
                        "registers are kept by breakpoints only, which this kernel does not have")
             .help("parameters are there by their names, and as `int_arg(N)`");
         return zero(expr.range);
@@ -234,7 +234,7 @@ hir::Expr* BodyBuilder::build_deref(const ast::AtOperatorExpr& expr) {
     static const std::vector<int64_t> sizes = {1, 2, 4, 8};
     const int64_t size = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
-        a_.report_once(DiagId::TypeMismatch, expr.args[0]->range,
+        c_.report_once(DiagId::TypeMismatch, expr.args[0]->range,
                        fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
         return zero(expr.range);
     }

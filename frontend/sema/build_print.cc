@@ -66,7 +66,7 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
         for (const ast::Expr* arg : expr.args)
             args.push_back(build(*arg));
         if (wanted && *wanted != args.size()) {
-            a_.report_once(DiagId::Arity, expr.range,
+            c_.report_once(DiagId::Arity, expr.range,
                            fmt::format("the format takes {} argument{}, and there {} {}", *wanted, plural(*wanted),
                                        args.size() == 1 ? "is" : "are", args.size()))
                 .note(expr.format_range, "the format");
@@ -83,7 +83,7 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
     }
     auto* print = make<hir::Print>(expr.range, std::move(format), std::move(args), expr.to_string);
     if (histogram)
-        a_.histogram_prints_.push_back(print);
+        notes_.histogram_prints.push_back(print);
     return print;
 }
 
@@ -93,14 +93,14 @@ hir::Expr* BodyBuilder::build_stats_source(const ast::Expr& expr) {
         return element->kind == hir::ExprKind::Element ? element : nullptr;
     }
     if (expr.kind != ast::ExprKind::Name) {
-        a_.report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
+        c_.report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
             .help("a statistic is a global, or an element of a global array");
         return nullptr;
     }
     const std::string& name = ast::as<ast::NameExpr>(expr).name;
     hir::Global* global = find_local(name) ? nullptr : find_global(name);
     if (!global) {
-        a_.report_once(DiagId::BadStatistic, expr.range,
+        c_.report_once(DiagId::BadStatistic, expr.range,
                        fmt::format("`{}` is a local variable, and statistics are global", name))
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
@@ -115,8 +115,8 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
     hir::Global& global = *global_of(source);
     plan::StatsNeeds wanted;
     wanted.histogram = expr.extractor == ast::Extractor::HistLog ? plan::StatsNeeds::Log : plan::StatsNeeds::Linear;
-    wanted.elision = a_.options_.hist_elision;
-    wanted.bar_width = a_.options_.hist_width;
+    wanted.elision = c_.options.hist_elision;
+    wanted.bar_width = c_.options.hist_width;
     if (expr.params.size() == 3) {
         wanted.low = expr.params[0];
         wanted.high = expr.params[1];
@@ -125,9 +125,9 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
     if (wanted.histogram == plan::StatsNeeds::Linear) {
         // One each for what is below and above them.
         const uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
-        const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1, most = a_.options_.max_buckets - 2;
+        const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1, most = c_.options.max_buckets - 2;
         if (buckets > most) {
-            a_.report_once(
+            c_.report_once(
                   DiagId::BadStatistic, expr.range,
                   fmt::format("a linear histogram has at most {} buckets, and these would be {}", most, buckets))
                 .help(fmt::format("a bucket's width of at least {}, or -DSTP_MAX_BUCKETS={}", span / most + 1,
@@ -135,7 +135,7 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
             return wanted;
         }
     }
-    if (a_.trying_)
+    if (c_.trying)
         return wanted;
     plan::StatsNeeds& have = global.stats;
     if (have.histogram == plan::StatsNeeds::None) {
@@ -145,36 +145,36 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
         have.width = wanted.width;
         have.elision = wanted.elision;
         have.bar_width = wanted.bar_width;
-        a_.fixed_at_[&have.histogram] = expr.range;
+        notes_.fixed_at[&have.histogram] = expr.range;
     } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
                have.width != wanted.width) {
-        a_.report_once(DiagId::BadStatistic, expr.range,
+        c_.report_once(DiagId::BadStatistic, expr.range,
                        fmt::format("`{}` keeps another histogram already, and it can keep one", global.name))
-            .note(a_.fixed_at_[&have.histogram], "this one");
+            .note(notes_.fixed_at[&have.histogram], "this one");
     }
     return wanted;
 }
 
 hir::Expr* BodyBuilder::build_statistic(const ast::StatisticExpr& expr) {
     if (is_histogram(expr)) {
-        a_.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
+        c_.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
             .help("print(@hist_log(x)), @hist_log(x)[i], foreach (b in @hist_log(x))");
         return zero(expr.range);
     }
     hir::Expr* source = build_stats_source(*expr.operand);
     if (!source)
         return zero(expr.range);
-    if (expr.extractor == ast::Extractor::Variance && !a_.trying_) {
+    if (expr.extractor == ast::Extractor::Variance && !c_.trying) {
         int64_t shift = expr.params.empty() ? 0 : expr.params[0];
         hir::Global& global = *global_of(*source);
-        auto [place, fresh] = a_.fixed_at_.try_emplace(&global.stats.variance_shift, expr.range);
+        auto [place, fresh] = notes_.fixed_at.try_emplace(&global.stats.variance_shift, expr.range);
         if (fresh)
             global.stats.variance_shift = shift;
         if (shift < 0 || shift > 62)
-            a_.report_once(DiagId::BadStatistic, expr.range,
+            c_.report_once(DiagId::BadStatistic, expr.range,
                            fmt::format("`@variance` takes a shift from 0 to 62, not {}", shift));
         else if (shift != global.stats.variance_shift)
-            a_.report_once(DiagId::BadStatistic, expr.range,
+            c_.report_once(DiagId::BadStatistic, expr.range,
                            fmt::format("`{}` has another shift for its variance already", global.name))
                 .note(place->second, "here");
     }
@@ -186,7 +186,7 @@ hir::Expr* BodyBuilder::build_bucket(const ast::HistIndexExpr& expr) {
     if (!source)
         return zero(expr.range);
     if (!is_histogram(*expr.histogram)) {
-        a_.report_once(DiagId::BadStatistic, expr.range, "only a histogram has buckets");
+        c_.report_once(DiagId::BadStatistic, expr.range, "only a histogram has buckets");
         return zero(expr.range);
     }
     need_histogram(*source, *expr.histogram);
@@ -199,7 +199,7 @@ hir::Expr* BodyBuilder::build_in_histogram(const ast::StatisticExpr& histogram, 
     if (!source)
         return zero(range);
     if (!is_histogram(histogram)) {
-        a_.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
+        c_.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
         return zero(range);
     }
     const uint32_t buckets = need_histogram(*source, histogram).buckets();

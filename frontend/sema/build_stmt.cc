@@ -18,7 +18,7 @@ void BodyBuilder::append(const std::vector<ast::Stmt*>& stmts, hir::Block& out) 
     bool reported = false;
     for (const ast::Stmt* stmt : stmts) {
         if (leaves && !reported && stmt->kind != ast::StmtKind::Empty) {
-            a_.report_once(DiagId::Unreachable, stmt->range, "this statement is never reached")
+            c_.report_once(DiagId::Unreachable, stmt->range, "this statement is never reached")
                 .note(leaves->range, "because of this");
             reported = true;
         }
@@ -79,7 +79,7 @@ hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
             return block;
         }
         if (value)
-            note_c_type(function_, *value);
+            note_c_type(notes_, function_, *value);
         return make<hir::Return>(range, value);
     }
     case StmtKind::Delete:
@@ -112,8 +112,8 @@ hir::Local* BodyBuilder::bind(const std::string& name, Range range, std::vector<
     hir::Global* global = find_local(name) ? nullptr : find_global(name);
     // A name that no script can write; its number keeps loops apart.
     hir::Local* local = declare(global ? fmt::format("{}.{}", name, locals_.size()) : name, range);
-    a_.assigned_.insert(local);
-    a_.bound_.insert(local);
+    notes_.assigned.insert(local);
+    notes_.bound.insert(local);
     if (global && a_.use_as(*global, Analyzer::Shape::Scalar, range)) {
         auto* copy = make<hir::Assign>(range, make<hir::GlobalRef>(range, global), make<hir::LocalRef>(range, local));
         copy->value_unused = true;
@@ -136,12 +136,12 @@ bool BodyBuilder::build_collection(const ast::ForeachStmt& s, hir::Foreach& loop
     if (collection.kind == ast::ExprKind::Statistic) {
         const auto& statistic = ast::as<ast::StatisticExpr>(collection);
         if (statistic.extractor < ast::Extractor::HistLog || s.keys.size() != 1) {
-            a_.report_once(DiagId::BadStatistic, collection.range,
+            c_.report_once(DiagId::BadStatistic, collection.range,
                            "of statistics, only a histogram's buckets can be walked over, with one variable");
             return false;
         }
         if (s.sort_extractor) {
-            a_.report_once(DiagId::BadStatistic, collection.range,
+            c_.report_once(DiagId::BadStatistic, collection.range,
                            "the buckets of a histogram are numbers, not statistics")
                 .help("`+` or `-` after the histogram sorts by count");
             return false;
@@ -152,7 +152,7 @@ bool BodyBuilder::build_collection(const ast::ForeachStmt& s, hir::Foreach& loop
         return loop.histogram;
     }
     if (collection.kind != ast::ExprKind::Name && collection.kind != ast::ExprKind::Index) {
-        a_.report_once(DiagId::TypeMismatch, collection.range,
+        c_.report_once(DiagId::TypeMismatch, collection.range,
                        fmt::format("`{}` is no array", ast::to_source(collection)));
         return false;
     }
@@ -174,7 +174,7 @@ hir::Stmt* BodyBuilder::build_foreach(const ast::ForeachStmt& s) {
     loop->sort_column = s.sort_direction ? s.sort_column : 0;
     if (s.sort_extractor) {
         loop->sort_stat = static_cast<hir::StatValue>(*s.sort_extractor);
-        a_.stat_sorted_[loop] = s.collection->range;
+        notes_.stat_sorted[loop] = s.collection->range;
     }
     if (s.limit)
         loop->limit = build(*s.limit);
@@ -211,10 +211,10 @@ hir::Stmt* BodyBuilder::build_delete(const ast::DeleteStmt& s) {
             return make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
     // A local goes back to 0 or "": infer.cc puts in which.
     hir::Local* local = declare(name, s.target->range);
-    a_.assigned_.insert(local);
+    notes_.assigned.insert(local);
     auto* reset = make<hir::Assign>(s.range, make<hir::LocalRef>(s.target->range, local), zero(s.range));
     reset->value_unused = true;
-    a_.resets_.insert(reset);
+    notes_.resets.insert(reset);
     return make<hir::ExprStmt>(s.range, reset);
 }
 
@@ -226,7 +226,7 @@ hir::Stmt* BodyBuilder::build_try(const ast::TryStmt& s) {
         message = bind(s.variable, s.variable_range, copies);
     if (message && message->type == hir::ValueType::Unknown) {
         message->type = hir::ValueType::String;
-        a_.fixed_at_[message] = s.variable_range;
+        notes_.fixed_at[message] = s.variable_range;
     }
     return make<hir::Try>(s.range, body, message, prepend(copies, build_body(*s.handler)));
 }

@@ -53,14 +53,14 @@ hir::Expr* BodyBuilder::entry_value(size_t index, const hir::Expr& saved) {
         hir::Local* param = declare(fmt::format("entry.{}", index), saved.range);
         if (std::find(function_->params.begin(), function_->params.end(), param) == function_->params.end()) {
             function_->params.push_back(param);
-            a_.assigned_.insert(param);
-            a_.bound_.insert(param);
+            notes_.assigned.insert(param);
+            notes_.bound.insert(param);
         }
-        a_.read_.insert(param);
+        notes_.read.insert(param);
         value = make<hir::LocalRef>(saved.range, param);
     }
-    if (const Type* type = c_type_of(saved))
-        a_.c_types_[value] = type;
+    if (const Type* type = c_type_of(notes_, saved))
+        notes_.c_types[value] = type;
     return value;
 }
 
@@ -79,14 +79,14 @@ hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
 hir::Local* BodyBuilder::hidden(const char* what, Range range) {
     hir::Local* local = declare(fmt::format("{}.{}", what, locals_.size()), range);
     local->type = ValueType::Long;
-    a_.assigned_.insert(local);
-    a_.bound_.insert(local);
+    notes_.assigned.insert(local);
+    notes_.bound.insert(local);
     return local;
 }
 
 Binder BodyBuilder::binder(Range expr_range) {
-    Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
-                  nullptr,   nullptr,   inside_entry_};
+    Binder binder{c_.arena, c_.diags, c_.env,       [this](const ast::Expr& expr) { return build(expr); },
+                  nullptr,  nullptr,  inside_entry_};
     // What @entry evaluates runs in a program of its own, without the handler's locals.
     if (!inside_entry_ || function_)
         binder.hold = [this](const hir::Expr* expr) -> hir::Local* {
@@ -104,12 +104,12 @@ Binder BodyBuilder::binder(Range expr_range) {
     binder.symbol_address = [this, expr_range](const std::string& symbol) {
         return a_.symbol_address(symbol, expr_range);
     };
-    binder.module = [this](const std::string& path) { return a_.env_.module(path); };
-    binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
+    binder.module = [this](const std::string& path) { return c_.env.module(path); };
+    binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(notes_, expr); };
     binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {
         const Type* plain = strip(type);
         if (plain && (plain->kind == Type::Pointer || plain->kind == Type::Array || plain->kind == Type::Enum))
-            a_.c_types_[expr] = type;
+            notes_.c_types[expr] = type;
     };
     return binder;
 }
@@ -122,7 +122,7 @@ hir::Expr* BodyBuilder::build_callers(Range range) {
 // `@var` of older scripts in a .return handler.
 hir::Expr* BodyBuilder::build_var_at_entry(const ast::TargetExpr& expr) {
     const std::string module = !expr.module.empty() ? expr.module : point_->module ? point_->module->path() : "kernel";
-    a_.report_once(DiagId::ValueAtEntry, expr.range,
+    c_.report_once(DiagId::ValueAtEntry, expr.range,
                    fmt::format("confusing usage, value is captured as @entry(@var(\"{}\", \"{}\")) in .return probe "
                                "[man stapprobes] RETURN PROBES",
                                expr.name, module))
@@ -136,12 +136,12 @@ hir::Expr* BodyBuilder::build_var_at_entry(const ast::TargetExpr& expr) {
 
 hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
     Binder with = binder(expr.range);
-    if (a_.options_.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !inside_entry_ &&
-        !function_ && !address && target_type(expr) == ValueType::Long && !a_.diags_.sources().is_tapset(file_))
+    if (c_.options.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !inside_entry_ && !function_ &&
+        !address && target_type(expr) == ValueType::Long && !c_.diags.sources().is_tapset(file_))
         return build_var_at_entry(expr);
     std::optional<Diagnostics::Suppress> quiet;
-    if (a_.options_.skip_bad_variables)
-        quiet.emplace(a_.diags_);
+    if (c_.options.skip_bad_variables)
+        quiet.emplace(c_.diags);
     hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);
     if (bound)
         return bound;
@@ -151,8 +151,8 @@ hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) 
 }
 
 hir::Expr* BodyBuilder::build_store(const ast::Expr& target, const Assignment& assignment) {
-    if (!a_.options_.guru) {
-        a_.report_once(DiagId::NeedsGuru, target.range,
+    if (!c_.options.guru) {
+        c_.report_once(DiagId::NeedsGuru, target.range,
                        fmt::format("writing to `{}` changes the traced program", ast::to_source(target)))
             .help("-g allows it");
         return assignment.value;
@@ -161,8 +161,8 @@ hir::Expr* BodyBuilder::build_store(const ast::Expr& target, const Assignment& a
                                                                  : ast::as<ast::TargetExpr>(target);
     Binder with = binder(target.range);
     std::optional<Diagnostics::Suppress> quiet;
-    if (a_.options_.skip_bad_variables)
-        quiet.emplace(a_.diags_);
+    if (c_.options.skip_bad_variables)
+        quiet.emplace(c_.diags);
     hir::Expr* written = bind_store(whole, assignment, *point_, with);
     return written ? written : assignment.value;
 }
@@ -172,7 +172,7 @@ hir::Expr* BodyBuilder::build_address(const ast::AddressOfExpr& expr) {
         return build_target(ast::as<ast::TargetExpr>(*expr.operand), true);
     if (expr.operand->kind == ast::ExprKind::Member)
         return build_target(as_target(ast::as<ast::MemberExpr>(*expr.operand)), true);
-    a_.report_once(DiagId::Unsupported, expr.range,
+    c_.report_once(DiagId::Unsupported, expr.range,
                    fmt::format("cannot take the address of `{}`", ast::to_source(*expr.operand)))
         .help("`&` takes a `$variable`, `@cast` or typed pointer with members");
     return zero(expr.range);
@@ -194,11 +194,11 @@ ast::TargetExpr BodyBuilder::as_target(const ast::MemberExpr& expr) {
 hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
     Binder with = binder(expr.range);
     if (!with.at_entry) {
-        a_.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
+        c_.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
         return zero(expr.range);
     }
     if (inside_entry_) {
-        a_.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot stand in `@entry`");
+        c_.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot stand in `@entry`");
         return zero(expr.range);
     }
     inside_entry_ = true;
@@ -209,8 +209,8 @@ hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
 
 // Builds it without keeping anything of what that leaves behind.
 bool BodyBuilder::is_defined(const ast::Expr& expr) {
-    Diagnostics::Suppress quiet(a_.diags_);
-    a_.trying_++;
+    Diagnostics::Suppress quiet(c_.diags);
+    c_.trying++;
     size_t entries = entry_values().size(), locals = locals_.size(), instances = a_.instances_.size();
     build(expr);
     entry_values().resize(entries);
@@ -225,7 +225,7 @@ bool BodyBuilder::is_defined(const ast::Expr& expr) {
         std::erase(a_.program_->functions, a_.instances_.back().function);
         a_.instances_.pop_back();
     }
-    a_.trying_--;
+    c_.trying--;
     return quiet.errors() == 0;
 }
 

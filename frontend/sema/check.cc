@@ -81,19 +81,19 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 
 // Groups cost time, and are found only if the script asks for them.
 void Analyzer::compile_regexes() {
-    bool captures = std::any_of(primitives_.begin(), primitives_.end(), [](const auto& entry) {
+    bool captures = std::any_of(notes_.primitives.begin(), notes_.primitives.end(), [](const auto& entry) {
         const hir::Primitive* primitive = hir::find_primitive(entry.first->name);
         return primitive && primitive->needs_groups;
     });
     std::map<std::pair<std::string, bool>, std::shared_ptr<const regex::Program>> compiled;
-    for (auto [expr, range] : regexes_) {
+    for (auto [expr, range] : notes_.regexes) {
         bool with_groups = captures && !expr->negated;
         std::shared_ptr<const regex::Program>& program = compiled[{expr->text, with_groups}];
         if (!program) {
             regex::Problem problem;
             std::optional<regex::Program> made = regex::compile(expr->pattern, with_groups, problem);
             if (!made)
-                report_once(DiagId::BadRegex, range, problem.message);
+                c_.report_once(DiagId::BadRegex, range, problem.message);
             program = std::make_shared<const regex::Program>(made ? std::move(*made) : regex::Program());
         }
         expr->program = program;
@@ -112,12 +112,12 @@ void Analyzer::check_foreach() {
             Range head = loop.range;
             if (loop.body->range.file == head.file && loop.body->range.begin > head.begin)
                 head.end = loop.body->range.begin;
-            while (head.end > head.begin && std::isspace(diags_.sources().text(head).back()))
+            while (head.end > head.begin && std::isspace(c_.diags.sources().text(head).back()))
                 head.end--;
             for (const Change& change : changes) {
                 DiagBuilder report =
-                    report_once(DiagId::ModifiedInForeach, change.range,
-                                fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
+                    c_.report_once(DiagId::ModifiedInForeach, change.range,
+                                   fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
                 if (change.inside.valid())
                     report.note(change.inside, "the function changes it here");
                 report.note(head, "the loop").help("gather the keys first, and change the array after the loop");
@@ -126,18 +126,18 @@ void Analyzer::check_foreach() {
     };
     for (const hir::Function* function : program_->functions)
         check(*function->body);
-    for (const auto* handlers : {&program_->handlers, &never_handlers_})
+    for (const auto* handlers : {&program_->handlers, &notes_.never_handlers})
         for (const hir::Handler* handler : *handlers)
             check(*handler->body);
 }
 
 void Analyzer::check_side_effects() {
-    if (options_.unoptimized)
+    if (c_.options.unoptimized)
         return;
     for (const hir::Handler* handler : program_->handlers) {
         std::set<const hir::Function*> seen;
         if (!has_effect(*handler->body, seen))
-            report_once(DiagId::SideEffectFree, heads_[handler], "this probe's handler does nothing");
+            c_.report_once(DiagId::SideEffectFree, notes_.heads[handler], "this probe's handler does nothing");
     }
 }
 

@@ -20,11 +20,11 @@ void Analyzer::add_global(const ast::Global& global, FileId file) {
     for (const GlobalEntry* other : same) {
         if (other->file != file && (global.is_private || other->ast->is_private))
             continue;
-        report_once(DiagId::Redefinition, global.range, fmt::format("global `{}` is declared twice", global.name))
+        c_.report_once(DiagId::Redefinition, global.range, fmt::format("global `{}` is declared twice", global.name))
             .note(other->ast->range, "first here");
         return;
     }
-    auto* hir = arena_.make<hir::Global>();
+    auto* hir = c_.arena.make<hir::Global>();
     hir->name = global.name;
     hir->range = global.range;
     hir->wrap = global.wrap;
@@ -44,7 +44,7 @@ void Analyzer::add_global(const ast::Global& global, FileId file) {
             hir->initial_string = ast::as<ast::StringExpr>(value).value;
             hir->type = hir::ValueType::String;
         }
-        fixed_at_[hir] = value.range;
+        notes_.fixed_at[hir] = value.range;
         shapes_[hir] = {Shape::Scalar, value.range};
     } else if (global.capacity) {
         shapes_[hir] = {Shape::Array, global.range};
@@ -61,8 +61,8 @@ void Analyzer::add_file(const ast::File& file) {
     for (const ast::Function* function : file.functions) {
         std::vector<FunctionEntry*>& same = functions_[function->name];
         if (same.size() == max_nesting) { // `next` can go through all of them
-            report_once(DiagId::BadDeclaration, function->name_range,
-                        fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
+            c_.report_once(DiagId::BadDeclaration, function->name_range,
+                           fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
             break;
         }
         function_entries_.push_back({function, file.id, nullptr});
@@ -70,7 +70,7 @@ void Analyzer::add_file(const ast::File& file) {
     }
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);
-    if (diags_.sources().is_tapset(file.id))
+    if (c_.diags.sources().is_tapset(file.id))
         for (const ast::Probe* probe : file.probes)
             library_probes_.emplace_back(probe, file.id);
 }
@@ -81,7 +81,7 @@ std::vector<std::string> Analyzer::function_names() const {
     for (const FunctionEntry& entry : function_entries_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
-    std::vector<std::string> library = library_.function_names();
+    std::vector<std::string> library = c_.library.function_names();
     names.insert(names.end(), library.begin(), library.end());
     return names;
 }
@@ -102,7 +102,7 @@ std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& nam
         if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
             fitting.push_back(entry);
     auto priority = [&](const FunctionEntry* entry) {
-        int64_t number = entry->ast->priority.value_or(diags_.sources().is_tapset(entry->file) ? 1 : 0);
+        int64_t number = entry->ast->priority.value_or(c_.diags.sources().is_tapset(entry->file) ? 1 : 0);
         return std::pair(!entry->ast->is_private, number);
     };
     std::stable_sort(fitting.begin(), fitting.end(),
@@ -111,7 +111,7 @@ std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& nam
 }
 
 void Analyzer::pull_in_function(const std::string& name) {
-    for (const ast::File* file : library_.files_with_function(name))
+    for (const ast::File* file : c_.library.files_with_function(name))
         add_file(*file);
 }
 
@@ -127,7 +127,7 @@ bool Analyzer::report_refused(const std::string& name, Range range) {
     for (const Row& row : rows) {
         if (!glob_match(row.name, name))
             continue;
-        DiagBuilder report = report_once(DiagId::Unsupported, range, fmt::format("`{}`: {}", name, row.why));
+        DiagBuilder report = c_.report_once(DiagId::Unsupported, range, fmt::format("`{}`: {}", name, row.why));
         if (*row.instead)
             report.help(row.instead);
         return true;
@@ -145,13 +145,14 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
         pull_in_function(name);
         best = look();
     }
-    if (best && !options_.guru && diags_.sources().is_tapset(best->file)) {
+    if (best && !c_.options.guru && c_.diags.sources().is_tapset(best->file)) {
         if (name == "raise")
-            report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
+            c_.report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
         else if (name == "printk")
-            report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
+            c_.report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
         else if (name == "stp_print_binary")
-            report_once(DiagId::NeedsGuru, range, "`stp_print_binary` is for scripts in guru mode, which -g turns on")
+            c_.report_once(DiagId::NeedsGuru, range,
+                           "`stp_print_binary` is for scripts in guru mode, which -g turns on")
                 .help("printf() writes bytes by %1b, %2b, %4b and %8b");
     }
     if (best)
@@ -163,8 +164,8 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     if (others.empty() && report_refused(name, range))
         return nullptr;
     if (others.empty()) {
-        DiagBuilder report = report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
-        if (library_.files_with_function(name).empty())
+        DiagBuilder report = c_.report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
+        if (c_.library.files_with_function(name).empty())
             report.suggest(nearest_name(name, function_names()));
         else
             report.help("the library has it for other versions of SystemTap only, see --compatible");
@@ -174,8 +175,8 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     for (const FunctionEntry* other : others)
         counts += fmt::format("{}{}", counts.empty() ? "" : " or ", other->ast->params.size());
     DiagBuilder report =
-        report_once(DiagId::Arity, range,
-                    fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
+        c_.report_once(DiagId::Arity, range,
+                       fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
     for (const FunctionEntry* other : others)
         report.note(other->ast->name_range, "declared here");
     return nullptr;
@@ -190,7 +191,7 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of
         for (GlobalEntry* entry : found->second) {
             if (entry->ast->is_private && entry->file != from)
                 continue;
-            if (of_library && !diags_.sources().is_tapset(entry->file))
+            if (of_library && !c_.diags.sources().is_tapset(entry->file))
                 continue;
             if (!best || entry->file == from)
                 best = entry;
@@ -199,7 +200,7 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of
     };
     GlobalEntry* entry = look();
     if (!entry) {
-        for (const ast::File* file : library_.files_with_global(name))
+        for (const ast::File* file : c_.library.files_with_global(name))
             add_file(*file);
         entry = look();
     }
@@ -213,9 +214,9 @@ bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     if (shape.kind == kind)
         return true;
     bool array = shape.kind == Shape::Array;
-    report_once(DiagId::TypeMismatch, range,
-                fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
-                            array ? "one value" : "an array"))
+    c_.report_once(DiagId::TypeMismatch, range,
+                   fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
+                               array ? "one value" : "an array"))
         .note(shape.range, array ? "an array because of this" : "one value because of this");
     return false;
 }
@@ -224,18 +225,18 @@ bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
 void Analyzer::mark_settable_globals() {
     for (const auto& entry : global_entries_)
         if (entry.hir)
-            entry.hir->is_settable = options_.settable_globals && !entry.ast->is_private;
+            entry.hir->is_settable = c_.options.settable_globals && !entry.ast->is_private;
 }
 
 // -G name=value. A number's text fits a string variable too, so only other texts fix the type.
 void Analyzer::apply_overrides() {
-    for (const auto& [name, value] : options_.global_overrides) {
+    for (const auto& [name, value] : c_.options.global_overrides) {
         hir::Global* global = find_global(name, files_.empty() ? 0 : files_[0]->id);
         const bool hidden =
             global && std::any_of(global_entries_.begin(), global_entries_.end(),
                                   [&](const auto& entry) { return entry.hir == global && entry.ast->is_private; });
         if (!global || hidden) {
-            diags_
+            c_.diags
                 .report(DiagId::NoSuchGlobal, {},
                         fmt::format("-G {}={}: {} global `{}`", name, value,
                                     hidden ? "nobody sets the private" : "there is no", name))
@@ -250,11 +251,11 @@ void Analyzer::apply_overrides() {
         bool numeric = !value.empty() && !*end && errno == 0;
         if (global->type == hir::ValueType::Unknown && !numeric) {
             global->type = hir::ValueType::String;
-            fixed_at_[global] = global->range;
+            notes_.fixed_at[global] = global->range;
         }
         if (global->type == hir::ValueType::Long && !numeric)
-            diags_.report(DiagId::TypeMismatch, global->range,
-                          fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
+            c_.diags.report(DiagId::TypeMismatch, global->range,
+                            fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
         global->initial_long = numeric ? number : 0;
         global->initial_string = value;
         overridden_.insert(global);

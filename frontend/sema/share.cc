@@ -58,12 +58,12 @@ bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::C
 } // namespace
 
 hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
-    auto* handler = arena_.make<hir::Handler>();
+    auto* handler = c_.arena.make<hir::Handler>();
     handler->range = probe.range;
-    heads_[handler] = probe.points[0]->range;
+    notes_.heads[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (options_.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
+    if (c_.options.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -71,20 +71,20 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->at_return = resolved.point.at_return_instruction;
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
-    handler->body = arena_.make<hir::Block>(probe.range);
+    handler->body = c_.arena.make<hir::Block>(probe.range);
     BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = builder.build_callers(probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
         handler->condition =
-            handler->condition ? arena_.make<hir::Logical>(value->range, true, handler->condition, value) : value;
+            handler->condition ? c_.arena.make<hir::Logical>(value->range, true, handler->condition, value) : value;
     }
     // What an alias of the library computes and nobody asks for costs nothing.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
     for (const Expansion::Piece& piece : expansion.prologues) {
         ast::BlockStmt wanted = *piece.block;
-        if (!options_.unoptimized && diags_.sources().is_tapset(piece.file))
+        if (!c_.options.unoptimized && c_.diags.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
                 return name && !mentioned.contains(*name) && !find_global(*name, piece.file, true);
@@ -96,7 +96,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         builder.build_block(*piece.block, piece.file, *handler->body);
     // A goroutine's entry values are kept by another measure (target_bpf.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
-        handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
+        handler->return_address = bind_return_address(resolved.point, c_.arena, c_.diags, c_.env);
     return handler;
 }
 
@@ -184,7 +184,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
     // Without a cookie a program does not know which of several points it is at.
-    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !env_.kernel_probing().tracepoint_cookie)
+    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !c_.env.kernel_probing().tracepoint_cookie)
         for (Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
     for (Resolved& resolved : points) {
@@ -202,7 +202,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
         if (reach.registers)
-            keep_registers(resolved.point, env_);
+            keep_registers(resolved.point, c_.env);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
@@ -227,19 +227,19 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
                 if (is_never(point.kind))
-                    never_handlers_.push_back(shared);
+                    notes_.never_handlers.push_back(shared);
                 else
                     keep_handler(*shared);
             }
             shared->points.push_back(point.point);
             continue;
         }
-        size_t errors = diags_.error_count();
+        size_t errors = c_.diags.error_count();
         hir::Handler* handler = build_handler(probe, file, resolved);
-        if (diags_.error_count() > errors)
+        if (c_.diags.error_count() > errors)
             return; // the other points would only say it again
         if (is_never(point.kind)) {
-            never_handlers_.push_back(handler);
+            notes_.never_handlers.push_back(handler);
             continue;
         }
         hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];

@@ -124,41 +124,41 @@ void Analyzer::analyze_usage() {
             (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
         running.add(all);
     }
-    for (const hir::Handler* handler : never_handlers_)
+    for (const hir::Handler* handler : notes_.never_handlers)
         never.add(touches_of_handler(*handler));
     for (GlobalEntry& entry : global_entries_) {
         hir::Global* global = entry.hir;
-        bool library = diags_.sources().is_tapset(entry.file);
+        bool library = c_.diags.sources().is_tapset(entry.file);
         bool initialized = entry.ast->initializer || overridden_.count(global);
         bool written = running.written.count(global) || never.written.count(global);
         if (!library && !running.globals.count(global) && !never.globals.count(global)) {
-            if (!options_.unoptimized)
-                report_once(DiagId::UnusedVariable, global->range,
-                            fmt::format("global `{}` is never used", global->name));
+            if (!c_.options.unoptimized)
+                c_.report_once(DiagId::UnusedVariable, global->range,
+                               fmt::format("global `{}` is never used", global->name));
         } else if (!library && !written && !initialized) {
-            report_once(DiagId::NeverAssigned, global->range,
-                        fmt::format("global `{}` is never assigned", global->name));
+            c_.report_once(DiagId::NeverAssigned, global->range,
+                           fmt::format("global `{}` is never assigned", global->name));
         }
         if (global->wrap && shapes_[global].kind == Shape::Scalar)
-            report_once(DiagId::BadDeclaration, global->range,
-                        fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
+            c_.report_once(DiagId::BadDeclaration, global->range,
+                           fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
-        const auto type = c_types_of_variables_.find(global);
-        global->print_as_pointer = type != c_types_of_variables_.end() && !type->second.other &&
+        const auto type = notes_.c_types_of_variables.find(global);
+        global->print_as_pointer = type != notes_.c_types_of_variables.end() && !type->second.other &&
                                    strip(type->second.type)->kind == Type::Pointer;
         // -u keeps what is unused if it can have a place: an array that nothing uses has no keys.
         bool placeable = shapes_[global].kind != Shape::Array || global->is_array();
-        if (!running.globals.count(global) && !(options_.unoptimized && !library && placeable))
+        if (!running.globals.count(global) && !(c_.options.unoptimized && !library && placeable))
             continue;
         if (shapes_[global].kind == Shape::Array && global->keys.empty()) { // `delete a` is all there is
             global->keys.push_back(hir::ValueType::Long);
         }
         if (global->is_array() && global->capacity == 0)
-            global->capacity = options_.max_map_entries;
+            global->capacity = c_.options.max_map_entries;
         global->index = static_cast<uint32_t>(program_->globals.size());
         program_->globals.push_back(global);
     }
-    for (const auto& [symbol, global] : addresses_) {
+    for (const auto& [symbol, global] : notes_.addresses) {
         if (!running.globals.count(global))
             continue;
         global->index = static_cast<uint32_t>(program_->globals.size());
@@ -168,7 +168,7 @@ void Analyzer::analyze_usage() {
 
 // What a printed histogram's record carries follows from all of the script's extractors.
 void Analyzer::finish_histograms() {
-    for (hir::Print* print : histogram_prints_) {
+    for (hir::Print* print : notes_.histogram_prints) {
         size_t arg = 0;
         for (plan::Directive& directive : print->format.directives) {
             if (directive.kind == plan::Directive::Literal)
@@ -194,8 +194,8 @@ void Analyzer::order_functions() {
         if (!done.insert(function).second)
             return;
         if (depth > max_nesting) { // later passes recurse along the calls
-            report_once(DiagId::Unsupported, function->range,
-                        fmt::format("functions call each other more than {} deep", max_nesting));
+            c_.report_once(DiagId::Unsupported, function->range,
+                           fmt::format("functions call each other more than {} deep", max_nesting));
             return;
         }
         std::vector<hir::Function*> next(callees[function].begin(), callees[function].end());
@@ -214,7 +214,7 @@ void Analyzer::order_functions() {
     for (hir::Function* function : program_->functions)
         if (roots.count(function))
             visit(function, 1);
-    if (diags_.has_errors())
+    if (c_.diags.has_errors())
         return;
     for (hir::Function* function : ordered) {
         std::set<hir::Function*> reached;
