@@ -1,14 +1,15 @@
 // The order of the analysis.
 #include "frontend/passes/passes.h"
 #include "frontend/sema/analyzer.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
 
 Analyzer::Analyzer(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                    const SemaOptions& options, Arena& arena, Diagnostics& diags)
-    : files_(files), c_(library, env, options, arena, diags) {
+    : files_(files), c_(library, env, options, arena, diags), names_(c_, notes_) {
     for (const ast::File* file : files_)
-        add_file(*file);
+        names_.add_file(*file);
 }
 
 namespace {
@@ -23,7 +24,7 @@ bool declares_counter(const ast::Probe& probe) {
 
 hir::Program* Analyzer::run() {
     program_ = c_.arena.make<hir::Program>();
-    apply_overrides();
+    names_.apply_overrides(files_.empty() ? 0 : files_[0]->id);
     // Counters first: handlers name them.
     for (bool counters : {true, false})
         for (const ast::File* file : files_)
@@ -32,8 +33,8 @@ hir::Program* Analyzer::run() {
                     build_probe(*probe, file->id);
     build_pending_functions();
     // A library file brings its probes with it; they may bring in more files.
-    for (; !library_probes_.empty(); library_probes_.pop_front()) {
-        build_probe(*library_probes_.front().first, library_probes_.front().second);
+    while (std::optional<Names::LibraryProbe> next = names_.next_library_probe()) {
+        build_probe(*next->probe, next->file);
         build_pending_functions();
     }
     drop_uncalled_functions();
@@ -43,17 +44,17 @@ hir::Program* Analyzer::run() {
     if (c_.diags.has_errors())
         return nullptr;
     // Beyond this point every name is resolved.
-    infer();
+    infer_types(*program_, names_, notes_, c_);
     if (c_.diags.has_errors())
         return nullptr;
     // Beyond this point every expression has a type.
-    compile_regexes();
-    check_foreach();
-    check_side_effects();
+    compile_regexes(notes_, c_);
+    check_foreach(*program_, notes_, c_);
+    check_side_effects(*program_, notes_, c_);
     check_own_task(*program_, notes_.heads, c_.diags);
-    analyze_usage();
-    finish_histograms();
-    order_functions();
+    analyze_usage(*program_, names_, notes_, c_);
+    finish_histograms(notes_);
+    order_functions(*program_, c_);
     if (c_.diags.has_errors())
         return nullptr;
     mark_own_texts(*program_);
@@ -61,7 +62,7 @@ hir::Program* Analyzer::run() {
         forward_texts(*program_);
     if (!c_.options.unoptimized)
         intern_texts(*program_, c_.arena, c_.options.max_string);
-    mark_settable_globals();
+    names_.mark_settable_globals();
     bound_keys(*program_);
     plan_exclusion(*program_);
     return program_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frontend/sema/context.h"
+#include "frontend/sema/names.h"
 #include "frontend/sema/notes.h"
 #include "frontend/sema/sema.h"
 
@@ -52,7 +53,6 @@ class Analyzer {
 
   private:
     friend class BodyBuilder;
-    friend class Inference;
 
     // What a body mentions of the probe point that runs it, itself or in functions that it calls.
     struct Reach {
@@ -61,12 +61,6 @@ class Analyzer {
         bool writes = false;  // some of them are assigned to
         bool address = false; // `&$x`: a variable has to be in memory
         bool registers = false;
-    };
-    struct FunctionEntry {
-        const ast::Function* ast = nullptr;
-        FileId file = 0;
-        hir::Function* hir = nullptr;              // the one for all callers; null until called
-        std::optional<Reach> reach = std::nullopt; // once asked for
     };
     // A function whose body means something else from caller to caller: built for one probe point, and for what the
     // arguments point at.
@@ -85,35 +79,6 @@ class Analyzer {
         std::vector<OpenCall> open_calls;
         bool complete = false;
     };
-    struct GlobalEntry {
-        const ast::Global* ast = nullptr;
-        FileId file = 0;
-        hir::Global* hir = nullptr;
-    };
-    // Whether a global is an array, and the place that says so.
-    struct Shape {
-        enum Kind { Open, Scalar, Array } kind = Open;
-        Range range;
-    };
-
-    // ---- names (names.cc)
-    void add_file(const ast::File& file);
-    void add_global(const ast::Global& global, FileId file);
-    // All that could be meant, in the order in which `next` goes through them.
-    std::vector<FunctionEntry*> overloads(const std::string& name, size_t arity, FileId from);
-    // True if it is a function of SystemTap's that cannot be, which is then said.
-    bool report_refused(const std::string& name, Range range);
-    // The function to call, or null after a report. Library files are pulled in as needed.
-    FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
-    void pull_in_function(const std::string& name); // from the library
-    // Null if there is none; `of_library`: only the library's count.
-    hir::Global* find_global(const std::string& name, FileId from, bool of_library = false);
-    std::vector<std::string> function_names() const;
-    std::vector<std::string> global_names() const;
-    void apply_overrides();
-    void mark_settable_globals();
-    // Fixes what the global is, or says that it is the other one already; false then.
-    bool use_as(hir::Global& global, Shape::Kind kind, Range range);
 
     // ---- expansion (expand.cc)
     struct AliasUse; // a point on its way through aliases
@@ -123,7 +88,6 @@ class Analyzer {
     void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // no alias
     void name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found);
     void drop_second_calls(std::vector<Resolved>& out, size_t first);
-    void pull_in_aliases(const std::string& first_component);
     void report_unknown_point(const ast::ProbePoint& point);
     void check_condition(const ast::Expr& expr, FileId file);
 
@@ -150,34 +114,17 @@ class Analyzer {
     // Looks at user functions that nobody calls, for errors in their names; says that they are unused; drops them.
     void drop_uncalled_functions();
 
-    // ---- after all bodies are built
-    void infer();              // infer.cc
-    void compile_regexes();    // check.cc
-    void check_foreach();      // check.cc
-    void check_side_effects(); // check.cc
-    void analyze_usage();      // usage.cc
-    void finish_histograms();  // usage.cc
-    void order_functions();    // usage.cc
-
     const std::vector<const ast::File*>& files_;
     SemaContext c_;
     Notes notes_;
+    Names names_;
+    std::map<const FunctionEntry*, Reach> reaches_; // once asked for
 
     hir::Program* program_ = nullptr;
-    std::set<const ast::File*> added_files_;
-    std::map<std::string, std::vector<FunctionEntry*>> functions_;
-    std::map<std::string, std::vector<GlobalEntry*>> globals_;
-    std::deque<FunctionEntry> function_entries_;
-    std::deque<GlobalEntry> global_entries_;
-    std::vector<std::pair<const ast::Alias*, FileId>> aliases_;
     std::deque<Expansion> expansions_;
     std::deque<FunctionEntry*> pending_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by hir::identity()
-    std::set<const hir::Global*> overridden_;       // -G
-
-    std::map<const hir::Global*, Shape> shapes_;
-    std::deque<std::pair<const ast::Probe*, FileId>> library_probes_; // of the files that have come in, to be built
 };
 
 } // namespace sonde

@@ -17,18 +17,18 @@ class BodyBuilder {
     // `locals` receives what the body declares. A handler's body:
     BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
                 hir::Handler& handler, const ast::BlockStmt& body)
-        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(file), locals_(locals), point_(&point),
-          handler_(&handler), context_(&handler), user_body_(&body) {}
+        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(file), locals_(locals),
+          point_(&point), handler_(&handler), context_(&handler), user_body_(&body) {}
     // The body of a function for all callers:
-    BodyBuilder(Analyzer& analyzer, Analyzer::FunctionEntry& entry, std::vector<hir::Local*>& locals)
-        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(entry.file), locals_(locals), entry_(&entry),
-          function_(entry.hir) {}
+    BodyBuilder(Analyzer& analyzer, FunctionEntry& entry, std::vector<hir::Local*>& locals)
+        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(entry.file),
+          locals_(locals), entry_(&entry), function_(entry.hir) {}
     // The body of a function for one probe point:
     BodyBuilder(Analyzer& analyzer, Analyzer::Instance& instance, std::vector<hir::Local*>& locals,
                 const ResolvedPoint& point)
-        : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_), file_(instance.entry->file), locals_(locals),
-          point_(&point), context_(instance.handler), entry_(instance.entry), function_(instance.function),
-          instance_(&instance), inside_entry_(instance.inside_entry) {}
+        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(instance.entry->file),
+          locals_(locals), point_(&point), context_(instance.handler), entry_(instance.entry),
+          function_(instance.function), instance_(&instance), inside_entry_(instance.inside_entry) {}
 
     hir::Local* declare(const std::string& name, Range range);
     void build_function(const ast::Function& function);
@@ -41,7 +41,7 @@ class BodyBuilder {
   private:
     // The global that a name means here. The library knows nothing of the script's.
     hir::Global* find_global(const std::string& name) {
-        return a_.find_global(name, file_, c_.diags.sources().is_tapset(file_));
+        return known_.find_global(name, file_, c_.diags.sources().is_tapset(file_));
     }
     // Expressions (build.cc): never null; an error gives a constant 0 so that the analysis goes on.
     hir::Expr* build(const ast::Expr& expr);
@@ -55,7 +55,7 @@ class BodyBuilder {
     hir::Expr* build_assign(const ast::AssignExpr& expr, bool value_unused);
     hir::Expr* build_incdec(const ast::IncDecExpr& expr, bool value_unused);
     hir::Expr* build_call(const ast::CallExpr& expr);
-    hir::Expr* call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
+    hir::Expr* call(FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
     void add_entry_values(hir::Call& call, const Analyzer::Instance& callee);
     hir::Stmt* build_next_overload(Range range);
     hir::Expr* build_lvalue(const ast::Expr& expr); // null after a report
@@ -148,13 +148,14 @@ class BodyBuilder {
 
     Analyzer& a_;
     SemaContext& c_;
+    Names& known_;
     Notes& notes_;
     FileId file_;
     std::vector<hir::Local*>& locals_;
     const ResolvedPoint* point_ = nullptr;      // null in functions for all callers
     hir::Handler* handler_ = nullptr;           // null in functions
     const hir::Handler* context_ = nullptr;     // the handler, or the one that an instance is for
-    Analyzer::FunctionEntry* entry_ = nullptr;  // null in handlers
+    FunctionEntry* entry_ = nullptr;            // null in handlers
     hir::Function* function_ = nullptr;         // null in handlers
     Analyzer::Instance* instance_ = nullptr;    // null in handlers and in functions for all callers
     const ast::BlockStmt* user_body_ = nullptr; // handlers: the probe's own, without what aliases add

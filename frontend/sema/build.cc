@@ -116,7 +116,7 @@ hir::Expr* BodyBuilder::build_name(const ast::NameExpr& expr) {
     hir::Local* local = find_local(expr.name);
     if (!local)
         if (hir::Global* global = find_global(expr.name)) {
-            if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
+            if (!known_.use_as(*global, Shape::Scalar, expr.range))
                 return zero(expr.range);
             return make<hir::GlobalRef>(expr.range, global);
         }
@@ -145,11 +145,11 @@ hir::Global* BodyBuilder::array(const std::string& name, Range range) {
     hir::Global* global = find_global(name);
     if (!global) {
         c_.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
-            .suggest(nearest_name(name, a_.global_names()))
+            .suggest(nearest_name(name, known_.global_names()))
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
     }
-    return a_.use_as(*global, Analyzer::Shape::Array, range) ? global : nullptr;
+    return known_.use_as(*global, Shape::Array, range) ? global : nullptr;
 }
 
 bool BodyBuilder::check_key_count(hir::Global& array, size_t count, Range range) {
@@ -187,7 +187,7 @@ hir::Expr* BodyBuilder::build_lvalue(const ast::Expr& expr) {
         const std::string& name = ast::as<ast::NameExpr>(expr).name;
         if (!find_local(name))
             if (hir::Global* global = find_global(name)) {
-                if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
+                if (!known_.use_as(*global, Shape::Scalar, expr.range))
                     return nullptr;
                 return make<hir::GlobalRef>(expr.range, global);
             }
@@ -397,7 +397,7 @@ hir::Expr* BodyBuilder::build_incdec(const ast::IncDecExpr& expr, bool value_unu
 
 hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
     std::vector<hir::Expr*> args;
-    Analyzer::FunctionEntry* entry = a_.find_function(expr.name, expr.args.size(), file_, expr.name_range);
+    FunctionEntry* entry = known_.find_function(expr.name, expr.args.size(), file_, expr.name_range);
     args.reserve(expr.args.size());
     for (const ast::Expr* arg : expr.args)
         args.push_back(build(*arg));
@@ -406,7 +406,7 @@ hir::Expr* BodyBuilder::build_call(const ast::CallExpr& expr) {
     return call(*entry, std::move(args), expr.name_range);
 }
 
-hir::Expr* BodyBuilder::call(Analyzer::FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
+hir::Expr* BodyBuilder::call(FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
     const ast::Function& function = *entry.ast;
     const Sources& sources = c_.diags.sources();
     if (!c_.options.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
@@ -465,12 +465,12 @@ void BodyBuilder::add_entry_values(hir::Call& call, const Analyzer::Instance& ca
 hir::Stmt* BodyBuilder::build_next_overload(Range range) {
     const std::string& name = entry_->ast->name;
     size_t arity = entry_->ast->params.size();
-    a_.pull_in_function(name);
-    std::vector<Analyzer::FunctionEntry*> chain = a_.overloads(name, arity, file_);
+    known_.pull_in_function(name);
+    std::vector<FunctionEntry*> chain = known_.overloads(name, arity, file_);
     auto here = std::find(chain.begin(), chain.end(), entry_);
     auto* block = make<hir::Block>(range);
     if (here == chain.end() || here + 1 == chain.end()) {
-        Analyzer::FunctionEntry* error = a_.find_function("error", 1, file_, range);
+        FunctionEntry* error = known_.find_function("error", 1, file_, range);
         std::string message = fmt::format("all functions exhausted: `{}`", name);
         block->body.push_back(
             make<hir::ExprStmt>(range, call(*error, {make<hir::ConstString>(range, message)}, range)));
@@ -490,8 +490,8 @@ hir::Stmt* BodyBuilder::build_next_overload(Range range) {
             });
         return gives;
     };
-    bool gives = std::any_of(chain.begin(), chain.end(),
-                             [&](const Analyzer::FunctionEntry* entry) { return gives_value(*entry->ast); });
+    bool gives =
+        std::any_of(chain.begin(), chain.end(), [&](const FunctionEntry* entry) { return gives_value(*entry->ast); });
     (gives ? returns_value_ : returns_nothing_) = true;
     if (!gives)
         block->body.push_back(make<hir::ExprStmt>(range, value));

@@ -237,10 +237,10 @@ Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
             if (expr.kind != ast::ExprKind::Call)
                 return;
             const auto& call = ast::as<ast::CallExpr>(expr);
-            std::vector<FunctionEntry*> callees = overloads(call.name, call.args.size(), from);
+            std::vector<FunctionEntry*> callees = names_.overloads(call.name, call.args.size(), from);
             if (callees.empty()) {
-                pull_in_function(call.name);
-                callees = overloads(call.name, call.args.size(), from);
+                names_.pull_in_function(call.name);
+                callees = names_.overloads(call.name, call.args.size(), from);
             }
             for (FunctionEntry* callee : callees)
                 if (callee->ast->body && seen.insert(callee).second)
@@ -251,9 +251,10 @@ Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
 }
 
 const Analyzer::Reach& Analyzer::reach_of(FunctionEntry& entry) {
-    if (!entry.reach)
-        entry.reach = entry.ast->body ? reach_of(*entry.ast->body, entry.file) : Reach();
-    return *entry.reach;
+    auto [known, fresh] = reaches_.try_emplace(&entry);
+    if (fresh && entry.ast->body)
+        known->second = reach_of(*entry.ast->body, entry.file);
+    return known->second;
 }
 
 // ---- what nobody calls --------------------------------------------------------------------------------------------
@@ -287,8 +288,8 @@ void Analyzer::drop_uncalled_functions() {
             kept.push_back(function);
     std::vector<const ast::Function*> uncalled;
     // By index: looking at a function can bring in library files with more.
-    for (size_t i = 0; i < function_entries_.size(); i++) {
-        FunctionEntry& entry = function_entries_[i];
+    for (size_t i = 0; i < names_.functions().size(); i++) {
+        FunctionEntry& entry = names_.functions()[i];
         if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);

@@ -225,7 +225,7 @@ hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
     bool is_kernel = point_ && plan::is_kernel_breakpoint(point_->kind);
     // Elsewhere there are none, which is an error of the run: a script may try.
     if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module)
-        return call(*a_.find_function("__no_registers", 0, file_, expr.range), {}, expr.range);
+        return call(*known_.find_function("__no_registers", 0, file_, expr.range), {}, expr.range);
     return make<hir::Register>(expr.range, static_cast<int>(number));
 }
 

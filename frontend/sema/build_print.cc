@@ -105,7 +105,7 @@ hir::Expr* BodyBuilder::build_stats_source(const ast::Expr& expr) {
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
     }
-    if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
+    if (!known_.use_as(*global, Shape::Scalar, expr.range))
         return nullptr;
     return make<hir::GlobalRef>(expr.range, global);
 }
@@ -203,7 +203,7 @@ hir::Expr* BodyBuilder::build_in_histogram(const ast::StatisticExpr& histogram, 
         return zero(range);
     }
     const uint32_t buckets = need_histogram(*source, histogram).buckets();
-    Analyzer::FunctionEntry* function = a_.find_function("__is_bucket", 2, file_, range);
+    FunctionEntry* function = known_.find_function("__is_bucket", 2, file_, range);
     return call(*function, {build(number), make<hir::ConstLong>(range, buckets)}, range);
 }
 

@@ -114,7 +114,7 @@ hir::Local* BodyBuilder::bind(const std::string& name, Range range, std::vector<
     hir::Local* local = declare(global ? fmt::format("{}.{}", name, locals_.size()) : name, range);
     notes_.assigned.insert(local);
     notes_.bound.insert(local);
-    if (global && a_.use_as(*global, Analyzer::Shape::Scalar, range)) {
+    if (global && known_.use_as(*global, Shape::Scalar, range)) {
         auto* copy = make<hir::Assign>(range, make<hir::GlobalRef>(range, global), make<hir::LocalRef>(range, local));
         copy->value_unused = true;
         copies.push_back(make<hir::ExprStmt>(range, copy));

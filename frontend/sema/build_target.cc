@@ -97,7 +97,7 @@ Binder BodyBuilder::binder(Range expr_range) {
     if (point_->is_return)
         binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
     binder.call = [this, range = expr_range](const char* name, std::vector<hir::Expr*> args) -> hir::Expr* {
-        Analyzer::FunctionEntry* entry = a_.find_function(name, args.size(), file_, range);
+        FunctionEntry* entry = known_.find_function(name, args.size(), file_, range);
         return entry ? call(*entry, std::move(args), range) : nullptr;
     };
     binder.define = [this](hir::Function& function) { return a_.define(function); };

@@ -86,20 +86,13 @@ ast::ProbePoint without_marks(ast::ProbePoint point) {
 
 } // namespace
 
-void Analyzer::pull_in_aliases(const std::string& first_component) {
-    for (const std::string& name : c_.library.alias_names())
-        if (name == first_component || glob_match(first_component, name))
-            for (const ast::File* file : c_.library.files_with_alias(name))
-                add_file(*file);
-}
-
 void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
     const ast::PointComponent& first = point.components[0];
     std::vector<std::string> names = probe_kind_names();
     std::vector<std::string> library = c_.library.alias_names();
     names.insert(names.end(), library.begin(), library.end());
     bool prefix_known = false;
-    for (const auto& [alias, file] : aliases_)
+    for (const auto& [alias, file] : names_.aliases())
         for (const ast::ProbePoint* name : alias->names) {
             names.push_back(name->components[0].name);
             prefix_known = prefix_known || name->components[0].name == first.name;
@@ -108,7 +101,7 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
         // The first component is right, so one after it is not.
         std::string written = dotted(point);
         std::vector<std::string> whole;
-        for (const auto& [alias, file] : aliases_)
+        for (const auto& [alias, file] : names_.aliases())
             for (const ast::ProbePoint* name : alias->names)
                 whole.push_back(dotted(*name));
         c_.report_once(DiagId::UnknownProbePoint, point.range, fmt::format("unknown probe point `{}`", written))
@@ -126,14 +119,14 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
     bool found = false;
     // `a.b.c` is a.b with a suffix if there is such an alias, and not also a with one.
     size_t longest = 0;
-    for (const auto& [alias, file] : aliases_)
+    for (const auto& [alias, file] : names_.aliases())
         for (const ast::ProbePoint* name : alias->names)
             if (size_t taken = match_alias(*name, point); taken < point.components.size())
                 longest = std::max(longest, taken);
     // A target can pull in files, which adds aliases: by index, and those are not looked at here.
-    size_t count = aliases_.size();
+    size_t count = names_.aliases().size();
     for (size_t i = 0; i < count; i++) {
-        auto [alias, alias_file] = aliases_[i];
+        auto [alias, alias_file] = names_.aliases()[i];
         for (const ast::ProbePoint* name : alias->names) {
             size_t taken = match_alias(*name, point);
             if (taken == 0 || taken != (with_suffix ? longest : point.components.size()))
@@ -213,7 +206,7 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         use.expansion.conditions.push_back({point.condition, use.file});
     }
     const std::string& first = point.components[0].name;
-    pull_in_aliases(first);
+    names_.pull_in_aliases(first);
     if (has_pattern(point)) {
         resolve_pattern(point, use, out);
         return;
@@ -336,10 +329,10 @@ void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
         switch (expr.kind) {
         case ExprKind::Name: {
             const std::string& name = ast::as<ast::NameExpr>(expr).name;
-            if (!find_global(name, file))
+            if (!names_.find_global(name, file))
                 c_.report_once(DiagId::WrongContext, expr.range,
                                fmt::format("a probe's condition reads only globals, and `{}` is none", name))
-                    .suggest(nearest_name(name, global_names()));
+                    .suggest(nearest_name(name, names_.global_names()));
             break;
         }
         case ExprKind::Assign:

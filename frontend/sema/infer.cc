@@ -8,7 +8,7 @@
 
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
 
@@ -42,7 +42,8 @@ Range place(const hir::Expr& expr) {
 
 class Inference {
   public:
-    explicit Inference(Analyzer& analyzer) : a_(analyzer), c_(analyzer.c_), notes_(analyzer.notes_) {}
+    Inference(hir::Program& program, const Names& names, Notes& notes, SemaContext& context)
+        : program_(program), names_(names), notes_(notes), c_(context) {}
 
     void run() {
         do {
@@ -59,7 +60,7 @@ class Inference {
   private:
     void pass() {
         // Types go to callees with arguments and come back with results: there and back in turns.
-        std::vector<hir::Function*> functions = a_.program_->functions;
+        std::vector<hir::Function*> functions = program_.functions;
         if (forth_ = !forth_; forth_)
             std::reverse(functions.begin(), functions.end());
         for (hir::Function* function : functions) {
@@ -67,7 +68,7 @@ class Inference {
             statement(*function->body);
         }
         function_ = nullptr;
-        for (const auto* handlers : {&a_.program_->handlers, &notes_.never_handlers})
+        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
             for (hir::Handler* handler : *handlers) {
                 handler_ = handler;
                 if (handler->condition)
@@ -81,7 +82,7 @@ class Inference {
 
     // What is still open: what nobody reads is a number, the rest an error.
     void settle() {
-        for (hir::Function* function : a_.program_->functions) {
+        for (hir::Function* function : program_.functions) {
             settle(function->params);
             settle(function->locals);
             if (function->result == ValueType::Unknown && function->may_give_nothing)
@@ -91,10 +92,10 @@ class Inference {
                 function->result = ValueType::Long;
             }
         }
-        for (const auto* handlers : {&a_.program_->handlers, &notes_.never_handlers})
+        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
             for (hir::Handler* handler : *handlers)
                 settle(handler->locals);
-        for (const Analyzer::GlobalEntry& entry : a_.global_entries_)
+        for (const GlobalEntry& entry : names_.globals())
             settle(*entry.hir);
         for (const hir::Assign* reset : notes_.resets)
             if (reset->target->type == ValueType::String)
@@ -107,7 +108,7 @@ class Inference {
             if (!notes_.assigned.count(local)) {
                 DiagBuilder report = c_.report_once(DiagId::NeverAssigned, local->range,
                                                     fmt::format("local variable `{}` is never assigned", local->name));
-                if (a_.functions_.count(local->name) || !c_.library.files_with_function(local->name).empty())
+                if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
             } else if (!read && !notes_.bound.count(local) && !c_.options.unoptimized) {
                 c_.report_once(DiagId::UnusedVariable, local->range,
@@ -641,9 +642,10 @@ class Inference {
         unify(function_->result, function_, type, place(*stmt.value), function_->name);
     }
 
-    Analyzer& a_;
-    SemaContext& c_;
+    hir::Program& program_;
+    const Names& names_;
     Notes& notes_;
+    SemaContext& c_;
     hir::Function* function_ = nullptr;
     hir::Handler* handler_ = nullptr;
     bool changed_ = false;
@@ -652,6 +654,8 @@ class Inference {
     std::set<const hir::Global*> used_; // whose type matters
 };
 
-void Analyzer::infer() { Inference(*this).run(); }
+void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context) {
+    Inference(program, names, notes, context).run();
+}
 
 } // namespace sonde

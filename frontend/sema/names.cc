@@ -11,12 +11,12 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/parse/parser.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/names.h"
 
 namespace sonde {
 
-void Analyzer::add_global(const ast::Global& global, FileId file) {
-    std::vector<GlobalEntry*>& same = globals_[global.name];
+void Names::add_global(const ast::Global& global, FileId file) {
+    std::vector<GlobalEntry*>& same = globals_by_name_[global.name];
     for (const GlobalEntry* other : same) {
         if (other->file != file && (global.is_private || other->ast->is_private))
             continue;
@@ -49,36 +49,36 @@ void Analyzer::add_global(const ast::Global& global, FileId file) {
     } else if (global.capacity) {
         shapes_[hir] = {Shape::Array, global.range};
     }
-    global_entries_.push_back({&global, file, hir});
-    same.push_back(&global_entries_.back());
+    globals_.push_back({&global, file, hir});
+    same.push_back(&globals_.back());
 }
 
-void Analyzer::add_file(const ast::File& file) {
+void Names::add_file(const ast::File& file) {
     if (!added_files_.insert(&file).second)
         return;
     for (const ast::Global* global : file.globals)
         add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
-        std::vector<FunctionEntry*>& same = functions_[function->name];
+        std::vector<FunctionEntry*>& same = functions_by_name_[function->name];
         if (same.size() == max_nesting) { // `next` can go through all of them
             c_.report_once(DiagId::BadDeclaration, function->name_range,
                            fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
             break;
         }
-        function_entries_.push_back({function, file.id, nullptr});
-        same.push_back(&function_entries_.back());
+        functions_.push_back({function, file.id, nullptr});
+        same.push_back(&functions_.back());
     }
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);
     if (c_.diags.sources().is_tapset(file.id))
         for (const ast::Probe* probe : file.probes)
-            library_probes_.emplace_back(probe, file.id);
+            library_probes_.push_back({probe, file.id});
 }
 
-std::vector<std::string> Analyzer::function_names() const {
+std::vector<std::string> Names::function_names() const {
     std::vector<std::string> names;
     // The script's own come first: of equally near names the first is suggested.
-    for (const FunctionEntry& entry : function_entries_)
+    for (const FunctionEntry& entry : functions_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
     std::vector<std::string> library = c_.library.function_names();
@@ -86,9 +86,9 @@ std::vector<std::string> Analyzer::function_names() const {
     return names;
 }
 
-std::vector<std::string> Analyzer::global_names() const {
+std::vector<std::string> Names::global_names() const {
     std::vector<std::string> names;
-    for (const GlobalEntry& entry : global_entries_)
+    for (const GlobalEntry& entry : globals_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
     return names;
@@ -96,9 +96,9 @@ std::vector<std::string> Analyzer::global_names() const {
 
 // A file's private ones hide what others see. Then the lowest priority number wins: the script's 0 before the library's
 // 1, then the first.
-std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& name, size_t arity, FileId from) {
+std::vector<FunctionEntry*> Names::overloads(const std::string& name, size_t arity, FileId from) {
     std::vector<FunctionEntry*> fitting;
-    for (FunctionEntry* entry : functions_[name])
+    for (FunctionEntry* entry : functions_by_name_[name])
         if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
             fitting.push_back(entry);
     auto priority = [&](const FunctionEntry* entry) {
@@ -110,12 +110,31 @@ std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& nam
     return fitting;
 }
 
-void Analyzer::pull_in_function(const std::string& name) {
+std::optional<Names::LibraryProbe> Names::next_library_probe() {
+    if (library_probes_.empty())
+        return std::nullopt;
+    LibraryProbe next = library_probes_.front();
+    library_probes_.pop_front();
+    return next;
+}
+
+bool Names::has_function(const std::string& name) const {
+    return functions_by_name_.contains(name) || !c_.library.files_with_function(name).empty();
+}
+
+void Names::pull_in_function(const std::string& name) {
     for (const ast::File* file : c_.library.files_with_function(name))
         add_file(*file);
 }
 
-bool Analyzer::report_refused(const std::string& name, Range range) {
+void Names::pull_in_aliases(const std::string& first_component) {
+    for (const std::string& name : c_.library.alias_names())
+        if (name == first_component || glob_match(first_component, name))
+            for (const ast::File* file : c_.library.files_with_alias(name))
+                add_file(*file);
+}
+
+bool Names::report_refused(const std::string& name, Range range) {
     struct Row {
         const char *name, *why, *instead;
     };
@@ -135,7 +154,7 @@ bool Analyzer::report_refused(const std::string& name, Range range) {
     return false;
 }
 
-Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
+FunctionEntry* Names::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
         std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
         return fitting.empty() ? nullptr : fitting[0];
@@ -158,7 +177,7 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     if (best)
         return best;
     std::vector<const FunctionEntry*> others; // of other arity
-    for (const FunctionEntry* entry : functions_[name])
+    for (const FunctionEntry* entry : functions_by_name_[name])
         if (!entry->ast->is_private || entry->file == from)
             others.push_back(entry);
     if (others.empty() && report_refused(name, range))
@@ -182,10 +201,10 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     return nullptr;
 }
 
-hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of_library) {
+hir::Global* Names::find_global(const std::string& name, FileId from, bool of_library) {
     auto look = [&]() -> GlobalEntry* {
-        auto found = globals_.find(name);
-        if (found == globals_.end())
+        auto found = globals_by_name_.find(name);
+        if (found == globals_by_name_.end())
             return nullptr;
         GlobalEntry* best = nullptr;
         for (GlobalEntry* entry : found->second) {
@@ -207,7 +226,7 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of
     return entry ? entry->hir : nullptr;
 }
 
-bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
+bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     Shape& shape = shapes_[&global];
     if (shape.kind == Shape::Open)
         shape = {kind, range};
@@ -221,20 +240,25 @@ bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     return false;
 }
 
+Shape::Kind Names::shape_of(const hir::Global& global) const {
+    auto found = shapes_.find(&global);
+    return found == shapes_.end() ? Shape::Open : found->second.kind;
+}
+
 // Once all of the library's are there that the script uses.
-void Analyzer::mark_settable_globals() {
-    for (const auto& entry : global_entries_)
+void Names::mark_settable_globals() const {
+    for (const auto& entry : globals_)
         if (entry.hir)
             entry.hir->is_settable = c_.options.settable_globals && !entry.ast->is_private;
 }
 
 // -G name=value. A number's text fits a string variable too, so only other texts fix the type.
-void Analyzer::apply_overrides() {
+void Names::apply_overrides(FileId main_file) {
     for (const auto& [name, value] : c_.options.global_overrides) {
-        hir::Global* global = find_global(name, files_.empty() ? 0 : files_[0]->id);
-        const bool hidden =
-            global && std::any_of(global_entries_.begin(), global_entries_.end(),
-                                  [&](const auto& entry) { return entry.hir == global && entry.ast->is_private; });
+        hir::Global* global = find_global(name, main_file);
+        const bool hidden = global && std::any_of(globals_.begin(), globals_.end(), [&](const auto& entry) {
+                                return entry.hir == global && entry.ast->is_private;
+                            });
         if (!global || hidden) {
             c_.diags
                 .report(DiagId::NoSuchGlobal, {},

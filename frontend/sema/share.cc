@@ -87,7 +87,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         if (!c_.options.unoptimized && c_.diags.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
-                return name && !mentioned.contains(*name) && !find_global(*name, piece.file, true);
+                return name && !mentioned.contains(*name) && !names_.find_global(*name, piece.file, true);
             });
         builder.build_block(wanted, piece.file, *handler->body);
     }
