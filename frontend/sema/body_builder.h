@@ -8,27 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/functions.h"
 
 namespace sonde {
 
 class BodyBuilder {
   public:
     // `locals` receives what the body declares. A handler's body:
-    BodyBuilder(Analyzer& analyzer, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
+    BodyBuilder(const Building& in, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
                 hir::Handler& handler, const ast::BlockStmt& body)
-        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(file), locals_(locals),
-          point_(&point), handler_(&handler), context_(&handler), user_body_(&body) {}
+        : in_(in), c_(in.context), known_(in.names), notes_(in.notes), file_(file), locals_(locals), point_(&point),
+          handler_(&handler), context_(&handler), user_body_(&body) {}
     // The body of a function for all callers:
-    BodyBuilder(Analyzer& analyzer, FunctionEntry& entry, std::vector<hir::Local*>& locals)
-        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(entry.file),
-          locals_(locals), entry_(&entry), function_(entry.hir) {}
+    BodyBuilder(const Building& in, FunctionEntry& entry, std::vector<hir::Local*>& locals)
+        : in_(in), c_(in.context), known_(in.names), notes_(in.notes), file_(entry.file), locals_(locals),
+          entry_(&entry), function_(entry.hir) {}
     // The body of a function for one probe point:
-    BodyBuilder(Analyzer& analyzer, Analyzer::Instance& instance, std::vector<hir::Local*>& locals,
-                const ResolvedPoint& point)
-        : a_(analyzer), c_(analyzer.c_), known_(analyzer.names_), notes_(analyzer.notes_), file_(instance.entry->file),
-          locals_(locals), point_(&point), context_(instance.handler), entry_(instance.entry),
-          function_(instance.function), instance_(&instance), inside_entry_(instance.inside_entry) {}
+    BodyBuilder(const Building& in, Instance& instance, std::vector<hir::Local*>& locals, const ResolvedPoint& point)
+        : in_(in), c_(in.context), known_(in.names), notes_(in.notes), file_(instance.entry->file), locals_(locals),
+          point_(&point), context_(instance.handler), entry_(instance.entry), function_(instance.function),
+          instance_(&instance), inside_entry_(instance.inside_entry) {}
 
     hir::Local* declare(const std::string& name, Range range);
     void build_function(const ast::Function& function);
@@ -56,7 +55,7 @@ class BodyBuilder {
     hir::Expr* build_incdec(const ast::IncDecExpr& expr, bool value_unused);
     hir::Expr* build_call(const ast::CallExpr& expr);
     hir::Expr* call(FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
-    void add_entry_values(hir::Call& call, const Analyzer::Instance& callee);
+    void add_entry_values(hir::Call& call, const Instance& callee);
     hir::Stmt* build_next_overload(Range range);
     hir::Expr* build_lvalue(const ast::Expr& expr); // null after a report
     // `$value = e` and its like, where the handler decides something; nullopt: it is an ordinary assignment.
@@ -64,9 +63,8 @@ class BodyBuilder {
     hir::Expr* effect(const ast::Expr& expr); // its value is not used
     // The local that a name means here. What an alias of the library sets is hidden by the script's own global.
     hir::Local* find_local(const std::string& name);
-    // `name[...]` or a scalar `name`; null after a report.
+    // The array `name`; null after a report.
     hir::Global* array(const std::string& name, Range range);
-    hir::Global* scalar(const std::string& name, Range range);
     std::vector<hir::Expr*> build_keys(const std::vector<ast::Expr*>& keys, bool wildcards, hir::Global& array,
                                        Range range);
     bool check_key_count(hir::Global& array, size_t count, Range range);
@@ -146,7 +144,7 @@ class BodyBuilder {
         return c_.arena.make<T>(std::forward<Args>(args)...);
     }
 
-    Analyzer& a_;
+    Building in_;
     SemaContext& c_;
     Names& known_;
     Notes& notes_;
@@ -157,7 +155,7 @@ class BodyBuilder {
     const hir::Handler* context_ = nullptr;     // the handler, or the one that an instance is for
     FunctionEntry* entry_ = nullptr;            // null in handlers
     hir::Function* function_ = nullptr;         // null in handlers
-    Analyzer::Instance* instance_ = nullptr;    // null in handlers and in functions for all callers
+    Instance* instance_ = nullptr;              // null in handlers and in functions for all callers
     const ast::BlockStmt* user_body_ = nullptr; // handlers: the probe's own, without what aliases add
     std::map<std::string, hir::Local*> names_;
     bool inside_entry_ = false;

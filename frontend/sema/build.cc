@@ -439,12 +439,12 @@ hir::Expr* BodyBuilder::call(FunctionEntry& entry, std::vector<hir::Expr*> args,
         typed = typed || types.back();
     }
     bool library = c_.diags.sources().is_tapset(entry.file);
-    if (!point_ || !(a_.reach_of(entry).point || (typed && !library))) {
-        hir::Function* callee = a_.instantiate(entry);
+    if (!point_ || !(in_.reaches.of_function(entry).point || (typed && !library))) {
+        hir::Function* callee = in_.functions.instantiate(entry);
         return make<hir::Call>(range, callee, callee->result, std::move(args));
     }
     size_t said = c_.diags.all().size();
-    Analyzer::Instance& instance = a_.instantiate(entry, *point_, *context_, inside_entry_, std::move(types));
+    Instance& instance = in_.functions.instantiate(entry, *point_, *context_, inside_entry_, std::move(types));
     if (!c_.diags.sources().is_tapset(range.file))
         c_.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
     auto* made = make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
@@ -456,7 +456,7 @@ hir::Expr* BodyBuilder::call(FunctionEntry& entry, std::vector<hir::Expr*> args,
 }
 
 // What the callee wants to know from the probed function's entry goes along as arguments.
-void BodyBuilder::add_entry_values(hir::Call& call, const Analyzer::Instance& callee) {
+void BodyBuilder::add_entry_values(hir::Call& call, const Instance& callee) {
     for (hir::Expr* value : callee.entry_values)
         call.args.push_back(save_at_entry(value));
 }

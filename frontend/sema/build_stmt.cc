@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "frontend/ast/walk.h"
 #include "frontend/sema/body_builder.h"
 
 namespace sonde {
+
+using hir::ValueType;
 
 void BodyBuilder::build_block(const ast::BlockStmt& block, FileId file, hir::Block& out) {
     FileId saved = std::exchange(file_, file);
@@ -224,11 +227,30 @@ hir::Stmt* BodyBuilder::build_try(const ast::TryStmt& s) {
     std::vector<hir::Stmt*> copies;
     if (!s.variable.empty())
         message = bind(s.variable, s.variable_range, copies);
-    if (message && message->type == hir::ValueType::Unknown) {
-        message->type = hir::ValueType::String;
+    if (message && message->type == ValueType::Unknown) {
+        message->type = ValueType::String;
         notes_.fixed_at[message] = s.variable_range;
     }
     return make<hir::Try>(s.range, body, message, prepend(copies, build_body(*s.handler)));
+}
+
+void BodyBuilder::build_function(const ast::Function& function) {
+    for (hir::Local* param : function_->params) {
+        names_[param->name] = param;
+        locals_.push_back(param);
+    }
+    for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+        if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)
+            function_->bare_return = stmt.range;
+    });
+    if (function_->bare_return.valid())
+        function_->result = ValueType::Void;
+    function_->body = make<hir::Block>(function.range);
+    build_block(*function.body, file_, *function_->body);
+    // Without any return, what it gives is 0 or "", by its use; see Inference::settle().
+    function_->may_give_nothing = !returns_value_;
+    if (function_->result == ValueType::Unknown && !returns_value_ && returns_nothing_)
+        function_->result = ValueType::Void;
 }
 
 } // namespace sonde

@@ -100,9 +100,9 @@ Binder BodyBuilder::binder(Range expr_range) {
         FunctionEntry* entry = known_.find_function(name, args.size(), file_, range);
         return entry ? call(*entry, std::move(args), range) : nullptr;
     };
-    binder.define = [this](hir::Function& function) { return a_.define(function); };
+    binder.define = [this](hir::Function& function) { return in_.functions.define(function); };
     binder.symbol_address = [this, expr_range](const std::string& symbol) {
-        return a_.symbol_address(symbol, expr_range);
+        return in_.functions.symbol_address(symbol, expr_range);
     };
     binder.module = [this](const std::string& path) { return c_.env.module(path); };
     binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(notes_, expr); };
@@ -211,7 +211,7 @@ hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
 bool BodyBuilder::is_defined(const ast::Expr& expr) {
     Diagnostics::Suppress quiet(c_.diags);
     c_.trying++;
-    size_t entries = entry_values().size(), locals = locals_.size(), instances = a_.instances_.size();
+    size_t entries = entry_values().size(), locals = locals_.size(), instances = in_.functions.instance_count();
     build(expr);
     entry_values().resize(entries);
     while (locals_.size() > locals) {
@@ -220,11 +220,7 @@ bool BodyBuilder::is_defined(const ast::Expr& expr) {
         names_.erase(locals_.back()->name);
         locals_.pop_back();
     }
-    // Instances may lack what could not be built.
-    while (a_.instances_.size() > instances) {
-        std::erase(a_.program_->functions, a_.instances_.back().function);
-        a_.instances_.pop_back();
-    }
+    in_.functions.drop_instances_after(instances);
     c_.trying--;
     return quiet.errors() == 0;
 }

@@ -13,11 +13,11 @@
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
 #include "frontend/parse/parser.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/expand.h"
 
 namespace sonde {
 
-struct Analyzer::AliasUse {
+struct Expander::AliasUse {
     FileId file = 0; // where the point stands
     Expansion expansion;
     std::vector<std::string> chain; // the aliases on the way, outermost first
@@ -86,7 +86,7 @@ ast::ProbePoint without_marks(ast::ProbePoint point) {
 
 } // namespace
 
-void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
+void Expander::report_unknown_point(const ast::ProbePoint& point) {
     const ast::PointComponent& first = point.components[0];
     std::vector<std::string> names = probe_kind_names();
     std::vector<std::string> library = c_.library.alias_names();
@@ -114,7 +114,7 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
         .suggest(nearest_name(first.name, names));
 }
 
-bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
+bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
                              std::vector<Resolved>& out) {
     bool found = false;
     // `a.b.c` is a.b with a suffix if there is such an alias, and not also a with one.
@@ -189,7 +189,7 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
     return found;
 }
 
-void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
+void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
     bool too_many = expansions_.size() - outer.first >= max_alias_points;
     if (*outer.stopped)
         return;
@@ -222,7 +222,7 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
 
 // A pattern finds aliases and points of the probe kinds. What it finds on the way and this system or the program does
 // not have is left out, unless nothing else is left.
-void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
+void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
     const size_t before = out.size();
     ast::ProbePoint any = pattern;
     any.optional = true;
@@ -253,7 +253,7 @@ void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
 }
 
 // A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.
-void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
+void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
     const std::vector<Syscall>& unnamed = c_.env.no_code_calls;
     auto is_unnamed = [&](const Syscall* call) {
         return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
@@ -270,7 +270,7 @@ void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
 }
 
 // pn() shows the point that a pattern has found, also where an alias led to it.
-void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
+void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
     if (!expansion.alias) {
         expansion.pn = ast::to_source(without_marks(found));
         return;
@@ -288,7 +288,7 @@ void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, 
     expansion.pn = ast::to_source(named);
 }
 
-void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
+void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
     expansions_.push_back(use.expansion);
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
@@ -301,7 +301,7 @@ void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, s
     }
 }
 
-std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
+std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
         bool stopped = false;
@@ -323,7 +323,7 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
 }
 
 // `probe p if (c)`: c reads globals and changes nothing, so that it can be evaluated at any time.
-void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
+void Expander::check_condition(const ast::Expr& condition, FileId file) {
     for_each_expr(condition, [&](const ast::Expr& expr) {
         using ast::ExprKind;
         switch (expr.kind) {

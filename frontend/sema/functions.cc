@@ -12,13 +12,13 @@ namespace sonde {
 
 using hir::ValueType;
 
-hir::Function* Analyzer::declare_function(const FunctionEntry& entry) {
+hir::Function* Functions::declare(const FunctionEntry& entry) {
     auto* function = c_.arena.make<hir::Function>();
     function->name = entry.ast->name;
     function->range = entry.ast->name_range;
     // Names are unique in the Program: overloads, private functions of one name and instances get a number.
     auto taken = [&](const std::string& name) {
-        for (const hir::Function* other : program_->functions)
+        for (const hir::Function* other : program_.functions)
             if (other->name == name)
                 return true;
         return false;
@@ -45,35 +45,16 @@ hir::Function* Analyzer::declare_function(const FunctionEntry& entry) {
         notes_.bound.insert(local);
         function->params.push_back(local);
     }
-    program_->functions.push_back(function);
+    program_.functions.push_back(function);
     return function;
 }
 
-hir::Function* Analyzer::instantiate(FunctionEntry& entry) {
+hir::Function* Functions::instantiate(FunctionEntry& entry) {
     if (!entry.hir) {
-        entry.hir = declare_function(entry);
+        entry.hir = declare(entry);
         pending_.push_back(&entry);
     }
     return entry.hir;
-}
-
-void BodyBuilder::build_function(const ast::Function& function) {
-    for (hir::Local* param : function_->params) {
-        names_[param->name] = param;
-        locals_.push_back(param);
-    }
-    for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
-        if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)
-            function_->bare_return = stmt.range;
-    });
-    if (function_->bare_return.valid())
-        function_->result = ValueType::Void;
-    function_->body = make<hir::Block>(function.range);
-    build_block(*function.body, file_, *function_->body);
-    // Without any return, what it gives is 0 or "", by its use; see Inference::settle().
-    function_->may_give_nothing = !returns_value_;
-    if (function_->result == ValueType::Unknown && !returns_value_ && returns_nothing_)
-        function_->result = ValueType::Void;
 }
 
 namespace {
@@ -91,18 +72,18 @@ void number_locals(hir::Function& function, const std::vector<hir::Local*>& loca
 
 } // namespace
 
-void Analyzer::build_pending_functions() {
+void Functions::build_pending() {
     while (!pending_.empty()) {
         FunctionEntry& entry = *pending_.front();
         pending_.pop_front();
         std::vector<hir::Local*> locals;
-        BodyBuilder(*this, entry, locals).build_function(*entry.ast);
+        BodyBuilder(building(), entry, locals).build_function(*entry.ast);
         number_locals(*entry.hir, locals);
     }
 }
 
 // Where the kernel has a symbol is known when the session begins.
-hir::Expr* Analyzer::symbol_address(const std::string& symbol, Range range) {
+hir::Expr* Functions::symbol_address(const std::string& symbol, Range range) {
     hir::Global*& global = notes_.addresses[symbol];
     if (!global) {
         global = c_.arena.make<hir::Global>();
@@ -115,7 +96,7 @@ hir::Expr* Analyzer::symbol_address(const std::string& symbol, Range range) {
     return c_.arena.make<hir::GlobalRef>(range, global);
 }
 
-hir::Function* Analyzer::define(hir::Function& function) {
+hir::Function* Functions::define(hir::Function& function) {
     uint32_t next = 0;
     for (auto* list : {&function.params, &function.locals})
         for (hir::Local* local : *list) {
@@ -127,14 +108,14 @@ hir::Function* Analyzer::define(hir::Function& function) {
     if (!known) {
         // A name that no script can write.
         function.name = fmt::format("value.{}", readers_.size());
-        program_->functions.push_back(&function);
+        program_.functions.push_back(&function);
         known = &function;
     }
     return known;
 }
 
 // What a function calls itself with goes on to know what its caller knew.
-void Analyzer::finish_open_calls(Instance& instance) {
+void Functions::finish_open_calls(Instance& instance) {
     size_t written = instance.entry->ast->params.size();
     const std::vector<hir::Local*>& params = instance.function->params;
     for (auto [call, from] : instance.open_calls) {
@@ -152,8 +133,8 @@ void Analyzer::finish_open_calls(Instance& instance) {
 
 // Built at once, since what it needs from the entry is part of the call, and so that instances that come out the same
 // are one.
-Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
-                                          bool inside_entry, std::vector<const Type*> arguments) {
+Instance& Functions::instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
+                                 bool inside_entry, std::vector<const Type*> arguments) {
     for (Instance& have : instances_)
         if (have.entry == &entry && have.handler == &handler && have.inside_entry == inside_entry &&
             have.arguments == arguments)
@@ -163,13 +144,13 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
     instance.handler = &handler;
     instance.inside_entry = inside_entry;
     instance.arguments = std::move(arguments);
-    instance.function = declare_function(entry);
+    instance.function = declare(entry);
     hir::Function& function = *instance.function;
     for (size_t i = 0; i < instance.arguments.size(); i++)
         if (instance.arguments[i])
             notes_.c_types_of_variables[function.params[i]] = {instance.arguments[i]};
     std::vector<hir::Local*> locals;
-    BodyBuilder(*this, instance, locals, point).build_function(*entry.ast);
+    BodyBuilder(building(), instance, locals, point).build_function(*entry.ast);
     number_locals(function, locals);
     instance.complete = true;
     finish_open_calls(instance);
@@ -185,7 +166,7 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
     for (Instance& have : instances_)
         if (&have != &instance && have.entry == &entry && have.complete && have.open_calls.empty() &&
             key(have) == mine) {
-            std::vector<hir::Function*>& functions = program_->functions;
+            std::vector<hir::Function*>& functions = program_.functions;
             functions.erase(std::find(functions.begin(), functions.end(), instance.function));
             instance.function = have.function;
             break;
@@ -193,73 +174,7 @@ Analyzer::Instance& Analyzer::instantiate(FunctionEntry& entry, const ResolvedPo
     return instance;
 }
 
-// ---- what a body mentions of its probe point ----------------------------------------------------------------------
-
-namespace {
-bool writes_target(const ast::Expr& expr) {
-    const ast::Expr* target = nullptr;
-    if (expr.kind == ast::ExprKind::Assign)
-        target = ast::as<ast::AssignExpr>(expr).target;
-    else if (expr.kind == ast::ExprKind::IncDec)
-        target = ast::as<ast::IncDecExpr>(expr).target;
-    return target && (target->kind == ast::ExprKind::Target || target->kind == ast::ExprKind::Member);
-}
-
-bool reads_register(const ast::Expr& expr) {
-    if (expr.kind == ast::ExprKind::AtOperator)
-        return ast::as<ast::AtOperatorExpr>(expr).name == "@kregister";
-    if (expr.kind != ast::ExprKind::Call)
-        return false;
-    const hir::Primitive* primitive = hir::find_primitive(ast::as<ast::CallExpr>(expr).name);
-    return primitive && primitive->reads_registers;
-}
-} // namespace
-
-Analyzer::Reach Analyzer::reach_of(const ast::Stmt& body, FileId file) {
-    Reach reach;
-    // A list, and no recursion: functions may call each other as deep as they like.
-    std::vector<std::pair<const ast::Stmt*, FileId>> todo = {{&body, file}};
-    std::set<const FunctionEntry*> seen;
-    while (!todo.empty()) {
-        auto [stmt, from] = todo.back();
-        todo.pop_back();
-        for_each_expr(*stmt, [&, from = from](const ast::Expr& expr) {
-            reach.point = reach.point || mentions_point(expr);
-            if (expr.kind == ast::ExprKind::Target)
-                reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
-            reach.writes = reach.writes || writes_target(expr);
-            reach.registers = reach.registers || reads_register(expr);
-            if (expr.kind == ast::ExprKind::AddressOf) {
-                const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
-                reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&
-                                                  ast::as<ast::TargetExpr>(operand).components.empty());
-            }
-            if (expr.kind != ast::ExprKind::Call)
-                return;
-            const auto& call = ast::as<ast::CallExpr>(expr);
-            std::vector<FunctionEntry*> callees = names_.overloads(call.name, call.args.size(), from);
-            if (callees.empty()) {
-                names_.pull_in_function(call.name);
-                callees = names_.overloads(call.name, call.args.size(), from);
-            }
-            for (FunctionEntry* callee : callees)
-                if (callee->ast->body && seen.insert(callee).second)
-                    todo.emplace_back(callee->ast->body, callee->file);
-        });
-    }
-    return reach;
-}
-
-const Analyzer::Reach& Analyzer::reach_of(FunctionEntry& entry) {
-    auto [known, fresh] = reaches_.try_emplace(&entry);
-    if (fresh && entry.ast->body)
-        known->second = reach_of(*entry.ast->body, entry.file);
-    return known->second;
-}
-
-// ---- what nobody calls --------------------------------------------------------------------------------------------
-
-bool Analyzer::is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const {
+bool Functions::is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const {
     if (entry.hir && called.count(entry.hir))
         return true;
     return std::any_of(instances_.begin(), instances_.end(), [&](const Instance& instance) {
@@ -267,14 +182,21 @@ bool Analyzer::is_called(const FunctionEntry& entry, const std::set<const hir::F
     });
 }
 
-void Analyzer::drop_uncalled_functions() {
+void Functions::drop_instances_after(size_t count) {
+    while (instances_.size() > count) {
+        std::erase(program_.functions, instances_.back().function);
+        instances_.pop_back();
+    }
+}
+
+void Functions::drop_uncalled() {
     std::set<const hir::Function*> called;
     std::vector<const hir::Function*> todo;
     auto note_call = [&](const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Call && called.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
-    for (const auto* handlers : {&program_->handlers, &notes_.never_handlers})
+    for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
         for (const hir::Handler* handler : *handlers)
             for_each_expr(*handler, note_call);
     while (!todo.empty()) {
@@ -283,7 +205,7 @@ void Analyzer::drop_uncalled_functions() {
         for_each_expr(*function->body, note_call);
     }
     std::vector<hir::Function*> kept;
-    for (hir::Function* function : program_->functions)
+    for (hir::Function* function : program_.functions)
         if (called.count(function))
             kept.push_back(function);
     std::vector<const ast::Function*> uncalled;
@@ -293,16 +215,16 @@ void Analyzer::drop_uncalled_functions() {
         if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);
-        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !reach_of(entry).point) {
+        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !reaches_.of_function(entry).point) {
             instantiate(entry);
-            build_pending_functions();
+            build_pending();
         }
     }
     if (!c_.options.unoptimized && !c_.diags.has_errors())
         for (const ast::Function* function : uncalled)
             c_.report_once(DiagId::UnusedVariable, function->name_range,
                            fmt::format("function `{}` is never called", function->name));
-    program_->functions = std::move(kept);
+    program_.functions = std::move(kept);
 }
 
 } // namespace sonde

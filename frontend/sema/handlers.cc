@@ -13,6 +13,7 @@
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/body_builder.h"
+#include "frontend/sema/handlers.h"
 
 namespace sonde {
 
@@ -57,7 +58,7 @@ namespace {
 bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
 } // namespace
 
-hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
+hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved) {
     auto* handler = c_.arena.make<hir::Handler>();
     handler->range = probe.range;
     notes_.heads[handler] = probe.points[0]->range;
@@ -72,7 +73,7 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
     handler->body = c_.arena.make<hir::Block>(probe.range);
-    BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
+    BodyBuilder builder(functions_.building(), file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = builder.build_callers(probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
@@ -87,7 +88,8 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
         if (!c_.options.unoptimized && c_.diags.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
-                return name && !mentioned.contains(*name) && !names_.find_global(*name, piece.file, true);
+                return name && !mentioned.contains(*name) &&
+                       !functions_.building().names.find_global(*name, piece.file, true);
             });
         builder.build_block(wanted, piece.file, *handler->body);
     }
@@ -100,9 +102,9 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     return handler;
 }
 
-void Analyzer::keep_handler(hir::Handler& handler) {
-    handler.name = fmt::format("probe_{}", program_->handlers.size());
-    program_->handlers.push_back(&handler);
+void Handlers::keep_handler(hir::Handler& handler) {
+    handler.name = fmt::format("probe_{}", program_.handlers.size());
+    program_.handlers.push_back(&handler);
 }
 
 namespace {
@@ -158,8 +160,8 @@ bool needs_variables(const std::vector<const ast::TargetExpr*>& targets, const s
 
 } // namespace
 
-Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
-    Reach reach = reach_of(*probe.body, file);
+Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
+    Reach reach = functions_.building().reaches.of_body(*probe.body, file);
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
         reach.address = reach.address || more.address;
@@ -168,26 +170,26 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
-            add(reach_of(*piece.block, piece.file));
+            add(functions_.building().reaches.of_body(*piece.block, piece.file));
     for (const Expansion::Condition& condition : expansion.conditions)
         for_each_expr(*condition.expr,
                       [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
     return reach;
 }
 
-void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
-    std::vector<Resolved> points = resolve(probe.points, file);
+void Handlers::build_probe(const ast::Probe& probe, FileId file) {
+    std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
     std::map<std::string, int> met; // system calls' and tracepoints' points
-    auto is_tracepoint = [](const Resolved& one) {
+    auto is_tracepoint = [](const Expander::Resolved& one) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
     // Without a cookie a program does not know which of several points it is at.
     if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !c_.env.kernel_probing().tracepoint_cookie)
-        for (Resolved& one : points)
+        for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
-    for (Resolved& resolved : points) {
+    for (Expander::Resolved& resolved : points) {
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
