@@ -6,7 +6,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_stmt.h"
 
 namespace sonde {
 
@@ -77,7 +77,8 @@ void Functions::build_pending() {
         FunctionEntry& entry = *pending_.front();
         pending_.pop_front();
         std::vector<hir::Local*> locals;
-        BodyBuilder(building(), entry, locals).build_function(*entry.ast);
+        Body body(building(), entry, locals);
+        build_function(body, *entry.ast);
         number_locals(*entry.hir, locals);
     }
 }
@@ -150,7 +151,8 @@ Instance& Functions::instantiate(FunctionEntry& entry, const ResolvedPoint& poin
         if (instance.arguments[i])
             notes_.c_types_of_variables[function.params[i]] = {instance.arguments[i]};
     std::vector<hir::Local*> locals;
-    BodyBuilder(building(), instance, locals, point).build_function(*entry.ast);
+    Body body(building(), instance, locals, point);
+    build_function(body, *entry.ast);
     number_locals(function, locals);
     instance.complete = true;
     finish_open_calls(instance);

@@ -12,7 +12,9 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_stmt.h"
+#include "frontend/sema/build_target.h"
 #include "frontend/sema/handlers.h"
 
 namespace sonde {
@@ -73,11 +75,11 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
     handler->body = c_.arena.make<hir::Block>(probe.range);
-    BodyBuilder builder(functions_.building(), file, handler->locals, resolved.point, *handler, *probe.body);
-    handler->condition = builder.build_callers(probe.points[0]->range);
+    Body body(functions_.building(), file, handler->locals, resolved.point, *handler, *probe.body);
+    handler->condition = build_callers(body, probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
-        hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
+        hir::Expr* value = build_condition(body, *condition.expr, condition.file);
         handler->condition =
             handler->condition ? c_.arena.make<hir::Logical>(value->range, true, handler->condition, value) : value;
     }
@@ -91,11 +93,11 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
                 return name && !mentioned.contains(*name) &&
                        !functions_.building().names.find_global(*name, piece.file, true);
             });
-        builder.build_block(wanted, piece.file, *handler->body);
+        build_block(body, wanted, piece.file, *handler->body);
     }
-    builder.build_block(*probe.body, file, *handler->body);
+    build_block(body, *probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
-        builder.build_block(*piece.block, piece.file, *handler->body);
+        build_block(body, *piece.block, piece.file, *handler->body);
     // A goroutine's entry values are kept by another measure (target_bpf.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address = bind_return_address(resolved.point, c_.arena, c_.diags, c_.env);

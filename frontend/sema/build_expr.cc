@@ -1,0 +1,513 @@
+// Expressions: trees to HIR.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "frontend/ast/walk.h"
+#include "frontend/hir/walk.h"
+#include "frontend/lex/token.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_operators.h"
+#include "frontend/sema/build_print.h"
+#include "frontend/sema/build_target.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+hir::Expr* build_name(Body& b, const ast::NameExpr& expr);
+hir::Expr* build_index(Body& b, const ast::IndexExpr& expr);
+hir::Expr* build_lvalue(Body& b, const ast::Expr& expr); // null after a report
+hir::Expr* build_unary(Body& b, const ast::UnaryExpr& expr);
+hir::Expr* build_logical(Body& b, const ast::BinaryExpr& expr);
+hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr);
+hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr);
+hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr);
+hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused);
+// `$value = e` and its like, where the handler decides something; nullopt: it is an ordinary assignment.
+std::optional<hir::Expr*> build_decision(Body& b, const ast::AssignExpr& expr);
+hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused);
+hir::Expr* build_call(Body& b, const ast::CallExpr& expr);
+void add_entry_values(Body& b, hir::Call& call, const Instance& callee);
+
+} // namespace
+
+hir::Expr* build_condition(Body& b, const ast::Expr& expr, FileId file) {
+    FileId saved = std::exchange(b.file, file);
+    hir::Expr* out = build_expr(b, expr);
+    b.file = saved;
+    return out;
+}
+
+hir::Expr* build_effect(Body& b, const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::Assign)
+        return build_assign(b, ast::as<ast::AssignExpr>(expr), true);
+    if (expr.kind == ast::ExprKind::IncDec)
+        return build_incdec(b, ast::as<ast::IncDecExpr>(expr), true);
+    return build_expr(b, expr);
+}
+
+hir::Expr* build_expr(Body& b, const ast::Expr& expr) {
+    using ast::ExprKind;
+    Range range = expr.range;
+    switch (expr.kind) {
+    case ExprKind::Number:
+        return b.make<hir::ConstLong>(range, ast::as<ast::NumberExpr>(expr).value);
+    case ExprKind::String:
+        return b.make<hir::ConstString>(range, ast::as<ast::StringExpr>(expr).value);
+    case ExprKind::Name:
+        return build_name(b, ast::as<ast::NameExpr>(expr));
+    case ExprKind::Index:
+        return build_index(b, ast::as<ast::IndexExpr>(expr));
+    case ExprKind::Wildcard:
+        b.context.report_once(DiagId::Syntax, range, "`*` stands for any key only in `foreach`, `delete` and `in`");
+        return b.zero(range);
+    case ExprKind::Call:
+        return build_call(b, ast::as<ast::CallExpr>(expr));
+    case ExprKind::Print:
+        return build_print(b, ast::as<ast::PrintExpr>(expr));
+    case ExprKind::Unary:
+        return build_unary(b, ast::as<ast::UnaryExpr>(expr));
+    case ExprKind::Binary:
+        return build_binary(b, ast::as<ast::BinaryExpr>(expr));
+    case ExprKind::Ternary:
+        return build_ternary(b, ast::as<ast::TernaryExpr>(expr));
+    case ExprKind::Assign:
+        return build_assign(b, ast::as<ast::AssignExpr>(expr), false);
+    case ExprKind::IncDec:
+        return build_incdec(b, ast::as<ast::IncDecExpr>(expr), false);
+    case ExprKind::In: {
+        const auto& e = ast::as<ast::InExpr>(expr);
+        if (e.histogram)
+            return build_in_histogram(b, *e.histogram, *e.keys[0], range);
+        hir::Global* global = find_array(b, e.array, e.array_range);
+        if (!global)
+            return b.zero(range);
+        return b.make<hir::Contains>(range, global, build_keys(b, e.keys, true, *global, range));
+    }
+    case ExprKind::Target:
+        return build_target(b, ast::as<ast::TargetExpr>(expr), false);
+    case ExprKind::AddressOf:
+        return build_address(b, ast::as<ast::AddressOfExpr>(expr));
+    case ExprKind::Defined:
+        return b.make<hir::ConstLong>(range, is_defined(b, *ast::as<ast::DefinedExpr>(expr).operand));
+    case ExprKind::Entry:
+        return build_entry(b, ast::as<ast::EntryExpr>(expr));
+    case ExprKind::Statistic:
+        return build_statistic(b, ast::as<ast::StatisticExpr>(expr));
+    case ExprKind::HistIndex:
+        return build_bucket(b, ast::as<ast::HistIndexExpr>(expr));
+    case ExprKind::AtOperator:
+        return build_at(b, ast::as<ast::AtOperatorExpr>(expr));
+    case ExprKind::Member:
+        return build_target(b, as_target(ast::as<ast::MemberExpr>(expr)), false);
+    }
+    UNREACHABLE("expression kind");
+}
+
+// ---- names and elements -----------------------------------------------------------------------------------------
+
+namespace {
+hir::Expr* build_name(Body& b, const ast::NameExpr& expr) {
+    hir::Local* local = b.find_local(expr.name);
+    if (!local)
+        if (hir::Global* global = b.find_global(expr.name)) {
+            if (!b.names.use_as(*global, Shape::Scalar, expr.range))
+                return b.zero(expr.range);
+            return b.make<hir::GlobalRef>(expr.range, global);
+        }
+    // Declared by being read: "never assigned" if that stays so.
+    if (!local)
+        local = b.declare(expr.name, expr.range);
+    b.notes.read.insert(local);
+    return b.make<hir::LocalRef>(expr.range, local);
+}
+
+hir::Expr* build_index(Body& b, const ast::IndexExpr& expr) {
+    hir::Global* global = find_array(b, expr.name, expr.name_range);
+    if (!global)
+        return b.zero(expr.range);
+    return b.make<hir::Element>(expr.name_range, global, build_keys(b, expr.keys, false, *global, expr.range));
+}
+} // namespace
+
+hir::Global* find_array(Body& b, const std::string& name, Range range) {
+    if (hir::Local* local = b.find_local(name)) {
+        b.context
+            .report_once(DiagId::TypeMismatch, range,
+                         fmt::format("`{}` is a local variable, and arrays are global", name))
+            .note(local->range, "first used here")
+            .help(fmt::format("declare `global {}`", name));
+        return nullptr;
+    }
+    hir::Global* global = b.find_global(name);
+    if (!global) {
+        b.context.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
+            .suggest(nearest_name(name, b.names.global_names()))
+            .help(fmt::format("declare `global {}`", name));
+        return nullptr;
+    }
+    return b.names.use_as(*global, Shape::Array, range) ? global : nullptr;
+}
+
+bool check_key_count(Body& b, hir::Global& array, size_t count, Range range) {
+    constexpr size_t most_keys = 9;
+    if (count > most_keys) {
+        b.context.report_once(DiagId::Arity, range,
+                              fmt::format("an array has at most {} keys, not {}", most_keys, count));
+        return false;
+    }
+    if (array.keys.empty()) {
+        array.keys.assign(count, ValueType::Unknown);
+        b.notes.fixed_at.try_emplace(&array.keys, range);
+    }
+    if (array.keys.size() == count)
+        return true;
+    b.context
+        .report_once(DiagId::Arity, range,
+                     fmt::format("array `{}` has {} key{}, not {}", array.name, array.keys.size(),
+                                 array.keys.size() == 1 ? "" : "s", count))
+        .note(b.notes.fixed_at[&array.keys], "used with that many keys here");
+    return false;
+}
+
+std::vector<hir::Expr*> build_keys(Body& b, const std::vector<ast::Expr*>& keys, bool wildcards, hir::Global& array,
+                                   Range range) {
+    std::vector<hir::Expr*> out;
+    out.reserve(keys.size());
+    for (const ast::Expr* key : keys)
+        out.push_back(key->kind == ast::ExprKind::Wildcard && wildcards ? nullptr : build_expr(b, *key));
+    if (!check_key_count(b, array, keys.size(), range))
+        out.resize(array.keys.size(), b.zero(range));
+    return out;
+}
+
+namespace {
+hir::Expr* build_lvalue(Body& b, const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::Name) {
+        const std::string& name = ast::as<ast::NameExpr>(expr).name;
+        if (!b.find_local(name))
+            if (hir::Global* global = b.find_global(name)) {
+                if (!b.names.use_as(*global, Shape::Scalar, expr.range))
+                    return nullptr;
+                return b.make<hir::GlobalRef>(expr.range, global);
+            }
+        hir::Local* local = b.declare(name, expr.range);
+        b.notes.assigned.insert(local);
+        return b.make<hir::LocalRef>(expr.range, local);
+    }
+    if (expr.kind == ast::ExprKind::Index) {
+        hir::Expr* element = build_expr(b, expr);
+        return element->kind == hir::ExprKind::Element ? element : nullptr;
+    }
+    b.context.report_once(DiagId::NotAssignable, expr.range, fmt::format("cannot assign to `{}`", ast::to_source(expr)))
+        .help("variables, globals and array elements can be assigned to");
+    return nullptr;
+}
+} // namespace
+
+// ---- operators --------------------------------------------------------------------------------------------------
+
+namespace {
+// What lies in the traced program's memory, and not in the script's.
+bool is_memory(const ast::Expr& target) {
+    return target.kind == ast::ExprKind::Target || target.kind == ast::ExprKind::Member;
+}
+
+std::optional<hir::BinaryOp> to_hir(ast::BinaryOp op) {
+    using A = ast::BinaryOp;
+    using H = hir::BinaryOp;
+    switch (op) {
+    case A::Mul:
+        return H::Mul;
+    case A::Div:
+        return H::Div;
+    case A::Mod:
+        return H::Mod;
+    case A::Add:
+        return H::Add;
+    case A::Sub:
+        return H::Sub;
+    case A::Shl:
+        return H::Shl;
+    case A::Shr:
+        return H::Shr;
+    case A::ShrLogical:
+        return H::ShrLogical;
+    case A::Lt:
+        return H::Lt;
+    case A::Le:
+        return H::Le;
+    case A::Eq:
+        return H::Eq;
+    case A::Ne:
+        return H::Ne;
+    case A::Ge:
+        return H::Ge;
+    case A::Gt:
+        return H::Gt;
+    case A::BitAnd:
+        return H::And;
+    case A::BitXor:
+        return H::Xor;
+    case A::BitOr:
+        return H::Or;
+    default:
+        return std::nullopt;
+    }
+}
+
+hir::Expr* build_unary(Body& b, const ast::UnaryExpr& expr) {
+    hir::Expr* operand = build_expr(b, *expr.operand);
+    switch (expr.op) {
+    case ast::UnaryOp::Plus:
+        return operand;
+    case ast::UnaryOp::Minus:
+        if (operand->kind == hir::ExprKind::ConstLong) {
+            uint64_t value = static_cast<uint64_t>(hir::as<hir::ConstLong>(*operand).value);
+            return b.make<hir::ConstLong>(expr.range, static_cast<int64_t>(0 - value));
+        }
+        return b.make<hir::Unary>(expr.range, hir::UnaryOp::Minus, operand);
+    case ast::UnaryOp::Not:
+        return b.make<hir::Unary>(expr.range, hir::UnaryOp::Not, operand);
+    case ast::UnaryOp::BitNot:
+        return b.make<hir::Unary>(expr.range, hir::UnaryOp::BitNot, operand);
+    }
+    UNREACHABLE("unary operator");
+}
+
+hir::Expr* build_logical(Body& b, const ast::BinaryExpr& expr) {
+    if (std::optional<bool> value = known_value(b, expr))
+        return b.make<hir::ConstLong>(expr.range, *value);
+    // `@defined($x) && $x > 1`: a known left side that decides nothing leaves the right one.
+    if (known_value(b, *expr.left) && expr.left->kind != ast::ExprKind::Number)
+        return b.make<hir::Binary>(expr.op_range, hir::BinaryOp::Ne, build_expr(b, *expr.right), b.zero(expr.range));
+    hir::Expr* left = build_expr(b, *expr.left);
+    return b.make<hir::Logical>(expr.range, expr.op == ast::BinaryOp::And, left, build_expr(b, *expr.right));
+}
+
+hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
+    if (expr.op == ast::BinaryOp::And || expr.op == ast::BinaryOp::Or)
+        return build_logical(b, expr);
+    if (expr.op == ast::BinaryOp::Match || expr.op == ast::BinaryOp::NotMatch)
+        return build_regex(b, expr);
+    hir::Expr* left = build_expr(b, *expr.left);
+    hir::Expr* right = build_expr(b, *expr.right);
+    if (expr.op == ast::BinaryOp::Concat)
+        return b.make<hir::Concat>(expr.range, left, right);
+    return b.make<hir::Binary>(expr.op_range, *to_hir(expr.op), left, right);
+}
+
+hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr) {
+    hir::Expr* subject = build_expr(b, *expr.left);
+    const auto& literal = ast::as<ast::StringExpr>(*expr.right); // the parser has seen to that
+    regex::Problem problem;
+    std::optional<regex::Pattern> pattern = regex::parse(literal.value, problem);
+    if (!pattern) {
+        Range range = range_in_string(literal.range, problem.begin, problem.end, b.context.diags.sources());
+        DiagBuilder report = b.context.report_once(DiagId::BadRegex, range, problem.message);
+        if (!problem.help.empty())
+            report.help(problem.help);
+        return b.zero(expr.range);
+    }
+    auto* out = b.make<hir::Regex>(expr.op_range, subject, literal.value, std::move(*pattern),
+                                   expr.op == ast::BinaryOp::NotMatch);
+    b.notes.regexes.emplace_back(out, literal.range);
+    return out;
+}
+
+hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr) {
+    if (expr.condition->kind != ast::ExprKind::Number)
+        if (std::optional<bool> value = known_value(b, *expr.condition))
+            return build_expr(b, *value ? *expr.then_value : *expr.else_value);
+    hir::Expr* condition = build_expr(b, *expr.condition);
+    hir::Expr* then_value = build_expr(b, *expr.then_value);
+    return b.make<hir::Ternary>(expr.range, condition, then_value, build_expr(b, *expr.else_value));
+}
+
+hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused) {
+    if (expr.aggregate) {
+        hir::Expr* target = build_stats_source(b, *expr.target);
+        hir::Expr* value = build_expr(b, *expr.value);
+        return target ? static_cast<hir::Expr*>(b.make<hir::StatAdd>(expr.range, target, value)) : value;
+    }
+    if (std::optional<hir::Expr*> decision = build_decision(b, expr))
+        return *decision;
+    hir::Expr* value = build_expr(b, *expr.value);
+    if (is_memory(*expr.target)) {
+        if (expr.op == ast::BinaryOp::Concat) {
+            b.context
+                .report_once(DiagId::TypeMismatch, expr.range,
+                             fmt::format("`.=` joins strings, and `{}` is a number", ast::to_source(*expr.target)))
+                .help("`set_user_string(ADDRESS, TEXT)` writes a text");
+            return value;
+        }
+        return build_store(b, *expr.target, {value, expr.op ? to_hir(*expr.op) : std::nullopt, false, expr.range});
+    }
+    hir::Expr* target = build_lvalue(b, *expr.target);
+    if (!target)
+        return value;
+    if ((expr.op || !value_unused) && target->kind == hir::ExprKind::LocalRef)
+        b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
+    auto* assign = b.make<hir::Assign>(expr.range, target, value);
+    assign->value_unused = value_unused;
+    if (!value_unused && target->kind == hir::ExprKind::LocalRef)
+        hir::as<hir::LocalRef>(*target).local->assigned_within = true;
+    if (!expr.op)
+        note_c_type(b.notes, variable_of(*target), *value);
+    if (expr.op) {
+        assign->concat = *expr.op == ast::BinaryOp::Concat;
+        if (!assign->concat)
+            assign->op = to_hir(*expr.op);
+    }
+    return assign;
+}
+
+std::optional<hir::Expr*> build_decision(Body& b, const ast::AssignExpr& expr) {
+    if (expr.target->kind != ast::ExprKind::Target || !b.point)
+        return std::nullopt;
+    bool append = expr.op == ast::BinaryOp::Concat;
+    if (expr.op && !append)
+        return std::nullopt;
+    const auto& target = ast::as<ast::TargetExpr>(*expr.target);
+    if (!plan::is_file(b.point->kind) && !plan::decides(b.point->kind))
+        return std::nullopt;
+    hir::Expr* value = build_expr(b, *expr.value);
+    Binder with = make_binder(b, expr.range);
+    std::optional<hir::Expr*> call = bind_assignment(target, append, value, *b.point, with);
+    if (call && !*call)
+        return b.zero(expr.range);
+    return call;
+}
+
+hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused) {
+    if (is_memory(*expr.target))
+        return build_store(b, *expr.target,
+                           {b.make<hir::ConstLong>(expr.range, 1),
+                            expr.increment ? hir::BinaryOp::Add : hir::BinaryOp::Sub, !expr.prefix && !value_unused,
+                            expr.range});
+    hir::Expr* target = build_lvalue(b, *expr.target);
+    if (!target)
+        return b.zero(expr.range);
+    if (target->kind == hir::ExprKind::LocalRef)
+        b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
+    auto* assign = b.make<hir::Assign>(expr.range, target, b.make<hir::ConstLong>(expr.range, 1));
+    assign->op = expr.increment ? hir::BinaryOp::Add : hir::BinaryOp::Sub;
+    assign->gives_old = !expr.prefix && !value_unused;
+    assign->value_unused = value_unused;
+    return assign;
+}
+
+hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
+    std::vector<hir::Expr*> args;
+    FunctionEntry* entry = b.names.find_function(expr.name, expr.args.size(), b.file, expr.name_range);
+    args.reserve(expr.args.size());
+    for (const ast::Expr* arg : expr.args)
+        args.push_back(build_expr(b, *arg));
+    if (!entry)
+        return b.zero(expr.range);
+    return build_call_to(b, *entry, std::move(args), expr.name_range);
+}
+} // namespace
+
+hir::Expr* build_call_to(Body& b, FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
+    const ast::Function& function = *entry.ast;
+    const Sources& sources = b.context.diags.sources();
+    if (!b.context.options.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
+        !sources.is_tapset(b.file)) {
+        b.context.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", function.name))
+            .help("-g allows it");
+        return b.zero(range);
+    }
+    if (!function.embedded.empty()) {
+        b.context
+            .report_once(
+                DiagId::EmbeddedCode, range,
+                fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", function.name))
+            .note(function.name_range, "declared here");
+        return b.zero(range);
+    }
+    if (!function.body) {
+        ValueType result = function.result == ast::DeclaredType::Long     ? ValueType::Long
+                           : function.result == ast::DeclaredType::String ? ValueType::String
+                                                                          : ValueType::Void;
+        auto* primitive = b.make<hir::Intrinsic>(range, function.name, result, std::move(args));
+        primitive->gives_nothing = result == ValueType::Void;
+        b.notes.primitives[primitive] = &function;
+        return primitive;
+    }
+    // What arguments point at matters where the body can look.
+    std::vector<const Type*> types;
+    bool typed = false;
+    for (const hir::Expr* arg : args) {
+        types.push_back(c_type_of(b.notes, *arg));
+        typed = typed || types.back();
+    }
+    bool library = b.context.diags.sources().is_tapset(entry.file);
+    if (!b.point || !(b.reaches.of_function(entry).point || (typed && !library))) {
+        hir::Function* callee = b.functions.instantiate(entry);
+        return b.make<hir::Call>(range, callee, callee->result, std::move(args));
+    }
+    size_t said = b.context.diags.all().size();
+    Instance& instance = b.functions.instantiate(entry, *b.point, *b.running(), b.inside_entry, std::move(types));
+    if (!b.context.diags.sources().is_tapset(range.file))
+        b.context.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
+    auto* made = b.make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
+    if (!instance.complete)
+        instance.open_calls.push_back({made, b.function()});
+    else
+        add_entry_values(b, *made, instance);
+    return made;
+}
+
+namespace {
+// What the callee wants to know from the probed function's entry goes along as arguments.
+void add_entry_values(Body& b, hir::Call& call, const Instance& callee) {
+    for (hir::Expr* value : callee.entry_values)
+        call.args.push_back(save_at_entry(b, value));
+}
+} // namespace
+
+// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
+hir::Stmt* build_next_overload(Body& b, Range range) {
+    const std::string& name = b.entry->ast->name;
+    size_t arity = b.entry->ast->params.size();
+    b.names.pull_in_function(name);
+    std::vector<FunctionEntry*> chain = b.names.overloads(name, arity, b.file);
+    auto here = std::find(chain.begin(), chain.end(), b.entry);
+    auto* block = b.make<hir::Block>(range);
+    if (here == chain.end() || here + 1 == chain.end()) {
+        FunctionEntry* error = b.names.find_function("error", 1, b.file, range);
+        std::string message = fmt::format("all functions exhausted: `{}`", name);
+        block->body.push_back(
+            b.make<hir::ExprStmt>(range, build_call_to(b, *error, {b.make<hir::ConstString>(range, message)}, range)));
+        return block;
+    }
+    std::vector<hir::Expr*> args;
+    for (size_t i = 0; i < arity; i++) {
+        b.notes.read.insert(b.function()->params[i]);
+        args.push_back(b.make<hir::LocalRef>(range, b.function()->params[i]));
+    }
+    hir::Expr* value = build_call_to(b, **(here + 1), std::move(args), range);
+    auto gives_value = [](const ast::Function& function) {
+        bool gives = function.result != ast::DeclaredType::None;
+        if (function.body)
+            for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+                gives = gives || (stmt.kind == ast::StmtKind::Return && ast::as<ast::ReturnStmt>(stmt).value);
+            });
+        return gives;
+    };
+    bool gives =
+        std::any_of(chain.begin(), chain.end(), [&](const FunctionEntry* entry) { return gives_value(*entry->ast); });
+    (gives ? b.returns_value : b.returns_nothing) = true;
+    if (!gives)
+        block->body.push_back(b.make<hir::ExprStmt>(range, value));
+    block->body.push_back(b.make<hir::Return>(range, gives ? value : nullptr));
+    return block;
+}
+
+} // namespace sonde
