@@ -31,7 +31,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     Expander expander(context, names);
     Reaches reaches(names);
     Functions functions(program, context, names, notes, reaches);
-    Handlers handlers(program, context, notes, expander, functions);
+    Handlers handlers(functions.building(), expander);
     // Counters first: handlers name them.
     for (bool counters : {true, false})
         for (const ast::File* file : files)

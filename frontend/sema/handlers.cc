@@ -61,12 +61,12 @@ bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::C
 } // namespace
 
 hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved) {
-    auto* handler = c_.arena.make<hir::Handler>();
+    auto* handler = in_.context.arena.make<hir::Handler>();
     handler->range = probe.range;
-    notes_.heads[handler] = probe.points[0]->range;
+    in_.notes.heads[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (c_.options.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
+    if (in_.context.options.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -74,24 +74,24 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     handler->at_return = resolved.point.at_return_instruction;
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
-    handler->body = c_.arena.make<hir::Block>(probe.range);
-    Body body(functions_.building(), file, handler->locals, resolved.point, *handler, *probe.body);
+    handler->body = in_.context.arena.make<hir::Block>(probe.range);
+    Body body(in_, file, handler->locals, resolved.point, *handler, *probe.body);
     handler->condition = build_callers(body, probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
         hir::Expr* value = build_condition(body, *condition.expr, condition.file);
-        handler->condition =
-            handler->condition ? c_.arena.make<hir::Logical>(value->range, true, handler->condition, value) : value;
+        handler->condition = handler->condition
+                                 ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
+                                 : value;
     }
     // What an alias of the library computes and nobody asks for costs nothing.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
     for (const Expansion::Piece& piece : expansion.prologues) {
         ast::BlockStmt wanted = *piece.block;
-        if (!c_.options.unoptimized && c_.diags.sources().is_tapset(piece.file))
+        if (!in_.context.options.unoptimized && in_.context.diags.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
-                return name && !mentioned.contains(*name) &&
-                       !functions_.building().names.find_global(*name, piece.file, true);
+                return name && !mentioned.contains(*name) && !in_.names.find_global(*name, piece.file, true);
             });
         build_block(body, wanted, piece.file, *handler->body);
     }
@@ -100,13 +100,14 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
         build_block(body, *piece.block, piece.file, *handler->body);
     // A goroutine's entry values are kept by another measure (target_bpf.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
-        handler->return_address = bind_return_address(resolved.point, c_.arena, c_.diags, c_.env);
+        handler->return_address =
+            bind_return_address(resolved.point, in_.context.arena, in_.context.diags, in_.context.env);
     return handler;
 }
 
 void Handlers::keep_handler(hir::Handler& handler) {
-    handler.name = fmt::format("probe_{}", program_.handlers.size());
-    program_.handlers.push_back(&handler);
+    handler.name = fmt::format("probe_{}", in_.program.handlers.size());
+    in_.program.handlers.push_back(&handler);
 }
 
 namespace {
@@ -163,7 +164,7 @@ bool needs_variables(const std::vector<const ast::TargetExpr*>& targets, const s
 } // namespace
 
 Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
-    Reach reach = functions_.building().reaches.of_body(*probe.body, file);
+    Reach reach = in_.reaches.of_body(*probe.body, file);
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
         reach.address = reach.address || more.address;
@@ -172,7 +173,7 @@ Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, Fi
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
-            add(functions_.building().reaches.of_body(*piece.block, piece.file));
+            add(in_.reaches.of_body(*piece.block, piece.file));
     for (const Expansion::Condition& condition : expansion.conditions)
         for_each_expr(*condition.expr,
                       [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
@@ -188,7 +189,8 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
     // Without a cookie a program does not know which of several points it is at.
-    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !c_.env.kernel_probing().tracepoint_cookie)
+    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 &&
+        !in_.context.env.kernel_probing().tracepoint_cookie)
         for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
     for (Expander::Resolved& resolved : points) {
@@ -206,7 +208,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
         if (reach.registers)
-            keep_registers(resolved.point, c_.env);
+            keep_registers(resolved.point, in_.context.env);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
@@ -231,19 +233,19 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
                 if (is_never(point.kind))
-                    notes_.never_handlers.push_back(shared);
+                    in_.notes.never_handlers.push_back(shared);
                 else
                     keep_handler(*shared);
             }
             shared->points.push_back(point.point);
             continue;
         }
-        size_t errors = c_.diags.error_count();
+        size_t errors = in_.context.diags.error_count();
         hir::Handler* handler = build_handler(probe, file, resolved);
-        if (c_.diags.error_count() > errors)
+        if (in_.context.diags.error_count() > errors)
             return; // the other points would only say it again
         if (is_never(point.kind)) {
-            notes_.never_handlers.push_back(handler);
+            in_.notes.never_handlers.push_back(handler);
             continue;
         }
         hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];
