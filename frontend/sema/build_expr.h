@@ -22,9 +22,4 @@ std::vector<hir::Expr*> build_keys(Body& b, const std::vector<ast::Expr*>& keys,
 // The first use says how many keys the array has. False after a report.
 bool check_key_count(Body& b, hir::Global& array, size_t count, Range range);
 
-// A call of that function: of the instance for this body's point where it mentions the point.
-hir::Expr* build_call_to(Body& b, FunctionEntry& entry, std::vector<hir::Expr*> args, Range range);
-// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
-hir::Stmt* build_next_overload(Body& b, Range range);
-
 } // namespace sonde

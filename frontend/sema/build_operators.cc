@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
+#include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_operators.h"
 #include "frontend/sema/build_target.h"

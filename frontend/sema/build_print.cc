@@ -7,6 +7,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
 #include "frontend/parse/format.h"
+#include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_print.h"
 

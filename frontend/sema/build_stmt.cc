@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/walk.h"
+#include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_print.h"
 #include "frontend/sema/build_stmt.h"

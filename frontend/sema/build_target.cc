@@ -8,6 +8,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
+#include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
 
