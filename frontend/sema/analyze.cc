@@ -1,4 +1,8 @@
 // The order of the analysis.
+//
+// First come names, and the handlers with the functions that they call (Names, Expander, Functions, Handlers); bodies
+// are built by the build_* functions. Then phases go over the whole program: types, checks, usage (phases.h), and the
+// passes from HIR to HIR (frontend/passes). What building has noted for them is in Notes.
 #include "frontend/passes/passes.h"
 #include "frontend/sema/expand.h"
 #include "frontend/sema/functions.h"
@@ -32,6 +36,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     Reaches reaches(names);
     Functions functions(program, context, names, notes, reaches);
     Handlers handlers(functions.building(), expander);
+
     // Counters first: handlers name them.
     for (bool counters : {true, false})
         for (const ast::File* file : files)
@@ -50,10 +55,12 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
         diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags.has_errors())
         return nullptr;
+
     // Beyond this point every name is resolved.
     infer_types(program, names, notes, context);
     if (diags.has_errors())
         return nullptr;
+
     // Beyond this point every expression has a type.
     compile_regexes(notes, context);
     check_foreach(program, notes, context);

@@ -54,9 +54,6 @@ std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Pro
     return names;
 }
 
-} // namespace
-
-namespace {
 bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
 } // namespace
 

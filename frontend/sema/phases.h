@@ -12,7 +12,7 @@ namespace sonde {
 // infer.cc: gives every expression, variable and function its type. Needs every name resolved.
 void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context);
 
-// Beyond types.
+// What follows needs every expression's type.
 
 // check.cc: makes programs of the regular expressions.
 void compile_regexes(const Notes& notes, SemaContext& context);
