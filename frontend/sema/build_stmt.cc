@@ -6,6 +6,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_name.h"
 #include "frontend/sema/build_print.h"
 #include "frontend/sema/build_stmt.h"
 #include "frontend/sema/build_target.h"
