@@ -1,22 +1,16 @@
 // The order of the analysis.
+//
+// First come names, and the handlers with the functions that they call (Names, Expander, Functions, Handlers); bodies
+// are built by the build_* functions. Then phases go over the whole program: types, checks, usage (phases.h), and the
+// passes from HIR to HIR (frontend/passes). What building has noted for them is in Notes.
 #include "frontend/passes/passes.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/expand.h"
+#include "frontend/sema/functions.h"
+#include "frontend/sema/handlers.h"
+#include "frontend/sema/names.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
-
-Analyzer::Analyzer(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                   const SemaOptions& options, Arena& arena, Diagnostics& diags)
-    : files_(files), library_(library), env_(env), options_(options), arena_(arena), diags_(diags) {
-    for (const ast::File* file : files_)
-        add_file(*file);
-}
-
-DiagBuilder Analyzer::report_once(DiagId id, Range range, std::string message) {
-    // A trial's reports are dropped, and must not silence the real one.
-    if (trying_ == 0 && !reported_.emplace(id, range.file, range.begin, range.end).second)
-        return DiagBuilder(nullptr);
-    return diags_.report(id, range, std::move(message));
-}
 
 namespace {
 // perf.[...].counter("name")
@@ -28,66 +22,64 @@ bool declares_counter(const ast::Probe& probe) {
 }
 } // namespace
 
-hir::Program* Analyzer::run() {
-    program_ = arena_.make<hir::Program>();
-    apply_overrides();
-    // Counters first: handlers name them.
-    for (bool counters : {true, false})
-        for (const ast::File* file : files_)
-            for (const ast::Probe* probe : file->probes)
-                if (declares_counter(*probe) == counters)
-                    build_probe(*probe, file->id);
-    build_pending_functions();
-    // A library file brings its probes with it; they may bring in more files.
-    for (; !library_probes_.empty(); library_probes_.pop_front()) {
-        build_probe(*library_probes_.front().first, library_probes_.front().second);
-        build_pending_functions();
-    }
-    drop_uncalled_functions();
-    program_->counters = env_.counters;
-    if (program_->handlers.empty() && never_handlers_.empty() && !diags_.has_errors())
-        diags_.report(DiagId::NoMatch, {}, "the script has no probe that can run");
-    if (diags_.has_errors())
-        return nullptr;
-    // Beyond this point every name is resolved.
-    infer();
-    if (diags_.has_errors())
-        return nullptr;
-    // Beyond this point every expression has a type.
-    compile_regexes();
-    check_foreach();
-    check_side_effects();
-    check_own_task(*program_, heads_, diags_);
-    analyze_usage();
-    finish_histograms();
-    order_functions();
-    if (diags_.has_errors())
-        return nullptr;
-    mark_own_texts(*program_);
-    if (!options_.unoptimized)
-        forward_texts(*program_);
-    if (!options_.unoptimized)
-        intern_texts(*program_, arena_, options_.max_string);
-    mark_settable_globals();
-    bound_keys(*program_);
-    plan_exclusion(*program_);
-    return program_;
-}
-
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                       const SemaOptions& options, Arena& arena, Diagnostics& diags) {
-    return Analyzer(files, library, env, options, arena, diags).run();
-}
+    SemaContext context(library, env, options, arena, diags);
+    Notes notes;
+    Names names(context, notes);
+    for (const ast::File* file : files)
+        names.add_file(*file);
+    names.apply_overrides(files.empty() ? 0 : files[0]->id);
 
-std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
-                                           ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
-    std::vector<const ast::File*> no_files;
-    SemaOptions options;
-    Analyzer analyzer(no_files, library, env, options, arena, diags);
-    std::vector<ResolvedPoint> out;
-    for (Analyzer::Resolved& resolved : analyzer.resolve(points, 0))
-        out.push_back(std::move(resolved.point));
-    return out;
+    hir::Program& program = *arena.make<hir::Program>();
+    Expander expander(context, names);
+    Reaches reaches(names);
+    Functions functions(program, context, names, notes, reaches);
+    Handlers handlers(functions.building(), expander);
+
+    // Counters first: handlers name them.
+    for (bool counters : {true, false})
+        for (const ast::File* file : files)
+            for (const ast::Probe* probe : file->probes)
+                if (declares_counter(*probe) == counters)
+                    handlers.build_probe(*probe, file->id);
+    functions.build_pending();
+    // A library file brings its probes with it; they may bring in more files.
+    while (std::optional<Names::LibraryProbe> next = names.next_library_probe()) {
+        handlers.build_probe(*next->probe, next->file);
+        functions.build_pending();
+    }
+    functions.drop_uncalled();
+    program.counters = env.counters;
+    if (program.handlers.empty() && notes.never_handlers.empty() && !diags.has_errors())
+        diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
+    if (diags.has_errors())
+        return nullptr;
+
+    // Beyond this point every name is resolved.
+    infer_types(program, names, notes, context);
+    if (diags.has_errors())
+        return nullptr;
+
+    // Beyond this point every expression has a type.
+    compile_regexes(notes, context);
+    check_foreach(program, notes, context);
+    check_side_effects(program, notes, context);
+    check_own_task(program, notes.heads, diags);
+    analyze_usage(program, names, notes, context);
+    finish_histograms(notes);
+    order_functions(program, context);
+    if (diags.has_errors())
+        return nullptr;
+    mark_own_texts(program);
+    if (!options.unoptimized)
+        forward_texts(program);
+    if (!options.unoptimized)
+        intern_texts(program, arena, options.max_string);
+    names.mark_settable_globals();
+    bound_keys(program);
+    plan_exclusion(program);
+    return &program;
 }
 
 } // namespace sonde

@@ -7,80 +7,74 @@
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_call.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_operators.h"
+#include "frontend/sema/build_target.h"
 
 namespace sonde {
 
 using hir::ValueType;
 
-const std::vector<BodyBuilder::Operator>& BodyBuilder::operators() {
-    static const std::vector<Operator> all = {
-        {"@choose_defined", &BodyBuilder::build_choose_defined},
-        {"@const", &BodyBuilder::build_const},
-        {"@enum", &BodyBuilder::build_enum},
-        {"@enumname", &BodyBuilder::build_enumname},
-        {"@probewrite", &BodyBuilder::build_probewrite},
-        {"@uregister", &BodyBuilder::build_register},
-        {"@kregister", &BodyBuilder::build_register},
-        {"@uderef", &BodyBuilder::build_deref},
-        {"@kderef", &BodyBuilder::build_deref},
-        {"@perf", &BodyBuilder::build_perf},
-    };
-    return all;
-}
+namespace {
 
-hir::Expr* BodyBuilder::build_at(const ast::AtOperatorExpr& expr) {
-    // The parser has looked at the name and at the arguments.
-    return (this->*std::ranges::find(operators(), expr.name, &Operator::name)->build)(expr);
-}
+// Where enumerators come from: a program, a header or the kernel.
+struct EnumSource {
+    std::string name; // for messages
+    std::function<std::optional<int64_t>(const std::string&)> value;
+    std::function<const Type*(const std::string&)> type;
+    std::function<std::vector<std::string>()> names; // for "did you mean"; null: not known
+    explicit operator bool() const { return value != nullptr; }
+};
 
-const std::string& BodyBuilder::literal(const ast::AtOperatorExpr& expr, size_t index) {
+const std::string& literal_argument(const ast::AtOperatorExpr& expr, size_t index) {
     return ast::as<ast::StringExpr>(*expr.args[index]).value;
 }
 
 // @perf("name"): the counter may be declared further down, and is looked for among all perf probes.
-hir::Expr* BodyBuilder::build_perf(const ast::AtOperatorExpr& expr) {
-    const std::string& name = literal(expr, 0);
-    if (!context_ || !plan::is_uprobe(context_->kind)) {
-        a_.report_once(DiagId::WrongContext, expr.range,
-                       point_ ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
-                              : "`@perf` cannot stand in a function")
+hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
+    const std::string& name = literal_argument(expr, 0);
+    if (!b.running() || !plan::is_uprobe(b.running()->kind)) {
+        b.context
+            .report_once(DiagId::WrongContext, expr.range,
+                         b.point ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
+                                 : "`@perf` cannot stand in a function")
             .help("a counter goes on while its thread runs: what a call has counted is the difference between "
                   "`@entry(@perf(\"NAME\"))` and `@perf(\"NAME\")` at its return");
-        return zero(expr.range);
+        return b.zero(expr.range);
     }
     std::vector<std::string> names;
-    for (size_t i = 0; i < a_.env_.counters.size(); i++) {
-        names.push_back(a_.env_.counters[i].name);
+    for (size_t i = 0; i < b.context.env.counters.size(); i++) {
+        names.push_back(b.context.env.counters[i].name);
         if (names.back() == name) {
-            std::vector<hir::Expr*> args = {make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
-            return make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
+            std::vector<hir::Expr*> args = {b.make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
+            return b.make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
         }
     }
     DiagBuilder report =
-        a_.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
+        b.context.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
     if (std::string near = nearest_name(name, names); !near.empty())
         report.suggest(near);
     else
         report.help(fmt::format("`probe perf.sw.page_faults.counter(\"{}\") {{}}` would be one", name));
-    return zero(expr.range);
+    return b.zero(expr.range);
 }
 
-hir::Expr* BodyBuilder::build_choose_defined(const ast::AtOperatorExpr& expr) {
-    return build(is_defined(*expr.args[0]) ? *expr.args[0] : *expr.args[1]);
+hir::Expr* build_choose_defined(Body& b, const ast::AtOperatorExpr& expr) {
+    return build_expr(b, is_defined(b, *expr.args[0]) ? *expr.args[0] : *expr.args[1]);
 }
 
-BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr, size_t argument) {
-    const std::string* name = expr.args.size() > argument ? &literal(expr, argument) : nullptr;
-    auto of_program = [this](DwarfModule& module) {
-        DieOffset near = point_ && &module == point_->module ? point_->function.die : 0;
+EnumSource enum_source(Body& b, const ast::AtOperatorExpr& expr, size_t argument) {
+    const std::string* name = expr.args.size() > argument ? &literal_argument(expr, argument) : nullptr;
+    auto of_program = [&b](DwarfModule& module) {
+        DieOffset near = b.point && &module == b.point->module ? b.point->function.die : 0;
         return EnumSource{module.path(), [&module, near](const std::string& n) { return module.enumerator(n, near); },
                           [&module, near](const std::string& n) { return module.find_type(n, near); }, nullptr};
     };
     std::string why;
-    if (name ? *name == "kernel" || name->starts_with("kernel<") : point_ && point_->kernel && !point_->module) {
-        if (Result<KernelTypes*> kernel = a_.env_.kernel()) {
-            a_.env_.relies_on_kernel = true;
+    if (name ? *name == "kernel" || name->starts_with("kernel<") : b.point && b.point->kernel && !b.point->module) {
+        if (Result<KernelTypes*> kernel = b.context.env.kernel()) {
+            b.context.env.relies_on_kernel = true;
             auto find_enum = [types = *kernel](const std::string& n) {
                 return types->find_type(n.starts_with("enum ") ? n : "enum " + n);
             };
@@ -90,13 +84,13 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
             why = kernel.error().message;
         }
     } else if (!name) {
-        if (point_ && point_->module && point_->module->has_debug_info())
-            return of_program(*point_->module);
-        why = point_ && point_->module ? "the probed program has no debug information"
-                                       : "no program with debug information is probed here";
+        if (b.point && b.point->module && b.point->module->has_debug_info())
+            return of_program(*b.point->module);
+        why = b.point && b.point->module ? "the probed program has no debug information"
+                                         : "no program with debug information is probed here";
     } else if (is_header(*name)) {
-        bool is_32_bit = point_ && point_->module && point_->module->file().is_32_bit();
-        if (Result<HeaderTypes*> header = a_.env_.header(name->substr(1, name->size() - 2), is_32_bit))
+        bool is_32_bit = b.point && b.point->module && b.point->module->file().is_32_bit();
+        if (Result<HeaderTypes*> header = b.context.env.header(name->substr(1, name->size() - 2), is_32_bit))
             return {*name, [types = *header](const std::string& n) { return types->constant(n); },
                     [types = *header](const std::string& n) { return types->find_type(n); },
                     [types = *header] { return types->constant_names(); }};
@@ -104,94 +98,96 @@ BodyBuilder::EnumSource BodyBuilder::enum_source(const ast::AtOperatorExpr& expr
             why = header.error().message;
     } else if (Result<std::string> path = find_file(*name); !path) {
         why = path.error().message;
-    } else if (Result<DwarfModule*> module = a_.env_.module(*path); !module) {
+    } else if (Result<DwarfModule*> module = b.context.env.module(*path); !module) {
         why = module.error().message;
     } else {
         return of_program(**module);
     }
-    a_.report_once(DiagId::WrongContext, expr.range, fmt::format("`{}` has no enumerators here: {}", expr.name, why));
+    b.context.report_once(DiagId::WrongContext, expr.range,
+                          fmt::format("`{}` has no enumerators here: {}", expr.name, why));
     return {};
 }
 
-hir::Expr* BodyBuilder::build_enum(const ast::AtOperatorExpr& expr) {
-    const std::string& name = literal(expr, 0);
-    EnumSource source = enum_source(expr, 1);
+hir::Expr* build_enum(Body& b, const ast::AtOperatorExpr& expr) {
+    const std::string& name = literal_argument(expr, 0);
+    EnumSource source = enum_source(b, expr, 1);
     if (!source)
-        return zero(expr.range);
+        return b.zero(expr.range);
     if (std::optional<int64_t> value = source.value(name))
-        return make<hir::ConstLong>(expr.range, *value);
-    DiagBuilder report = a_.report_once(DiagId::UnknownType, expr.args[0]->range,
-                                        fmt::format("no enumerator `{}` in `{}`", name, source.name));
+        return b.make<hir::ConstLong>(expr.range, *value);
+    DiagBuilder report = b.context.report_once(DiagId::UnknownType, expr.args[0]->range,
+                                               fmt::format("no enumerator `{}` in `{}`", name, source.name));
     if (source.names)
         report.suggest(nearest_name(name, source.names()));
-    return zero(expr.range);
+    return b.zero(expr.range);
 }
 
 // @const("C"): an enumerator of the kernel's, else a constant expression of what the system's headers define.
-hir::Expr* BodyBuilder::build_const(const ast::AtOperatorExpr& expr) {
-    const std::string& text = literal(expr, 0);
+hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
+    const std::string& text = literal_argument(expr, 0);
     std::string why;
-    if (Result<KernelTypes*> kernel = a_.env_.kernel())
+    if (Result<KernelTypes*> kernel = b.context.env.kernel())
         if (std::optional<int64_t> value = (*kernel)->enumerator(text)) {
-            a_.env_.relies_on_kernel = true;
-            return make<hir::ConstLong>(expr.range, *value);
+            b.context.env.relies_on_kernel = true;
+            return b.make<hir::ConstLong>(expr.range, *value);
         }
-    if (Result<HeaderTypes*> headers = a_.env_.system_headers(); !headers)
+    if (Result<HeaderTypes*> headers = b.context.env.system_headers(); !headers)
         why = headers.error().message;
     else if (std::optional<int64_t> value = (*headers)->constant(text))
-        return make<hir::ConstLong>(expr.range, *value);
+        return b.make<hir::ConstLong>(expr.range, *value);
     else
         why = "the kernel's types have no enumerator of that name, and the system's headers give it no value";
-    a_.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
+    b.context.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
         .help("`@enum(\"NAME\", \"<HEADER>\")` looks in a header, without -g");
-    return zero(expr.range);
+    return b.zero(expr.range);
 }
 
 // The enumerator's name, or the number as text where none has that value.
-hir::Expr* BodyBuilder::build_enumname(const ast::AtOperatorExpr& expr) {
-    auto* nothing = make<hir::ConstString>(expr.range, "");
-    hir::Expr* value = build(*expr.args[0]);
+hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
+    auto* nothing = b.make<hir::ConstString>(expr.range, "");
+    hir::Expr* value = build_expr(b, *expr.args[0]);
     const Type* type = nullptr;
     if (expr.args.size() > 1) {
-        const std::string& name = literal(expr, 1);
-        EnumSource source = enum_source(expr, 2);
+        const std::string& name = literal_argument(expr, 1);
+        EnumSource source = enum_source(b, expr, 2);
         if (!source)
             return nothing;
         type = strip(source.type(name));
         if (!type || type->kind != Type::Enum) {
-            a_.report_once(DiagId::UnknownType, expr.args[1]->range,
-                           fmt::format("no enumeration `{}` in `{}`", name, source.name));
+            b.context.report_once(DiagId::UnknownType, expr.args[1]->range,
+                                  fmt::format("no enumeration `{}` in `{}`", name, source.name));
             return nothing;
         }
     } else {
-        type = c_type_of(*value) ? strip(c_type_of(*value)) : nullptr;
+        type = c_type_of(b.notes, *value) ? strip(c_type_of(b.notes, *value)) : nullptr;
         if (!type || type->kind != Type::Enum) {
-            a_.report_once(DiagId::UnknownType, expr.args[0]->range,
-                           fmt::format("`{}` is no value of an enumeration", ast::to_source(*expr.args[0])))
+            b.context
+                .report_once(DiagId::UnknownType, expr.args[0]->range,
+                             fmt::format("`{}` is no value of an enumeration", ast::to_source(*expr.args[0])))
                 .help(fmt::format("name it: `@enumname({}, \"enum NAME\")`", ast::to_source(*expr.args[0])));
             return nothing;
         }
     }
-    hir::Local* local = hidden("enum", expr.range);
-    auto read = [&] { return make<hir::LocalRef>(expr.range, local); };
+    hir::Local* local = b.declare_hidden("enum", expr.range);
+    auto read = [&] { return b.make<hir::LocalRef>(expr.range, local); };
     plan::Format number;
     number.directives.emplace_back();
     number.directives[0].kind = plan::Directive::Integer;
     number.directives[0].conversion = 'd';
-    hir::Expr* text = make<hir::Print>(expr.range, std::move(number), std::vector<hir::Expr*>{read()}, true);
+    hir::Expr* text = b.make<hir::Print>(expr.range, std::move(number), std::vector<hir::Expr*>{read()}, true);
     for (auto one = type->enumerators.rbegin(); one != type->enumerators.rend(); ++one) {
         auto* equal =
-            make<hir::Binary>(expr.range, hir::BinaryOp::Eq, read(), make<hir::ConstLong>(expr.range, one->value));
-        text = make<hir::Ternary>(expr.range, equal, make<hir::ConstString>(expr.range, one->name), text);
+            b.make<hir::Binary>(expr.range, hir::BinaryOp::Eq, read(), b.make<hir::ConstLong>(expr.range, one->value));
+        text = b.make<hir::Ternary>(expr.range, equal, b.make<hir::ConstString>(expr.range, one->name), text);
     }
     // `assigned || 1` is true, and evaluates the value first.
-    auto* held = make<hir::Assign>(expr.range, read(), value);
-    auto* first = make<hir::Logical>(expr.range, false, held, make<hir::ConstLong>(expr.range, 1));
-    return make<hir::Ternary>(expr.range, first, text, nothing);
+    auto* held = b.make<hir::Assign>(expr.range, read(), value);
+    auto* first = b.make<hir::Logical>(expr.range, false, held, b.make<hir::ConstLong>(expr.range, 1));
+    return b.make<hir::Ternary>(expr.range, first, text, nothing);
 }
 
 // In an alias' prologue or epilogue: whether the probe's own body sets that variable.
-hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
+hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
     std::string wanted = ast::to_source(*expr.args[0]);
     bool written = false;
     auto look = [&](const ast::Expr& e) {
@@ -200,47 +196,72 @@ hir::Expr* BodyBuilder::build_probewrite(const ast::AtOperatorExpr& expr) {
         else if (e.kind == ast::ExprKind::IncDec)
             written = written || ast::to_source(*ast::as<ast::IncDecExpr>(e).target) == wanted;
     };
-    if (user_body_)
-        for_each_expr(*user_body_, look);
+    if (b.user_body)
+        for_each_expr(*b.user_body, look);
     else
-        a_.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
-    return make<hir::ConstLong>(expr.range, written);
+        b.context.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
+    return b.make<hir::ConstLong>(expr.range, written);
 }
 
-hir::Expr* BodyBuilder::build_register(const ast::AtOperatorExpr& expr) {
+hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
     constexpr int64_t last = 16;
     bool of_kernel = expr.name == "@kregister";
     int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (number < 0 || number > last) {
-        a_.report_once(DiagId::UnknownVariable, expr.args[0]->range,
-                       fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
-        return zero(expr.range);
+        b.context.report_once(
+            DiagId::UnknownVariable, expr.args[0]->range,
+            fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
+        return b.zero(expr.range);
     }
-    if (of_kernel && point_ && plan::is_trampoline(point_->kind)) {
-        a_.report_once(DiagId::Unsupported, expr.range,
-                       "registers are kept by breakpoints only, which this kernel does not have")
+    if (of_kernel && b.point && plan::is_trampoline(b.point->kind)) {
+        b.context
+            .report_once(DiagId::Unsupported, expr.range,
+                         "registers are kept by breakpoints only, which this kernel does not have")
             .help("parameters are there by their names, and as `int_arg(N)`");
-        return zero(expr.range);
+        return b.zero(expr.range);
     }
-    bool is_kernel = point_ && plan::is_kernel_breakpoint(point_->kind);
+    bool is_kernel = b.point && plan::is_kernel_breakpoint(b.point->kind);
     // Elsewhere there are none, which is an error of the run: a script may try.
-    if (of_kernel ? !is_kernel : is_kernel || !point_ || !point_->module)
-        return call(*a_.find_function("__no_registers", 0, file_, expr.range), {}, expr.range);
-    return make<hir::Register>(expr.range, static_cast<int>(number));
+    if (of_kernel ? !is_kernel : is_kernel || !b.point || !b.point->module)
+        return build_call_to(b, *b.names.find_function("__no_registers", 0, b.file, expr.range), {}, expr.range);
+    return b.make<hir::Register>(expr.range, static_cast<int>(number));
 }
 
-hir::Expr* BodyBuilder::build_deref(const ast::AtOperatorExpr& expr) {
+hir::Expr* build_deref(Body& b, const ast::AtOperatorExpr& expr) {
     bool user = expr.name == "@uderef";
     static const std::vector<int64_t> sizes = {1, 2, 4, 8};
     const int64_t size = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
-        a_.report_once(DiagId::TypeMismatch, expr.args[0]->range,
-                       fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
-        return zero(expr.range);
+        b.context.report_once(
+            DiagId::TypeMismatch, expr.args[0]->range,
+            fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
+        return b.zero(expr.range);
     }
-    auto* load = make<hir::Load>(expr.range, build(*expr.args[1]), static_cast<uint32_t>(size), false);
+    auto* load = b.make<hir::Load>(expr.range, build_expr(b, *expr.args[1]), static_cast<uint32_t>(size), false);
     load->user = user;
     return load;
+}
+struct Operator {
+    std::string_view name;
+    hir::Expr* (*build)(Body& b, const ast::AtOperatorExpr& expr);
+};
+constexpr Operator operators[] = {
+    {"@choose_defined", build_choose_defined},
+    {"@const", build_const},
+    {"@enum", build_enum},
+    {"@enumname", build_enumname},
+    {"@probewrite", build_probewrite},
+    {"@uregister", build_register},
+    {"@kregister", build_register},
+    {"@uderef", build_deref},
+    {"@kderef", build_deref},
+    {"@perf", build_perf},
+};
+
+} // namespace
+
+hir::Expr* build_at(Body& b, const ast::AtOperatorExpr& expr) {
+    return std::ranges::find(operators, expr.name, &Operator::name)->build(b, expr);
 }
 
 } // namespace sonde

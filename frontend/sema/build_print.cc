@@ -7,7 +7,9 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
 #include "frontend/parse/format.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_call.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_print.h"
 
 namespace sonde {
 
@@ -24,7 +26,7 @@ const char* plural(size_t count) { return count == 1 ? "" : "s"; }
 
 } // namespace
 
-hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
+hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
     plan::Format format;
     std::vector<hir::Expr*> args;
     bool histogram = false;
@@ -39,18 +41,18 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
         Directive d;
         if (is_histogram(arg)) {
             const auto& statistic = ast::as<ast::StatisticExpr>(arg);
-            hir::Expr* source = build_stats_source(*statistic.operand);
+            hir::Expr* source = build_stats_source(b, *statistic.operand);
             if (!source)
                 return;
             histogram = true;
             d.kind = Directive::Histogram;
-            d.stats = need_histogram(*source, statistic);
+            d.stats = need_histogram(b, *source, statistic);
             args.push_back(source);
         } else {
             // Long or String: infer.cc decides by the argument's type.
             d.kind = Directive::Integer;
             d.conversion = 0;
-            args.push_back(build(arg));
+            args.push_back(build_expr(b, arg));
         }
         format.directives.push_back(std::move(d));
     };
@@ -64,13 +66,14 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
             format.directives = *std::move(parsed);
         }
         for (const ast::Expr* arg : expr.args)
-            args.push_back(build(*arg));
+            args.push_back(build_expr(b, *arg));
         if (wanted && *wanted != args.size()) {
-            a_.report_once(DiagId::Arity, expr.range,
-                           fmt::format("the format takes {} argument{}, and there {} {}", *wanted, plural(*wanted),
-                                       args.size() == 1 ? "is" : "are", args.size()))
+            b.context
+                .report_once(DiagId::Arity, expr.range,
+                             fmt::format("the format takes {} argument{}, and there {} {}", *wanted, plural(*wanted),
+                                         args.size() == 1 ? "is" : "are", args.size()))
                 .note(expr.format_range, "the format");
-            args.resize(*wanted, zero(expr.range));
+            args.resize(*wanted, b.zero(expr.range));
         }
     } else {
         for (size_t i = 0; i < expr.args.size(); i++) {
@@ -81,42 +84,44 @@ hir::Expr* BodyBuilder::build_print(const ast::PrintExpr& expr) {
         if (expr.newline)
             literal("\n");
     }
-    auto* print = make<hir::Print>(expr.range, std::move(format), std::move(args), expr.to_string);
+    auto* print = b.make<hir::Print>(expr.range, std::move(format), std::move(args), expr.to_string);
     if (histogram)
-        a_.histogram_prints_.push_back(print);
+        b.notes.histogram_prints.push_back(print);
     return print;
 }
 
-hir::Expr* BodyBuilder::build_stats_source(const ast::Expr& expr) {
+hir::Expr* build_stats_source(Body& b, const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::Index) {
-        hir::Expr* element = build(expr);
+        hir::Expr* element = build_expr(b, expr);
         return element->kind == hir::ExprKind::Element ? element : nullptr;
     }
     if (expr.kind != ast::ExprKind::Name) {
-        a_.report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
+        b.context
+            .report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
             .help("a statistic is a global, or an element of a global array");
         return nullptr;
     }
     const std::string& name = ast::as<ast::NameExpr>(expr).name;
-    hir::Global* global = find_local(name) ? nullptr : find_global(name);
+    hir::Global* global = b.find_local(name) ? nullptr : b.find_global(name);
     if (!global) {
-        a_.report_once(DiagId::BadStatistic, expr.range,
-                       fmt::format("`{}` is a local variable, and statistics are global", name))
+        b.context
+            .report_once(DiagId::BadStatistic, expr.range,
+                         fmt::format("`{}` is a local variable, and statistics are global", name))
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
     }
-    if (!a_.use_as(*global, Analyzer::Shape::Scalar, expr.range))
+    if (!b.names.use_as(*global, Shape::Scalar, expr.range))
         return nullptr;
-    return make<hir::GlobalRef>(expr.range, global);
+    return b.make<hir::GlobalRef>(expr.range, global);
 }
 
 // Notes which histogram the global keeps; it can keep only one.
-plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::StatisticExpr& expr) {
+plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::StatisticExpr& expr) {
     hir::Global& global = *global_of(source);
     plan::StatsNeeds wanted;
     wanted.histogram = expr.extractor == ast::Extractor::HistLog ? plan::StatsNeeds::Log : plan::StatsNeeds::Linear;
-    wanted.elision = a_.options_.hist_elision;
-    wanted.bar_width = a_.options_.hist_width;
+    wanted.elision = b.context.options.hist_elision;
+    wanted.bar_width = b.context.options.hist_width;
     if (expr.params.size() == 3) {
         wanted.low = expr.params[0];
         wanted.high = expr.params[1];
@@ -125,17 +130,19 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
     if (wanted.histogram == plan::StatsNeeds::Linear) {
         // One each for what is below and above them.
         const uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
-        const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1, most = a_.options_.max_buckets - 2;
+        const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1,
+                       most = b.context.options.max_buckets - 2;
         if (buckets > most) {
-            a_.report_once(
-                  DiagId::BadStatistic, expr.range,
-                  fmt::format("a linear histogram has at most {} buckets, and these would be {}", most, buckets))
+            b.context
+                .report_once(
+                    DiagId::BadStatistic, expr.range,
+                    fmt::format("a linear histogram has at most {} buckets, and these would be {}", most, buckets))
                 .help(fmt::format("a bucket's width of at least {}, or -DSTP_MAX_BUCKETS={}", span / most + 1,
                                   buckets == UINT64_MAX ? buckets : buckets + 2));
             return wanted;
         }
     }
-    if (a_.trying_)
+    if (b.context.trying)
         return wanted;
     plan::StatsNeeds& have = global.stats;
     if (have.histogram == plan::StatsNeeds::None) {
@@ -145,66 +152,68 @@ plan::StatsNeeds BodyBuilder::need_histogram(hir::Expr& source, const ast::Stati
         have.width = wanted.width;
         have.elision = wanted.elision;
         have.bar_width = wanted.bar_width;
-        a_.fixed_at_[&have.histogram] = expr.range;
+        b.notes.fixed_at[&have.histogram] = expr.range;
     } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
                have.width != wanted.width) {
-        a_.report_once(DiagId::BadStatistic, expr.range,
-                       fmt::format("`{}` keeps another histogram already, and it can keep one", global.name))
-            .note(a_.fixed_at_[&have.histogram], "this one");
+        b.context
+            .report_once(DiagId::BadStatistic, expr.range,
+                         fmt::format("`{}` keeps another histogram already, and it can keep one", global.name))
+            .note(b.notes.fixed_at[&have.histogram], "this one");
     }
     return wanted;
 }
 
-hir::Expr* BodyBuilder::build_statistic(const ast::StatisticExpr& expr) {
+hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
     if (is_histogram(expr)) {
-        a_.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
+        b.context.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
             .help("print(@hist_log(x)), @hist_log(x)[i], foreach (b in @hist_log(x))");
-        return zero(expr.range);
+        return b.zero(expr.range);
     }
-    hir::Expr* source = build_stats_source(*expr.operand);
+    hir::Expr* source = build_stats_source(b, *expr.operand);
     if (!source)
-        return zero(expr.range);
-    if (expr.extractor == ast::Extractor::Variance && !a_.trying_) {
+        return b.zero(expr.range);
+    if (expr.extractor == ast::Extractor::Variance && !b.context.trying) {
         int64_t shift = expr.params.empty() ? 0 : expr.params[0];
         hir::Global& global = *global_of(*source);
-        auto [place, fresh] = a_.fixed_at_.try_emplace(&global.stats.variance_shift, expr.range);
+        auto [place, fresh] = b.notes.fixed_at.try_emplace(&global.stats.variance_shift, expr.range);
         if (fresh)
             global.stats.variance_shift = shift;
         if (shift < 0 || shift > 62)
-            a_.report_once(DiagId::BadStatistic, expr.range,
-                           fmt::format("`@variance` takes a shift from 0 to 62, not {}", shift));
+            b.context.report_once(DiagId::BadStatistic, expr.range,
+                                  fmt::format("`@variance` takes a shift from 0 to 62, not {}", shift));
         else if (shift != global.stats.variance_shift)
-            a_.report_once(DiagId::BadStatistic, expr.range,
-                           fmt::format("`{}` has another shift for its variance already", global.name))
+            b.context
+                .report_once(DiagId::BadStatistic, expr.range,
+                             fmt::format("`{}` has another shift for its variance already", global.name))
                 .note(place->second, "here");
     }
-    return make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);
+    return b.make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);
 }
 
-hir::Expr* BodyBuilder::build_bucket(const ast::HistIndexExpr& expr) {
-    hir::Expr* source = build_stats_source(*expr.histogram->operand);
+hir::Expr* build_bucket(Body& b, const ast::HistIndexExpr& expr) {
+    hir::Expr* source = build_stats_source(b, *expr.histogram->operand);
     if (!source)
-        return zero(expr.range);
+        return b.zero(expr.range);
     if (!is_histogram(*expr.histogram)) {
-        a_.report_once(DiagId::BadStatistic, expr.range, "only a histogram has buckets");
-        return zero(expr.range);
+        b.context.report_once(DiagId::BadStatistic, expr.range, "only a histogram has buckets");
+        return b.zero(expr.range);
     }
-    need_histogram(*source, *expr.histogram);
-    return make<hir::HistBucket>(expr.range, source, build(*expr.index));
+    need_histogram(b, *source, *expr.histogram);
+    return b.make<hir::HistBucket>(expr.range, source, build_expr(b, *expr.index));
 }
 
 // `n in @hist_log(x)`: whether that is the number of a bucket.
-hir::Expr* BodyBuilder::build_in_histogram(const ast::StatisticExpr& histogram, const ast::Expr& number, Range range) {
-    hir::Expr* source = build_stats_source(*histogram.operand);
+hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, const ast::Expr& number, Range range) {
+    hir::Expr* source = build_stats_source(b, *histogram.operand);
     if (!source)
-        return zero(range);
+        return b.zero(range);
     if (!is_histogram(histogram)) {
-        a_.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
-        return zero(range);
+        b.context.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
+        return b.zero(range);
     }
-    const uint32_t buckets = need_histogram(*source, histogram).buckets();
-    Analyzer::FunctionEntry* function = a_.find_function("__is_bucket", 2, file_, range);
-    return call(*function, {build(number), make<hir::ConstLong>(range, buckets)}, range);
+    const uint32_t buckets = need_histogram(b, *source, histogram).buckets();
+    FunctionEntry* function = b.names.find_function("__is_bucket", 2, b.file, range);
+    return build_call_to(b, *function, {build_expr(b, number), b.make<hir::ConstLong>(range, buckets)}, range);
 }
 
 } // namespace sonde

@@ -3,26 +3,51 @@
 
 #include <fmt/format.h>
 
-#include "frontend/sema/body_builder.h"
+#include "frontend/ast/walk.h"
+#include "frontend/sema/build_call.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_name.h"
+#include "frontend/sema/build_print.h"
+#include "frontend/sema/build_stmt.h"
+#include "frontend/sema/build_target.h"
 
 namespace sonde {
 
-void BodyBuilder::build_block(const ast::BlockStmt& block, FileId file, hir::Block& out) {
-    FileId saved = std::exchange(file_, file);
-    append(block.body, out);
-    file_ = saved;
+using hir::ValueType;
+
+namespace {
+
+void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block& out);
+hir::Stmt* build_body(Body& b, const ast::Stmt& stmt); // never null
+hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt); // null for what does nothing, as those below
+hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt);
+// A variable that a statement sets. For a global it is a hidden local, and `copies` receives the assignment.
+hir::Local* bind_variable(Body& b, const std::string& name, Range range, std::vector<hir::Stmt*>& copies);
+hir::Stmt* prepend(Body& b, const std::vector<hir::Stmt*>& first, hir::Stmt* body);
+bool build_collection(Body& b, const ast::ForeachStmt& s, hir::Foreach& loop);
+hir::Stmt* build_foreach(Body& b, const ast::ForeachStmt& s);
+hir::Stmt* build_delete(Body& b, const ast::DeleteStmt& s);
+hir::Stmt* build_try(Body& b, const ast::TryStmt& s);
+
+} // namespace
+
+void build_block(Body& b, const ast::BlockStmt& block, FileId file, hir::Block& out) {
+    FileId saved = std::exchange(b.file, file);
+    append_statements(b, block.body, out);
+    b.file = saved;
 }
 
-void BodyBuilder::append(const std::vector<ast::Stmt*>& stmts, hir::Block& out) {
+namespace {
+void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block& out) {
     const ast::Stmt* leaves = nullptr; // the statement after which nothing runs
     bool reported = false;
     for (const ast::Stmt* stmt : stmts) {
         if (leaves && !reported && stmt->kind != ast::StmtKind::Empty) {
-            a_.report_once(DiagId::Unreachable, stmt->range, "this statement is never reached")
+            b.context.report_once(DiagId::Unreachable, stmt->range, "this statement is never reached")
                 .note(leaves->range, "because of this");
             reported = true;
         }
-        if (hir::Stmt* built = build_stmt(*stmt))
+        if (hir::Stmt* built = build_stmt(b, *stmt))
             out.body.push_back(built);
         if (stmt->kind == ast::StmtKind::Next || stmt->kind == ast::StmtKind::Return ||
             stmt->kind == ast::StmtKind::Break || stmt->kind == ast::StmtKind::Continue)
@@ -30,205 +55,227 @@ void BodyBuilder::append(const std::vector<ast::Stmt*>& stmts, hir::Block& out) 
     }
 }
 
-hir::Stmt* BodyBuilder::build_body(const ast::Stmt& stmt) {
-    hir::Stmt* built = build_stmt(stmt);
-    return built ? built : make<hir::Block>(stmt.range);
+hir::Stmt* build_body(Body& b, const ast::Stmt& stmt) {
+    hir::Stmt* built = build_stmt(b, stmt);
+    return built ? built : b.make<hir::Block>(stmt.range);
 }
 
-hir::Stmt* BodyBuilder::build_stmt(const ast::Stmt& stmt) {
+hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
     using ast::StmtKind;
     Range range = stmt.range;
     switch (stmt.kind) {
     case StmtKind::Block: {
-        auto* block = make<hir::Block>(range);
-        append(ast::as<ast::BlockStmt>(stmt).body, *block);
+        auto* block = b.make<hir::Block>(range);
+        append_statements(b, ast::as<ast::BlockStmt>(stmt).body, *block);
         return block;
     }
     case StmtKind::Expression:
-        return make<hir::ExprStmt>(range, effect(*ast::as<ast::ExprStmt>(stmt).expr));
+        return b.make<hir::ExprStmt>(range, build_effect(b, *ast::as<ast::ExprStmt>(stmt).expr));
     case StmtKind::If: {
         const auto& s = ast::as<ast::IfStmt>(stmt);
         if (s.condition->kind != ast::ExprKind::Number)
-            if (std::optional<bool> value = known(*s.condition)) {
+            if (std::optional<bool> value = known_value(b, *s.condition)) {
                 const ast::Stmt* taken = *value ? s.then_body : s.else_body;
-                return taken ? build_stmt(*taken) : nullptr;
+                return taken ? build_stmt(b, *taken) : nullptr;
             }
-        hir::Expr* condition = build(*s.condition);
-        hir::Stmt* then_body = build_body(*s.then_body);
-        return make<hir::If>(range, condition, then_body, s.else_body ? build_stmt(*s.else_body) : nullptr);
+        hir::Expr* condition = build_expr(b, *s.condition);
+        hir::Stmt* then_body = build_body(b, *s.then_body);
+        return b.make<hir::If>(range, condition, then_body, s.else_body ? build_stmt(b, *s.else_body) : nullptr);
     }
     case StmtKind::While:
     case StmtKind::For:
-        return build_loop(stmt);
+        return build_loop(b, stmt);
     case StmtKind::Foreach:
-        return build_foreach(ast::as<ast::ForeachStmt>(stmt));
+        return build_foreach(b, ast::as<ast::ForeachStmt>(stmt));
     case StmtKind::Break:
-        return make<hir::Break>(range);
+        return b.make<hir::Break>(range);
     case StmtKind::Continue:
-        return make<hir::Continue>(range);
+        return b.make<hir::Continue>(range);
     case StmtKind::Next:
-        return function_ ? build_next_overload(range) : make<hir::Next>(range);
+        return b.function() ? build_next_overload(b, range) : b.make<hir::Next>(range);
     case StmtKind::Return: {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
-        (s.value ? returns_value_ : returns_nothing_) = true;
-        hir::Expr* value = s.value ? build(*s.value) : nullptr;
-        if (value && function_ && function_->bare_return.valid()) {
-            auto* block = make<hir::Block>(range);
-            block->body.push_back(make<hir::ExprStmt>(range, value));
-            block->body.push_back(make<hir::Return>(range, nullptr));
+        (s.value ? b.returns_value : b.returns_nothing) = true;
+        hir::Expr* value = s.value ? build_expr(b, *s.value) : nullptr;
+        if (value && b.function() && b.function()->bare_return.valid()) {
+            auto* block = b.make<hir::Block>(range);
+            block->body.push_back(b.make<hir::ExprStmt>(range, value));
+            block->body.push_back(b.make<hir::Return>(range, nullptr));
             return block;
         }
         if (value)
-            note_c_type(function_, *value);
-        return make<hir::Return>(range, value);
+            note_c_type(b.notes, b.function(), *value);
+        return b.make<hir::Return>(range, value);
     }
     case StmtKind::Delete:
-        return build_delete(ast::as<ast::DeleteStmt>(stmt));
+        return build_delete(b, ast::as<ast::DeleteStmt>(stmt));
     case StmtKind::Try:
-        return build_try(ast::as<ast::TryStmt>(stmt));
+        return build_try(b, ast::as<ast::TryStmt>(stmt));
     case StmtKind::Empty:
         return nullptr;
     }
     UNREACHABLE("statement kind");
 }
 
-hir::Stmt* BodyBuilder::build_loop(const ast::Stmt& stmt) {
-    auto* loop = make<hir::Loop>(stmt.range);
+hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt) {
+    auto* loop = b.make<hir::Loop>(stmt.range);
     if (stmt.kind == ast::StmtKind::While) {
         const auto& s = ast::as<ast::WhileStmt>(stmt);
-        loop->condition = build(*s.condition);
-        loop->body = build_body(*s.body);
+        loop->condition = build_expr(b, *s.condition);
+        loop->body = build_body(b, *s.body);
         return loop;
     }
     const auto& s = ast::as<ast::ForStmt>(stmt);
-    loop->init = s.init ? effect(*s.init) : nullptr;
-    loop->condition = s.condition ? build(*s.condition) : nullptr;
-    loop->body = build_body(*s.body);
-    loop->step = s.step ? effect(*s.step) : nullptr;
+    loop->init = s.init ? build_effect(b, *s.init) : nullptr;
+    loop->condition = s.condition ? build_expr(b, *s.condition) : nullptr;
+    loop->body = build_body(b, *s.body);
+    loop->step = s.step ? build_effect(b, *s.step) : nullptr;
     return loop;
 }
 
-hir::Local* BodyBuilder::bind(const std::string& name, Range range, std::vector<hir::Stmt*>& copies) {
-    hir::Global* global = find_local(name) ? nullptr : find_global(name);
+hir::Local* bind_variable(Body& b, const std::string& name, Range range, std::vector<hir::Stmt*>& copies) {
+    hir::Global* global = b.find_local(name) ? nullptr : b.find_global(name);
     // A name that no script can write; its number keeps loops apart.
-    hir::Local* local = declare(global ? fmt::format("{}.{}", name, locals_.size()) : name, range);
-    a_.assigned_.insert(local);
-    a_.bound_.insert(local);
-    if (global && a_.use_as(*global, Analyzer::Shape::Scalar, range)) {
-        auto* copy = make<hir::Assign>(range, make<hir::GlobalRef>(range, global), make<hir::LocalRef>(range, local));
+    hir::Local* local = b.declare(global ? fmt::format("{}.{}", name, b.locals.size()) : name, range);
+    b.notes.assigned.insert(local);
+    b.notes.bound.insert(local);
+    if (global && b.names.use_as(*global, Shape::Scalar, range)) {
+        auto* copy =
+            b.make<hir::Assign>(range, b.make<hir::GlobalRef>(range, global), b.make<hir::LocalRef>(range, local));
         copy->value_unused = true;
-        copies.push_back(make<hir::ExprStmt>(range, copy));
+        copies.push_back(b.make<hir::ExprStmt>(range, copy));
     }
     return local;
 }
 
-hir::Stmt* BodyBuilder::prepend(const std::vector<hir::Stmt*>& first, hir::Stmt* body) {
+hir::Stmt* prepend(Body& b, const std::vector<hir::Stmt*>& first, hir::Stmt* body) {
     if (first.empty())
         return body;
-    auto* block = make<hir::Block>(body->range);
+    auto* block = b.make<hir::Block>(body->range);
     block->body = first;
     block->body.push_back(body);
     return block;
 }
 
-bool BodyBuilder::build_collection(const ast::ForeachStmt& s, hir::Foreach& loop) {
+bool build_collection(Body& b, const ast::ForeachStmt& s, hir::Foreach& loop) {
     const ast::Expr& collection = *s.collection;
     if (collection.kind == ast::ExprKind::Statistic) {
         const auto& statistic = ast::as<ast::StatisticExpr>(collection);
         if (statistic.extractor < ast::Extractor::HistLog || s.keys.size() != 1) {
-            a_.report_once(DiagId::BadStatistic, collection.range,
-                           "of statistics, only a histogram's buckets can be walked over, with one variable");
+            b.context.report_once(DiagId::BadStatistic, collection.range,
+                                  "of statistics, only a histogram's buckets can be walked over, with one variable");
             return false;
         }
         if (s.sort_extractor) {
-            a_.report_once(DiagId::BadStatistic, collection.range,
-                           "the buckets of a histogram are numbers, not statistics")
+            b.context
+                .report_once(DiagId::BadStatistic, collection.range,
+                             "the buckets of a histogram are numbers, not statistics")
                 .help("`+` or `-` after the histogram sorts by count");
             return false;
         }
-        loop.histogram = build_stats_source(*statistic.operand);
+        loop.histogram = build_stats_source(b, *statistic.operand);
         if (loop.histogram)
-            need_histogram(*loop.histogram, statistic);
+            need_histogram(b, *loop.histogram, statistic);
         return loop.histogram;
     }
     if (collection.kind != ast::ExprKind::Name && collection.kind != ast::ExprKind::Index) {
-        a_.report_once(DiagId::TypeMismatch, collection.range,
-                       fmt::format("`{}` is no array", ast::to_source(collection)));
+        b.context.report_once(DiagId::TypeMismatch, collection.range,
+                              fmt::format("`{}` is no array", ast::to_source(collection)));
         return false;
     }
     bool sliced = collection.kind == ast::ExprKind::Index;
     Range range = sliced ? ast::as<ast::IndexExpr>(collection).name_range : collection.range;
-    loop.array =
-        array(sliced ? ast::as<ast::IndexExpr>(collection).name : ast::as<ast::NameExpr>(collection).name, range);
+    loop.array = find_array(
+        b, sliced ? ast::as<ast::IndexExpr>(collection).name : ast::as<ast::NameExpr>(collection).name, range);
     if (!loop.array)
         return false;
     if (sliced)
-        loop.slice = build_keys(ast::as<ast::IndexExpr>(collection).keys, true, *loop.array, collection.range);
+        loop.slice = build_keys(b, ast::as<ast::IndexExpr>(collection).keys, true, *loop.array, collection.range);
     Range keys = s.key_ranges.empty() ? range : Range::join(s.key_ranges.front(), s.key_ranges.back());
-    return check_key_count(*loop.array, s.keys.size(), keys);
+    return check_key_count(b, *loop.array, s.keys.size(), keys);
 }
 
-hir::Stmt* BodyBuilder::build_foreach(const ast::ForeachStmt& s) {
-    auto* loop = make<hir::Foreach>(s.range);
+hir::Stmt* build_foreach(Body& b, const ast::ForeachStmt& s) {
+    auto* loop = b.make<hir::Foreach>(s.range);
     loop->sort_direction = s.sort_direction;
     loop->sort_column = s.sort_direction ? s.sort_column : 0;
     if (s.sort_extractor) {
         loop->sort_stat = static_cast<hir::StatValue>(*s.sort_extractor);
-        a_.stat_sorted_[loop] = s.collection->range;
+        b.notes.stat_sorted[loop] = s.collection->range;
     }
     if (s.limit)
-        loop->limit = build(*s.limit);
-    if (!build_collection(s, *loop)) {
+        loop->limit = build_expr(b, *s.limit);
+    if (!build_collection(b, s, *loop)) {
         // The body is built all the same, for its own errors.
         std::vector<hir::Stmt*> copies;
         for (size_t i = 0; i < s.keys.size(); i++)
-            bind(s.keys[i], s.key_ranges[i], copies);
-        build_body(*s.body);
+            bind_variable(b, s.keys[i], s.key_ranges[i], copies);
+        build_body(b, *s.body);
         return nullptr;
     }
     std::vector<hir::Stmt*> copies;
     for (size_t i = 0; i < s.keys.size(); i++)
-        loop->keys.push_back(bind(s.keys[i], s.key_ranges[i], copies));
+        loop->keys.push_back(bind_variable(b, s.keys[i], s.key_ranges[i], copies));
     if (!s.value.empty())
-        loop->value = bind(s.value, s.value_range, copies);
-    loop->body = prepend(copies, build_body(*s.body));
+        loop->value = bind_variable(b, s.value, s.value_range, copies);
+    loop->body = prepend(b, copies, build_body(b, *s.body));
     return loop;
 }
 
-hir::Stmt* BodyBuilder::build_delete(const ast::DeleteStmt& s) {
+hir::Stmt* build_delete(Body& b, const ast::DeleteStmt& s) {
     if (s.target->kind == ast::ExprKind::Index) {
         const auto& index = ast::as<ast::IndexExpr>(*s.target);
-        hir::Global* global = array(index.name, index.name_range);
+        hir::Global* global = find_array(b, index.name, index.name_range);
         if (!global)
             return nullptr;
-        return make<hir::Delete>(s.range, global, build_keys(index.keys, true, *global, s.target->range));
+        return b.make<hir::Delete>(s.range, global, build_keys(b, index.keys, true, *global, s.target->range));
     }
     if (s.target->kind != ast::ExprKind::Name) // the parser has said so
         return nullptr;
     const std::string& name = ast::as<ast::NameExpr>(*s.target).name;
-    if (!find_local(name))
-        if (hir::Global* global = find_global(name))
-            return make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
+    if (!b.find_local(name))
+        if (hir::Global* global = b.find_global(name))
+            return b.make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
     // A local goes back to 0 or "": infer.cc puts in which.
-    hir::Local* local = declare(name, s.target->range);
-    a_.assigned_.insert(local);
-    auto* reset = make<hir::Assign>(s.range, make<hir::LocalRef>(s.target->range, local), zero(s.range));
+    hir::Local* local = b.declare(name, s.target->range);
+    b.notes.assigned.insert(local);
+    auto* reset = b.make<hir::Assign>(s.range, b.make<hir::LocalRef>(s.target->range, local), b.zero(s.range));
     reset->value_unused = true;
-    a_.resets_.insert(reset);
-    return make<hir::ExprStmt>(s.range, reset);
+    b.notes.resets.insert(reset);
+    return b.make<hir::ExprStmt>(s.range, reset);
 }
 
-hir::Stmt* BodyBuilder::build_try(const ast::TryStmt& s) {
-    hir::Stmt* body = build_body(*s.body);
+hir::Stmt* build_try(Body& b, const ast::TryStmt& s) {
+    hir::Stmt* body = build_body(b, *s.body);
     hir::Local* message = nullptr;
     std::vector<hir::Stmt*> copies;
     if (!s.variable.empty())
-        message = bind(s.variable, s.variable_range, copies);
-    if (message && message->type == hir::ValueType::Unknown) {
-        message->type = hir::ValueType::String;
-        a_.fixed_at_[message] = s.variable_range;
+        message = bind_variable(b, s.variable, s.variable_range, copies);
+    if (message && message->type == ValueType::Unknown) {
+        message->type = ValueType::String;
+        b.notes.fixed_at[message] = s.variable_range;
     }
-    return make<hir::Try>(s.range, body, message, prepend(copies, build_body(*s.handler)));
+    return b.make<hir::Try>(s.range, body, message, prepend(b, copies, build_body(b, *s.handler)));
+}
+} // namespace
+
+void build_function(Body& b, const ast::Function& function) {
+    for (hir::Local* param : b.function()->params) {
+        b.locals_by_name[param->name] = param;
+        b.locals.push_back(param);
+    }
+    for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+        if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)
+            b.function()->bare_return = stmt.range;
+    });
+    if (b.function()->bare_return.valid())
+        b.function()->result = ValueType::Void;
+    b.function()->body = b.make<hir::Block>(function.range);
+    build_block(b, *function.body, b.file, *b.function()->body);
+    // Without any return, what it gives is 0 or "", by its use; see Inference::settle().
+    b.function()->may_give_nothing = !b.returns_value;
+    if (b.function()->result == ValueType::Unknown && !b.returns_value && b.returns_nothing)
+        b.function()->result = ValueType::Void;
 }
 
 } // namespace sonde

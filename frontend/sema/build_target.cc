@@ -8,7 +8,9 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_call.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_target.h"
 
 namespace sonde {
 
@@ -42,143 +44,144 @@ bool mentions_defined(const ast::Expr& expr) {
     return found;
 }
 
-} // namespace
-
-hir::Expr* BodyBuilder::entry_value(size_t index, const hir::Expr& saved) {
+// The value at that place of entry_values(), in this body.
+hir::Expr* entry_value(Body& b, size_t index, const hir::Expr& saved) {
     hir::Expr* value = nullptr;
-    if (!instance_) {
-        value = make<hir::EntryRead>(saved.range, saved.type, static_cast<uint32_t>(index));
+    if (!b.instance) {
+        value = b.make<hir::EntryRead>(saved.range, saved.type, static_cast<uint32_t>(index));
     } else {
         // The caller knows it.
-        hir::Local* param = declare(fmt::format("entry.{}", index), saved.range);
-        if (std::find(function_->params.begin(), function_->params.end(), param) == function_->params.end()) {
-            function_->params.push_back(param);
-            a_.assigned_.insert(param);
-            a_.bound_.insert(param);
+        hir::Local* param = b.declare(fmt::format("entry.{}", index), saved.range);
+        if (std::find(b.function()->params.begin(), b.function()->params.end(), param) == b.function()->params.end()) {
+            b.function()->params.push_back(param);
+            b.notes.assigned.insert(param);
+            b.notes.bound.insert(param);
         }
-        a_.read_.insert(param);
-        value = make<hir::LocalRef>(saved.range, param);
+        b.notes.read.insert(param);
+        value = b.make<hir::LocalRef>(saved.range, param);
     }
-    if (const Type* type = c_type_of(saved))
-        a_.c_types_[value] = type;
+    if (const Type* type = c_type_of(b.notes, saved))
+        b.notes.c_types[value] = type;
     return value;
 }
+} // namespace
 
-hir::Expr* BodyBuilder::save_at_entry(hir::Expr* expr) {
-    std::vector<hir::Expr*>& saved = entry_values();
+hir::Expr* save_at_entry(Body& b, hir::Expr* expr) {
+    std::vector<hir::Expr*>& saved = b.entry_values();
     if (is_repeatable(*expr)) {
         std::string key = hir::identity(*expr);
         for (size_t i = 0; i < saved.size(); i++)
             if (is_repeatable(*saved[i]) && hir::identity(*saved[i]) == key)
-                return entry_value(i, *expr);
+                return entry_value(b, i, *expr);
     }
     saved.push_back(expr);
-    return entry_value(saved.size() - 1, *expr);
+    return entry_value(b, saved.size() - 1, *expr);
 }
 
-hir::Local* BodyBuilder::hidden(const char* what, Range range) {
-    hir::Local* local = declare(fmt::format("{}.{}", what, locals_.size()), range);
-    local->type = ValueType::Long;
-    a_.assigned_.insert(local);
-    a_.bound_.insert(local);
-    return local;
-}
-
-Binder BodyBuilder::binder(Range expr_range) {
-    Binder binder{a_.arena_, a_.diags_, a_.env_,      [this](const ast::Expr& expr) { return build(expr); },
-                  nullptr,   nullptr,   inside_entry_};
+Binder make_binder(Body& b, Range expr_range) {
+    Binder binder{
+        b.context.arena, b.context.diags, b.context.env, [&b](const ast::Expr& expr) { return build_expr(b, expr); },
+        nullptr,         nullptr,         b.inside_entry};
     // What @entry evaluates runs in a program of its own, without the handler's locals.
-    if (!inside_entry_ || function_)
-        binder.hold = [this](const hir::Expr* expr) -> hir::Local* {
+    if (!b.inside_entry || b.function())
+        binder.hold = [&b](const hir::Expr* expr) -> hir::Local* {
             if (is_repeatable(*expr))
                 return nullptr;
-            return hidden("cast", expr->range);
+            return b.declare_hidden("cast", expr->range);
         };
-    if (point_->is_return)
-        binder.at_entry = [this](hir::Expr* expr) { return save_at_entry(expr); };
-    binder.call = [this, range = expr_range](const char* name, std::vector<hir::Expr*> args) -> hir::Expr* {
-        Analyzer::FunctionEntry* entry = a_.find_function(name, args.size(), file_, range);
-        return entry ? call(*entry, std::move(args), range) : nullptr;
+    if (b.point->is_return)
+        binder.at_entry = [&b](hir::Expr* expr) { return save_at_entry(b, expr); };
+    binder.call = [&b, range = expr_range](const char* name, std::vector<hir::Expr*> args) -> hir::Expr* {
+        FunctionEntry* entry = b.names.find_function(name, args.size(), b.file, range);
+        return entry ? build_call_to(b, *entry, std::move(args), range) : nullptr;
     };
-    binder.define = [this](hir::Function& function) { return a_.define(function); };
-    binder.symbol_address = [this, expr_range](const std::string& symbol) {
-        return a_.symbol_address(symbol, expr_range);
+    binder.define = [&b](hir::Function& function) { return b.functions.define(function); };
+    binder.symbol_address = [&b, expr_range](const std::string& symbol) {
+        return b.functions.symbol_address(symbol, expr_range);
     };
-    binder.module = [this](const std::string& path) { return a_.env_.module(path); };
-    binder.c_type_of = [this](const hir::Expr& expr) { return c_type_of(expr); };
-    binder.note_c_type = [this](const hir::Expr* expr, const Type* type) {
+    binder.module = [&b](const std::string& path) { return b.context.env.module(path); };
+    binder.c_type_of = [&b](const hir::Expr& expr) { return c_type_of(b.notes, expr); };
+    binder.note_c_type = [&b](const hir::Expr* expr, const Type* type) {
         const Type* plain = strip(type);
         if (plain && (plain->kind == Type::Pointer || plain->kind == Type::Array || plain->kind == Type::Enum))
-            a_.c_types_[expr] = type;
+            b.notes.c_types[expr] = type;
     };
     return binder;
 }
 
-hir::Expr* BodyBuilder::build_callers(Range range) {
-    Binder with = binder(range);
-    return point_ ? bind_callers(*point_, range, with) : nullptr;
+hir::Expr* build_callers(Body& b, Range range) {
+    Binder with = make_binder(b, range);
+    return b.point ? bind_callers(*b.point, range, with) : nullptr;
 }
 
+namespace {
 // `@var` of older scripts in a .return handler.
-hir::Expr* BodyBuilder::build_var_at_entry(const ast::TargetExpr& expr) {
-    const std::string module = !expr.module.empty() ? expr.module : point_->module ? point_->module->path() : "kernel";
-    a_.report_once(DiagId::ValueAtEntry, expr.range,
-                   fmt::format("confusing usage, value is captured as @entry(@var(\"{}\", \"{}\")) in .return probe "
-                               "[man stapprobes] RETURN PROBES",
-                               expr.name, module))
+hir::Expr* build_var_at_entry(Body& b, const ast::TargetExpr& expr) {
+    const std::string module = !expr.module.empty() ? expr.module
+                               : b.point->module    ? b.point->module->path()
+                                                    : "kernel";
+    b.context
+        .report_once(DiagId::ValueAtEntry, expr.range,
+                     fmt::format("confusing usage, value is captured as @entry(@var(\"{}\", \"{}\")) in .return probe "
+                                 "[man stapprobes] RETURN PROBES",
+                                 expr.name, module))
         .help("since SystemTap 4.1 it is the value at the return; write `@entry(...)` for the one at the entry");
-    Binder with = binder(expr.range);
-    inside_entry_ = true;
-    hir::Expr* value = build_target(expr, false);
-    inside_entry_ = false;
+    Binder with = make_binder(b, expr.range);
+    b.inside_entry = true;
+    hir::Expr* value = build_target(b, expr, false);
+    b.inside_entry = false;
     return with.at_entry(value);
 }
+} // namespace
 
-hir::Expr* BodyBuilder::build_target(const ast::TargetExpr& expr, bool address) {
-    Binder with = binder(expr.range);
-    if (a_.options_.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !inside_entry_ &&
-        !function_ && !address && target_type(expr) == ValueType::Long && !a_.diags_.sources().is_tapset(file_))
-        return build_var_at_entry(expr);
+hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
+    Binder with = make_binder(b, expr.range);
+    if (b.context.options.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !b.inside_entry &&
+        !b.function() && !address && target_type(expr) == ValueType::Long &&
+        !b.context.diags.sources().is_tapset(b.file))
+        return build_var_at_entry(b, expr);
     std::optional<Diagnostics::Suppress> quiet;
-    if (a_.options_.skip_bad_variables)
-        quiet.emplace(a_.diags_);
-    hir::Expr* bound = address ? bind_address_of(expr, *point_, with) : bind_target(expr, *point_, with);
+    if (b.context.options.skip_bad_variables)
+        quiet.emplace(b.context.diags);
+    hir::Expr* bound = address ? bind_address_of(expr, *b.point, with) : bind_target(expr, *b.point, with);
     if (bound)
         return bound;
     if (target_type(expr) == ValueType::String && !address)
-        return make<hir::ConstString>(expr.range, "");
-    return zero(expr.range);
+        return b.make<hir::ConstString>(expr.range, "");
+    return b.zero(expr.range);
 }
 
-hir::Expr* BodyBuilder::build_store(const ast::Expr& target, const Assignment& assignment) {
-    if (!a_.options_.guru) {
-        a_.report_once(DiagId::NeedsGuru, target.range,
-                       fmt::format("writing to `{}` changes the traced program", ast::to_source(target)))
+hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assignment) {
+    if (!b.context.options.guru) {
+        b.context
+            .report_once(DiagId::NeedsGuru, target.range,
+                         fmt::format("writing to `{}` changes the traced program", ast::to_source(target)))
             .help("-g allows it");
         return assignment.value;
     }
     ast::TargetExpr whole = target.kind == ast::ExprKind::Member ? as_target(ast::as<ast::MemberExpr>(target))
                                                                  : ast::as<ast::TargetExpr>(target);
-    Binder with = binder(target.range);
+    Binder with = make_binder(b, target.range);
     std::optional<Diagnostics::Suppress> quiet;
-    if (a_.options_.skip_bad_variables)
-        quiet.emplace(a_.diags_);
-    hir::Expr* written = bind_store(whole, assignment, *point_, with);
+    if (b.context.options.skip_bad_variables)
+        quiet.emplace(b.context.diags);
+    hir::Expr* written = bind_store(whole, assignment, *b.point, with);
     return written ? written : assignment.value;
 }
 
-hir::Expr* BodyBuilder::build_address(const ast::AddressOfExpr& expr) {
+hir::Expr* build_address(Body& b, const ast::AddressOfExpr& expr) {
     if (expr.operand->kind == ast::ExprKind::Target)
-        return build_target(ast::as<ast::TargetExpr>(*expr.operand), true);
+        return build_target(b, ast::as<ast::TargetExpr>(*expr.operand), true);
     if (expr.operand->kind == ast::ExprKind::Member)
-        return build_target(as_target(ast::as<ast::MemberExpr>(*expr.operand)), true);
-    a_.report_once(DiagId::Unsupported, expr.range,
-                   fmt::format("cannot take the address of `{}`", ast::to_source(*expr.operand)))
+        return build_target(b, as_target(ast::as<ast::MemberExpr>(*expr.operand)), true);
+    b.context
+        .report_once(DiagId::Unsupported, expr.range,
+                     fmt::format("cannot take the address of `{}`", ast::to_source(*expr.operand)))
         .help("`&` takes a `$variable`, `@cast` or typed pointer with members");
-    return zero(expr.range);
+    return b.zero(expr.range);
 }
 
-ast::TargetExpr BodyBuilder::as_target(const ast::MemberExpr& expr) {
+ast::TargetExpr as_target(const ast::MemberExpr& expr) {
     ast::TargetExpr whole(expr.range);
     if (expr.base->kind == ast::ExprKind::Target) {
         whole = ast::as<ast::TargetExpr>(*expr.base);
@@ -191,54 +194,50 @@ ast::TargetExpr BodyBuilder::as_target(const ast::MemberExpr& expr) {
     return whole;
 }
 
-hir::Expr* BodyBuilder::build_entry(const ast::EntryExpr& expr) {
-    Binder with = binder(expr.range);
+hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
+    Binder with = make_binder(b, expr.range);
     if (!with.at_entry) {
-        a_.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
-        return zero(expr.range);
+        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
+        return b.zero(expr.range);
     }
-    if (inside_entry_) {
-        a_.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot stand in `@entry`");
-        return zero(expr.range);
+    if (b.inside_entry) {
+        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot stand in `@entry`");
+        return b.zero(expr.range);
     }
-    inside_entry_ = true;
-    hir::Expr* value = build(*expr.operand);
-    inside_entry_ = false;
+    b.inside_entry = true;
+    hir::Expr* value = build_expr(b, *expr.operand);
+    b.inside_entry = false;
     return with.at_entry(value);
 }
 
 // Builds it without keeping anything of what that leaves behind.
-bool BodyBuilder::is_defined(const ast::Expr& expr) {
-    Diagnostics::Suppress quiet(a_.diags_);
-    a_.trying_++;
-    size_t entries = entry_values().size(), locals = locals_.size(), instances = a_.instances_.size();
-    build(expr);
-    entry_values().resize(entries);
-    while (locals_.size() > locals) {
-        if (function_)
-            std::erase(function_->params, locals_.back());
-        names_.erase(locals_.back()->name);
-        locals_.pop_back();
+bool is_defined(Body& b, const ast::Expr& expr) {
+    Diagnostics::Suppress quiet(b.context.diags);
+    b.context.trying++;
+    size_t entries = b.entry_values().size(), locals = b.locals.size(), instances = b.functions.instance_count();
+    build_expr(b, expr);
+    b.entry_values().resize(entries);
+    while (b.locals.size() > locals) {
+        if (b.function())
+            std::erase(b.function()->params, b.locals.back());
+        b.locals_by_name.erase(b.locals.back()->name);
+        b.locals.pop_back();
     }
-    // Instances may lack what could not be built.
-    while (a_.instances_.size() > instances) {
-        std::erase(a_.program_->functions, a_.instances_.back().function);
-        a_.instances_.pop_back();
-    }
-    a_.trying_--;
+    b.functions.drop_instances_after(instances);
+    b.context.trying--;
     return quiet.errors() == 0;
 }
 
-std::optional<bool> BodyBuilder::known(const ast::Expr& expr) {
+std::optional<bool> known_value(Body& b, const ast::Expr& expr) {
     if (!mentions_defined(expr)) {
         if (expr.kind == ast::ExprKind::Number)
             return ast::as<ast::NumberExpr>(expr).value != 0;
         return std::nullopt;
     }
     if (expr.kind == ast::ExprKind::Defined)
-        return is_defined(*ast::as<ast::DefinedExpr>(expr).operand);
+        return is_defined(b, *ast::as<ast::DefinedExpr>(expr).operand);
     if (expr.kind == ast::ExprKind::Unary && ast::as<ast::UnaryExpr>(expr).op == ast::UnaryOp::Not) {
-        std::optional<bool> value = known(*ast::as<ast::UnaryExpr>(expr).operand);
+        std::optional<bool> value = known_value(b, *ast::as<ast::UnaryExpr>(expr).operand);
         return value ? std::optional(!*value) : std::nullopt;
     }
     if (expr.kind != ast::ExprKind::Binary)
@@ -247,10 +246,10 @@ std::optional<bool> BodyBuilder::known(const ast::Expr& expr) {
     if (binary.op != ast::BinaryOp::And && binary.op != ast::BinaryOp::Or)
         return std::nullopt;
     bool decisive = binary.op == ast::BinaryOp::Or;
-    std::optional<bool> left = known(*binary.left);
+    std::optional<bool> left = known_value(b, *binary.left);
     if (!left || *left == decisive)
         return left;
-    return known(*binary.right);
+    return known_value(b, *binary.right);
 }
 
 } // namespace sonde

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "frontend/hir/walk.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
 
@@ -80,27 +80,27 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 } // namespace
 
 // Groups cost time, and are found only if the script asks for them.
-void Analyzer::compile_regexes() {
-    bool captures = std::any_of(primitives_.begin(), primitives_.end(), [](const auto& entry) {
+void compile_regexes(const Notes& notes, SemaContext& context) {
+    bool captures = std::any_of(notes.primitives.begin(), notes.primitives.end(), [](const auto& entry) {
         const hir::Primitive* primitive = hir::find_primitive(entry.first->name);
         return primitive && primitive->needs_groups;
     });
     std::map<std::pair<std::string, bool>, std::shared_ptr<const regex::Program>> compiled;
-    for (auto [expr, range] : regexes_) {
+    for (auto [expr, range] : notes.regexes) {
         bool with_groups = captures && !expr->negated;
         std::shared_ptr<const regex::Program>& program = compiled[{expr->text, with_groups}];
         if (!program) {
             regex::Problem problem;
             std::optional<regex::Program> made = regex::compile(expr->pattern, with_groups, problem);
             if (!made)
-                report_once(DiagId::BadRegex, range, problem.message);
+                context.report_once(DiagId::BadRegex, range, problem.message);
             program = std::make_shared<const regex::Program>(made ? std::move(*made) : regex::Program());
         }
         expr->program = program;
     }
 }
 
-void Analyzer::check_foreach() {
+void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context) {
     auto check = [&](const hir::Stmt& body) {
         for_each_stmt(body, [&](const hir::Stmt& stmt) {
             if (stmt.kind != hir::StmtKind::Foreach || !hir::as<hir::Foreach>(stmt).array)
@@ -112,32 +112,32 @@ void Analyzer::check_foreach() {
             Range head = loop.range;
             if (loop.body->range.file == head.file && loop.body->range.begin > head.begin)
                 head.end = loop.body->range.begin;
-            while (head.end > head.begin && std::isspace(diags_.sources().text(head).back()))
+            while (head.end > head.begin && std::isspace(context.diags.sources().text(head).back()))
                 head.end--;
             for (const Change& change : changes) {
                 DiagBuilder report =
-                    report_once(DiagId::ModifiedInForeach, change.range,
-                                fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
+                    context.report_once(DiagId::ModifiedInForeach, change.range,
+                                        fmt::format("array `{}` is changed inside a loop over it", loop.array->name));
                 if (change.inside.valid())
                     report.note(change.inside, "the function changes it here");
                 report.note(head, "the loop").help("gather the keys first, and change the array after the loop");
             }
         });
     };
-    for (const hir::Function* function : program_->functions)
+    for (const hir::Function* function : program.functions)
         check(*function->body);
-    for (const auto* handlers : {&program_->handlers, &never_handlers_})
+    for (const auto* handlers : {&program.handlers, &notes.never_handlers})
         for (const hir::Handler* handler : *handlers)
             check(*handler->body);
 }
 
-void Analyzer::check_side_effects() {
-    if (options_.unoptimized)
+void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context) {
+    if (context.options.unoptimized)
         return;
-    for (const hir::Handler* handler : program_->handlers) {
+    for (const hir::Handler* handler : program.handlers) {
         std::set<const hir::Function*> seen;
         if (!has_effect(*handler->body, seen))
-            report_once(DiagId::SideEffectFree, heads_[handler], "this probe's handler does nothing");
+            context.report_once(DiagId::SideEffectFree, notes.heads.at(handler), "this probe's handler does nothing");
     }
 }
 

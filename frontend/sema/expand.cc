@@ -13,11 +13,11 @@
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
 #include "frontend/parse/parser.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/expand.h"
 
 namespace sonde {
 
-struct Analyzer::AliasUse {
+struct Expander::AliasUse {
     FileId file = 0; // where the point stands
     Expansion expansion;
     std::vector<std::string> chain; // the aliases on the way, outermost first
@@ -86,20 +86,13 @@ ast::ProbePoint without_marks(ast::ProbePoint point) {
 
 } // namespace
 
-void Analyzer::pull_in_aliases(const std::string& first_component) {
-    for (const std::string& name : library_.alias_names())
-        if (name == first_component || glob_match(first_component, name))
-            for (const ast::File* file : library_.files_with_alias(name))
-                add_file(*file);
-}
-
-void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
+void Expander::report_unknown_point(const ast::ProbePoint& point) {
     const ast::PointComponent& first = point.components[0];
     std::vector<std::string> names = probe_kind_names();
-    std::vector<std::string> library = library_.alias_names();
+    std::vector<std::string> library = c_.library.alias_names();
     names.insert(names.end(), library.begin(), library.end());
     bool prefix_known = false;
-    for (const auto& [alias, file] : aliases_)
+    for (const auto& [alias, file] : names_.aliases())
         for (const ast::ProbePoint* name : alias->names) {
             names.push_back(name->components[0].name);
             prefix_known = prefix_known || name->components[0].name == first.name;
@@ -108,37 +101,37 @@ void Analyzer::report_unknown_point(const ast::ProbePoint& point) {
         // The first component is right, so one after it is not.
         std::string written = dotted(point);
         std::vector<std::string> whole;
-        for (const auto& [alias, file] : aliases_)
+        for (const auto& [alias, file] : names_.aliases())
             for (const ast::ProbePoint* name : alias->names)
                 whole.push_back(dotted(*name));
-        report_once(DiagId::UnknownProbePoint, point.range, fmt::format("unknown probe point `{}`", written))
+        c_.report_once(DiagId::UnknownProbePoint, point.range, fmt::format("unknown probe point `{}`", written))
             .suggest(nearest_name(written, whole));
         return;
     }
-    report_once(DiagId::UnknownProbePoint, first.range,
-                is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
-                                  : fmt::format("unknown probe point `{}`", first.name))
+    c_.report_once(DiagId::UnknownProbePoint, first.range,
+                   is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
+                                     : fmt::format("unknown probe point `{}`", first.name))
         .suggest(nearest_name(first.name, names));
 }
 
-bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
+bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
                              std::vector<Resolved>& out) {
     bool found = false;
     // `a.b.c` is a.b with a suffix if there is such an alias, and not also a with one.
     size_t longest = 0;
-    for (const auto& [alias, file] : aliases_)
+    for (const auto& [alias, file] : names_.aliases())
         for (const ast::ProbePoint* name : alias->names)
             if (size_t taken = match_alias(*name, point); taken < point.components.size())
                 longest = std::max(longest, taken);
     // A target can pull in files, which adds aliases: by index, and those are not looked at here.
-    size_t count = aliases_.size();
+    size_t count = names_.aliases().size();
     for (size_t i = 0; i < count; i++) {
-        auto [alias, alias_file] = aliases_[i];
+        auto [alias, alias_file] = names_.aliases()[i];
         for (const ast::ProbePoint* name : alias->names) {
             size_t taken = match_alias(*name, point);
             if (taken == 0 || taken != (with_suffix ? longest : point.components.size()))
                 continue;
-            if (diags_.sources().is_tapset(alias_file) && is_second_name(*alias, *name, point))
+            if (c_.diags.sources().is_tapset(alias_file) && is_second_name(*alias, *name, point))
                 continue;
             found = true;
             AliasUse inner = use;
@@ -148,8 +141,8 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
                 std::string loop;
                 for (const std::string& step : inner.chain)
                     loop += (loop.empty() ? "" : " = ") + step;
-                report_once(DiagId::UnknownProbePoint, point.range,
-                            fmt::format("probe alias `{}` stands for itself: {}", title, loop))
+                c_.report_once(DiagId::UnknownProbePoint, point.range,
+                               fmt::format("probe alias `{}` stands for itself: {}", title, loop))
                     .note(name->range, "defined here");
                 return true;
             }
@@ -157,7 +150,7 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
             Expansion& expansion = inner.expansion;
             if (use.chain.empty()) {
                 // pn() shows which alias a pattern has found.
-                auto* found_here = arena_.make<ast::ProbePoint>(without_marks(point));
+                auto* found_here = c_.arena.make<ast::ProbePoint>(without_marks(point));
                 if (has_pattern(point)) {
                     found_here->components = name->components;
                     found_here->components.insert(found_here->components.end(),
@@ -168,7 +161,7 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
                 expansion.pn = ast::to_source(*found_here);
             } else if (expansion.alias && has_pattern(point)) {
                 // The pattern was after an alias' name: `nd_syscall.clo*`.
-                auto* found_here = arena_.make<ast::ProbePoint>(*expansion.alias);
+                auto* found_here = c_.arena.make<ast::ProbePoint>(*expansion.alias);
                 size_t before =
                     found_here->components.size() - std::min(found_here->components.size(), point.components.size());
                 for (size_t i = 0; i < name->components.size() && before + i < found_here->components.size(); i++)
@@ -196,14 +189,14 @@ bool Analyzer::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
     return found;
 }
 
-void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
+void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& outer, std::vector<Resolved>& out) {
     bool too_many = expansions_.size() - outer.first >= max_alias_points;
     if (*outer.stopped)
         return;
     if (too_many || outer.chain.size() > max_nesting) {
-        report_once(DiagId::UnknownProbePoint, outer.written,
-                    too_many ? fmt::format("the aliases here give more than {} probe points", max_alias_points)
-                             : fmt::format("the aliases here stand for each other more than {} deep", max_nesting));
+        c_.report_once(DiagId::UnknownProbePoint, outer.written,
+                       too_many ? fmt::format("the aliases here give more than {} probe points", max_alias_points)
+                                : fmt::format("the aliases here stand for each other more than {} deep", max_nesting));
         *outer.stopped = true;
         return;
     }
@@ -213,7 +206,7 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         use.expansion.conditions.push_back({point.condition, use.file});
     }
     const std::string& first = point.components[0].name;
-    pull_in_aliases(first);
+    names_.pull_in_aliases(first);
     if (has_pattern(point)) {
         resolve_pattern(point, use, out);
         return;
@@ -229,7 +222,7 @@ void Analyzer::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
 
 // A pattern finds aliases and points of the probe kinds. What it finds on the way and this system or the program does
 // not have is left out, unless nothing else is left.
-void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
+void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
     const size_t before = out.size();
     ast::ProbePoint any = pattern;
     any.optional = true;
@@ -260,8 +253,8 @@ void Analyzer::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
 }
 
 // A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.
-void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
-    const std::vector<Syscall>& unnamed = env_.no_code_calls;
+void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
+    const std::vector<Syscall>& unnamed = c_.env.no_code_calls;
     auto is_unnamed = [&](const Syscall* call) {
         return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
     };
@@ -277,7 +270,7 @@ void Analyzer::drop_second_calls(std::vector<Resolved>& out, size_t first) {
 }
 
 // pn() shows the point that a pattern has found, also where an alias led to it.
-void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
+void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
     if (!expansion.alias) {
         expansion.pn = ast::to_source(without_marks(found));
         return;
@@ -291,24 +284,24 @@ void Analyzer::name_found(Expansion& expansion, const ast::ProbePoint& pattern, 
         return; // the pattern is the alias' own
     named.components.erase(named.components.end() - tail, named.components.end());
     named.components.insert(named.components.end(), found.components.begin() + before, found.components.end());
-    expansion.alias = arena_.make<ast::ProbePoint>(named);
+    expansion.alias = c_.arena.make<ast::ProbePoint>(named);
     expansion.pn = ast::to_source(named);
 }
 
-void Analyzer::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
+void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
     expansions_.push_back(use.expansion);
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
     bare.optional = point.optional;
-    for (ResolvedPoint& resolved : resolve_point(bare, env_, diags_)) {
+    for (ResolvedPoint& resolved : resolve_point(bare, c_.env, c_.diags)) {
         resolved.point.pn = expansion->pn;
-        if (env_.on_point && resolved.listed.empty())
-            env_.on_point(resolved);
+        if (c_.env.on_point && resolved.listed.empty())
+            c_.env.on_point(resolved);
         out.push_back({expansion, std::move(resolved)});
     }
 }
 
-std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
+std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
         bool stopped = false;
@@ -330,33 +323,33 @@ std::vector<Analyzer::Resolved> Analyzer::resolve(const std::vector<ast::ProbePo
 }
 
 // `probe p if (c)`: c reads globals and changes nothing, so that it can be evaluated at any time.
-void Analyzer::check_condition(const ast::Expr& condition, FileId file) {
+void Expander::check_condition(const ast::Expr& condition, FileId file) {
     for_each_expr(condition, [&](const ast::Expr& expr) {
         using ast::ExprKind;
         switch (expr.kind) {
         case ExprKind::Name: {
             const std::string& name = ast::as<ast::NameExpr>(expr).name;
-            if (!find_global(name, file))
-                report_once(DiagId::WrongContext, expr.range,
-                            fmt::format("a probe's condition reads only globals, and `{}` is none", name))
-                    .suggest(nearest_name(name, global_names()));
+            if (!names_.find_global(name, file))
+                c_.report_once(DiagId::WrongContext, expr.range,
+                               fmt::format("a probe's condition reads only globals, and `{}` is none", name))
+                    .suggest(nearest_name(name, names_.global_names()));
             break;
         }
         case ExprKind::Assign:
         case ExprKind::IncDec:
-            report_once(DiagId::WrongContext, expr.range, "a probe's condition may not change anything");
+            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition may not change anything");
             break;
         case ExprKind::Call:
         case ExprKind::Print:
-            report_once(DiagId::WrongContext, expr.range, "a probe's condition may not call functions")
+            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition may not call functions")
                 .help("use `if (...) next` in the handler");
             break;
         case ExprKind::Target:
         case ExprKind::AddressOf:
         case ExprKind::Entry:
         case ExprKind::Member:
-            report_once(DiagId::WrongContext, expr.range,
-                        fmt::format("a probe's condition reads only globals, not `{}`", ast::to_source(expr)))
+            c_.report_once(DiagId::WrongContext, expr.range,
+                           fmt::format("a probe's condition reads only globals, not `{}`", ast::to_source(expr)))
                 .help("use `if (...) next` in the handler");
             break;
         default:

@@ -8,7 +8,7 @@
 
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
 
@@ -42,14 +42,15 @@ Range place(const hir::Expr& expr) {
 
 class Inference {
   public:
-    explicit Inference(Analyzer& analyzer) : a_(analyzer) {}
+    Inference(hir::Program& program, const Names& names, Notes& notes, SemaContext& context)
+        : program_(program), names_(names), notes_(notes), c_(context) {}
 
     void run() {
         do {
             changed_ = false;
             pass();
-        } while (changed_ && !a_.diags_.has_errors());
-        if (a_.diags_.has_errors())
+        } while (changed_ && !c_.diags.has_errors());
+        if (c_.diags.has_errors())
             return;
         settle();
         is_settled_ = true;
@@ -59,7 +60,7 @@ class Inference {
   private:
     void pass() {
         // Types go to callees with arguments and come back with results: there and back in turns.
-        std::vector<hir::Function*> functions = a_.program_->functions;
+        std::vector<hir::Function*> functions = program_.functions;
         if (forth_ = !forth_; forth_)
             std::reverse(functions.begin(), functions.end());
         for (hir::Function* function : functions) {
@@ -67,7 +68,7 @@ class Inference {
             statement(*function->body);
         }
         function_ = nullptr;
-        for (const auto* handlers : {&a_.program_->handlers, &a_.never_handlers_})
+        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
             for (hir::Handler* handler : *handlers) {
                 handler_ = handler;
                 if (handler->condition)
@@ -81,7 +82,7 @@ class Inference {
 
     // What is still open: what nobody reads is a number, the rest an error.
     void settle() {
-        for (hir::Function* function : a_.program_->functions) {
+        for (hir::Function* function : program_.functions) {
             settle(function->params);
             settle(function->locals);
             if (function->result == ValueType::Unknown && function->may_give_nothing)
@@ -91,26 +92,26 @@ class Inference {
                 function->result = ValueType::Long;
             }
         }
-        for (const auto* handlers : {&a_.program_->handlers, &a_.never_handlers_})
+        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
             for (hir::Handler* handler : *handlers)
                 settle(handler->locals);
-        for (const Analyzer::GlobalEntry& entry : a_.global_entries_)
+        for (const GlobalEntry& entry : names_.globals())
             settle(*entry.hir);
-        for (const hir::Assign* reset : a_.resets_)
+        for (const hir::Assign* reset : notes_.resets)
             if (reset->target->type == ValueType::String)
-                const_cast<hir::Assign*>(reset)->value = a_.arena_.make<hir::ConstString>(reset->range, "");
+                const_cast<hir::Assign*>(reset)->value = c_.arena.make<hir::ConstString>(reset->range, "");
     }
 
     void settle(const std::vector<hir::Local*>& locals) {
         for (hir::Local* local : locals) {
-            bool read = a_.read_.count(local) > 0;
-            if (!a_.assigned_.count(local)) {
-                DiagBuilder report = a_.report_once(DiagId::NeverAssigned, local->range,
+            bool read = notes_.read.count(local) > 0;
+            if (!notes_.assigned.count(local)) {
+                DiagBuilder report = c_.report_once(DiagId::NeverAssigned, local->range,
                                                     fmt::format("local variable `{}` is never assigned", local->name));
-                if (a_.functions_.count(local->name) || !a_.library_.files_with_function(local->name).empty())
+                if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
-            } else if (!read && !a_.bound_.count(local) && !a_.options_.unoptimized) {
-                a_.report_once(DiagId::UnusedVariable, local->range,
+            } else if (!read && !notes_.bound.count(local) && !c_.options.unoptimized) {
+                c_.report_once(DiagId::UnusedVariable, local->range,
                                fmt::format("local variable `{}` is never read", local->name));
             }
             if (local->type != ValueType::Unknown)
@@ -141,7 +142,7 @@ class Inference {
     }
 
     void unresolved(Range range, const std::string& name) {
-        a_.report_once(DiagId::UnresolvedType, range,
+        c_.report_once(DiagId::UnresolvedType, range,
                        fmt::format("nothing says whether `{}` is a number or a string", name));
     }
 
@@ -151,12 +152,12 @@ class Inference {
             return slot;
         if (slot == ValueType::Unknown) {
             slot = type;
-            a_.fixed_at_[owner] = range;
+            notes_.fixed_at[owner] = range;
             changed_ = true;
             return slot;
         }
         DiagId id = slot == ValueType::Stats || type == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch;
-        DiagBuilder report = a_.report_once(
+        DiagBuilder report = c_.report_once(
             id, range, fmt::format("`{}` is {}, and is used as {} here", name, type_word(slot), type_word(type)));
         note_fixed(report, owner, name, slot);
         if (slot == ValueType::Stats)
@@ -165,7 +166,7 @@ class Inference {
     }
 
     void note_fixed(DiagBuilder& report, const void* owner, const std::string& name, ValueType type) {
-        if (auto fixed = a_.fixed_at_.find(owner); fixed != a_.fixed_at_.end())
+        if (auto fixed = notes_.fixed_at.find(owner); fixed != notes_.fixed_at.end())
             report.note(fixed->second, fmt::format("`{}` is {} because of this", name, type_word(type)));
     }
 
@@ -181,7 +182,7 @@ class Inference {
         if (have == ValueType::Void)
             no_value(expr);
         else
-            a_.report_once(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, place(expr),
+            c_.report_once(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, place(expr),
                            fmt::format("expected {}, got {}", type_word(type), type_word(have)));
     }
 
@@ -195,7 +196,7 @@ class Inference {
         } else if (expr.kind == hir::ExprKind::Intrinsic) {
             what = fmt::format("`{}`", hir::as<hir::Intrinsic>(expr).name);
         }
-        DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(expr), what + " gives no value");
+        DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(expr), what + " gives no value");
         if (bare.valid())
             report.note(bare, "this `return` has none");
         else if (declared.valid())
@@ -210,7 +211,7 @@ class Inference {
         if (type == ValueType::Void)
             no_value(expr);
         else if (type == ValueType::Stats)
-            a_.report_once(DiagId::BadStatistic, place(expr), "a statistic is no value of its own")
+            c_.report_once(DiagId::BadStatistic, place(expr), "a statistic is no value of its own")
                 .help("read it with @count, @sum, @min, @max or @avg");
         else
             return type;
@@ -226,7 +227,7 @@ class Inference {
         if (other == ValueType::Unknown)
             other = want_value(right, type);
         if (other != ValueType::Unknown && other != type) {
-            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(right),
+            DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(right),
                                                 fmt::format("expected {}, got {}", type_word(type), type_word(other)));
             report.note(place(left), fmt::format("because this is {}", type_word(type)));
             if (const void* owner = owner_of(right))
@@ -317,7 +318,7 @@ class Inference {
             infer(*add.target, ValueType::Stats);
             ValueType type = infer(*add.value, ValueType::Unknown);
             if (type == ValueType::String)
-                a_.report_once(DiagId::BadStatistic, place(*add.value),
+                c_.report_once(DiagId::BadStatistic, place(*add.value),
                                "a statistic takes numbers, and this is a string");
             else
                 want(*add.value, ValueType::Long);
@@ -372,7 +373,7 @@ class Inference {
                 unify(param.type, &param, type, place(*call.args[i]), param.name);
                 continue;
             }
-            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
+            DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
                                                 fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
                                                             callee.name, type_word(param.type), type_word(type)));
             note_fixed(report, &param, param.name, param.type);
@@ -383,8 +384,8 @@ class Inference {
     }
 
     ValueType primitive(hir::Intrinsic& call, ValueType expected) {
-        auto found = a_.primitives_.find(&call);
-        if (found == a_.primitives_.end()) { // made by the binding of a `$variable`: right as it is
+        auto found = notes_.primitives.find(&call);
+        if (found == notes_.primitives.end()) { // made by the binding of a `$variable`: right as it is
             for (hir::Expr* arg : call.args)
                 infer(*arg, ValueType::Unknown);
             return call.type;
@@ -398,7 +399,7 @@ class Inference {
                 type = want_value(*call.args[i], wanted);
             if (type == ValueType::Unknown || type == wanted)
                 continue;
-            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
+            DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
                                                 fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
                                                             call.name, type_word(wanted), type_word(type)));
             if (const void* owner = owner_of(*call.args[i]))
@@ -415,10 +416,10 @@ class Inference {
             return type;
         }
         ValueType target = infer(*expr.target, ValueType::Unknown);
-        if (a_.resets_.count(&expr))
+        if (notes_.resets.count(&expr))
             return target;
         if (target == ValueType::Stats) {
-            DiagBuilder report = a_.report_once(
+            DiagBuilder report = c_.report_once(
                 DiagId::BadStatistic, expr.range,
                 fmt::format("`{}` is a statistic, and takes values with `<<<`, not `=`", name_of(*expr.target)));
             note_fixed(report, owner_of(*expr.target), name_of(*expr.target), target);
@@ -431,7 +432,7 @@ class Inference {
             return target;
         // The contradiction is the value's: it is what does not fit into the variable.
         if (target != ValueType::Unknown && value != target) {
-            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*expr.value),
+            DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*expr.value),
                                                 fmt::format("cannot assign {} to `{}`, which is {}", type_word(value),
                                                             name_of(*expr.target), type_word(target)));
             note_fixed(report, owner_of(*expr.target), name_of(*expr.target), target);
@@ -519,8 +520,8 @@ class Inference {
             have = want_value(arg, type);
         if (have == type || have == ValueType::Unknown)
             return;
-        std::string written(a_.diags_.sources().text(place(arg)));
-        DiagBuilder report = a_.report_once(
+        std::string written(c_.diags.sources().text(place(arg)));
+        DiagBuilder report = c_.report_once(
             DiagId::TypeMismatch, place(arg),
             fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
@@ -605,10 +606,10 @@ class Inference {
             unify(key.type, &key, array.keys[i], key.range, key.name);
             unify(array.keys[i], &array.keys[i], key.type, key.range, fmt::format("key {} of {}", i + 1, array.name));
         }
-        if (auto sorted = a_.stat_sorted_.find(&s); sorted != a_.stat_sorted_.end())
+        if (auto sorted = notes_.stat_sorted.find(&s); sorted != notes_.stat_sorted.end())
             unify(array.type, &array, ValueType::Stats, sorted->second, array.name);
         if (s.value && array.type == ValueType::Stats)
-            a_.report_once(DiagId::Unsupported, s.value->range,
+            c_.report_once(DiagId::Unsupported, s.value->range,
                            fmt::format("`{}` cannot hold a statistic", s.value->name))
                 .help(fmt::format("walk over the keys, and read @count({}[...])", array.name));
         else if (s.value)
@@ -621,9 +622,9 @@ class Inference {
             return;
         if (!stmt.value) { // `return` in a function that gives a value elsewhere: 0 or ""
             if (function_->result == ValueType::Long)
-                stmt.value = a_.arena_.make<hir::ConstLong>(stmt.range, 0);
+                stmt.value = c_.arena.make<hir::ConstLong>(stmt.range, 0);
             else if (function_->result == ValueType::String)
-                stmt.value = a_.arena_.make<hir::ConstString>(stmt.range, "");
+                stmt.value = c_.arena.make<hir::ConstString>(stmt.range, "");
             return;
         }
         ValueType type = want_value(*stmt.value, ValueType::Unknown);
@@ -632,7 +633,7 @@ class Inference {
         if (type == ValueType::Unknown)
             return;
         if (function_->result != ValueType::Unknown && function_->result != type) {
-            DiagBuilder report = a_.report_once(DiagId::TypeMismatch, place(*stmt.value),
+            DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*stmt.value),
                                                 fmt::format("`{}` returns {}, and this is {}", function_->name,
                                                             type_word(function_->result), type_word(type)));
             note_fixed(report, function_, function_->name, function_->result);
@@ -641,7 +642,10 @@ class Inference {
         unify(function_->result, function_, type, place(*stmt.value), function_->name);
     }
 
-    Analyzer& a_;
+    hir::Program& program_;
+    const Names& names_;
+    Notes& notes_;
+    SemaContext& c_;
     hir::Function* function_ = nullptr;
     hir::Handler* handler_ = nullptr;
     bool changed_ = false;
@@ -650,6 +654,8 @@ class Inference {
     std::set<const hir::Global*> used_; // whose type matters
 };
 
-void Analyzer::infer() { Inference(*this).run(); }
+void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context) {
+    Inference(program, names, notes, context).run();
+}
 
 } // namespace sonde

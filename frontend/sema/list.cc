@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/expand.h"
 
 namespace sonde {
 namespace {
@@ -48,10 +48,15 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
         files.push_back(aliases);
     }
     SemaOptions options;
-    Analyzer analyzer(files, library, env, options, arena, diags);
+    SemaContext context(library, env, options, arena, diags);
+    Notes notes;
+    Names names(context, notes);
+    for (const ast::File* file : files)
+        names.add_file(*file);
+    Expander expander(context, names);
     std::set<std::string> lines;
     std::map<std::string, std::string> variables; // by the alias
-    for (const Analyzer::Resolved& resolved : analyzer.resolve(points, 0)) {
+    for (const Expander::Resolved& resolved : expander.resolve(points, 0)) {
         const Expansion& expansion = *resolved.expansion;
         if (!expansion.alias) {
             lines.insert(list_point(resolved.point, env));
@@ -67,6 +72,19 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
         lines.insert(line);
     }
     return {lines.begin(), lines.end()};
+}
+
+std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
+                                           ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
+    SemaOptions options;
+    SemaContext context(library, env, options, arena, diags);
+    Notes notes;
+    Names names(context, notes);
+    Expander expander(context, names);
+    std::vector<ResolvedPoint> out;
+    for (Expander::Resolved& resolved : expander.resolve(points, 0))
+        out.push_back(std::move(resolved.point));
+    return out;
 }
 
 } // namespace sonde

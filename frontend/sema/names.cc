@@ -11,20 +11,20 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/parse/parser.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/names.h"
 
 namespace sonde {
 
-void Analyzer::add_global(const ast::Global& global, FileId file) {
-    std::vector<GlobalEntry*>& same = globals_[global.name];
+void Names::add_global(const ast::Global& global, FileId file) {
+    std::vector<GlobalEntry*>& same = globals_by_name_[global.name];
     for (const GlobalEntry* other : same) {
         if (other->file != file && (global.is_private || other->ast->is_private))
             continue;
-        report_once(DiagId::Redefinition, global.range, fmt::format("global `{}` is declared twice", global.name))
+        c_.report_once(DiagId::Redefinition, global.range, fmt::format("global `{}` is declared twice", global.name))
             .note(other->ast->range, "first here");
         return;
     }
-    auto* hir = arena_.make<hir::Global>();
+    auto* hir = c_.arena.make<hir::Global>();
     hir->name = global.name;
     hir->range = global.range;
     hir->wrap = global.wrap;
@@ -44,51 +44,51 @@ void Analyzer::add_global(const ast::Global& global, FileId file) {
             hir->initial_string = ast::as<ast::StringExpr>(value).value;
             hir->type = hir::ValueType::String;
         }
-        fixed_at_[hir] = value.range;
+        notes_.fixed_at[hir] = value.range;
         shapes_[hir] = {Shape::Scalar, value.range};
     } else if (global.capacity) {
         shapes_[hir] = {Shape::Array, global.range};
     }
-    global_entries_.push_back({&global, file, hir});
-    same.push_back(&global_entries_.back());
+    globals_.push_back({&global, file, hir});
+    same.push_back(&globals_.back());
 }
 
-void Analyzer::add_file(const ast::File& file) {
+void Names::add_file(const ast::File& file) {
     if (!added_files_.insert(&file).second)
         return;
     for (const ast::Global* global : file.globals)
         add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
-        std::vector<FunctionEntry*>& same = functions_[function->name];
+        std::vector<FunctionEntry*>& same = functions_by_name_[function->name];
         if (same.size() == max_nesting) { // `next` can go through all of them
-            report_once(DiagId::BadDeclaration, function->name_range,
-                        fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
+            c_.report_once(DiagId::BadDeclaration, function->name_range,
+                           fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
             break;
         }
-        function_entries_.push_back({function, file.id, nullptr});
-        same.push_back(&function_entries_.back());
+        functions_.push_back({function, file.id, nullptr});
+        same.push_back(&functions_.back());
     }
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);
-    if (diags_.sources().is_tapset(file.id))
+    if (c_.diags.sources().is_tapset(file.id))
         for (const ast::Probe* probe : file.probes)
-            library_probes_.emplace_back(probe, file.id);
+            library_probes_.push_back({probe, file.id});
 }
 
-std::vector<std::string> Analyzer::function_names() const {
+std::vector<std::string> Names::function_names() const {
     std::vector<std::string> names;
     // The script's own come first: of equally near names the first is suggested.
-    for (const FunctionEntry& entry : function_entries_)
+    for (const FunctionEntry& entry : functions_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
-    std::vector<std::string> library = library_.function_names();
+    std::vector<std::string> library = c_.library.function_names();
     names.insert(names.end(), library.begin(), library.end());
     return names;
 }
 
-std::vector<std::string> Analyzer::global_names() const {
+std::vector<std::string> Names::global_names() const {
     std::vector<std::string> names;
-    for (const GlobalEntry& entry : global_entries_)
+    for (const GlobalEntry& entry : globals_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
     return names;
@@ -96,13 +96,13 @@ std::vector<std::string> Analyzer::global_names() const {
 
 // A file's private ones hide what others see. Then the lowest priority number wins: the script's 0 before the library's
 // 1, then the first.
-std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& name, size_t arity, FileId from) {
+std::vector<FunctionEntry*> Names::overloads(const std::string& name, size_t arity, FileId from) {
     std::vector<FunctionEntry*> fitting;
-    for (FunctionEntry* entry : functions_[name])
+    for (FunctionEntry* entry : functions_by_name_[name])
         if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
             fitting.push_back(entry);
     auto priority = [&](const FunctionEntry* entry) {
-        int64_t number = entry->ast->priority.value_or(diags_.sources().is_tapset(entry->file) ? 1 : 0);
+        int64_t number = entry->ast->priority.value_or(c_.diags.sources().is_tapset(entry->file) ? 1 : 0);
         return std::pair(!entry->ast->is_private, number);
     };
     std::stable_sort(fitting.begin(), fitting.end(),
@@ -110,12 +110,31 @@ std::vector<Analyzer::FunctionEntry*> Analyzer::overloads(const std::string& nam
     return fitting;
 }
 
-void Analyzer::pull_in_function(const std::string& name) {
-    for (const ast::File* file : library_.files_with_function(name))
+std::optional<Names::LibraryProbe> Names::next_library_probe() {
+    if (library_probes_.empty())
+        return std::nullopt;
+    LibraryProbe next = library_probes_.front();
+    library_probes_.pop_front();
+    return next;
+}
+
+bool Names::has_function(const std::string& name) const {
+    return functions_by_name_.contains(name) || !c_.library.files_with_function(name).empty();
+}
+
+void Names::pull_in_function(const std::string& name) {
+    for (const ast::File* file : c_.library.files_with_function(name))
         add_file(*file);
 }
 
-bool Analyzer::report_refused(const std::string& name, Range range) {
+void Names::pull_in_aliases(const std::string& first_component) {
+    for (const std::string& name : c_.library.alias_names())
+        if (name == first_component || glob_match(first_component, name))
+            for (const ast::File* file : c_.library.files_with_alias(name))
+                add_file(*file);
+}
+
+bool Names::report_refused(const std::string& name, Range range) {
     struct Row {
         const char *name, *why, *instead;
     };
@@ -127,7 +146,7 @@ bool Analyzer::report_refused(const std::string& name, Range range) {
     for (const Row& row : rows) {
         if (!glob_match(row.name, name))
             continue;
-        DiagBuilder report = report_once(DiagId::Unsupported, range, fmt::format("`{}`: {}", name, row.why));
+        DiagBuilder report = c_.report_once(DiagId::Unsupported, range, fmt::format("`{}`: {}", name, row.why));
         if (*row.instead)
             report.help(row.instead);
         return true;
@@ -135,7 +154,7 @@ bool Analyzer::report_refused(const std::string& name, Range range) {
     return false;
 }
 
-Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t arity, FileId from, Range range) {
+FunctionEntry* Names::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
         std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
         return fitting.empty() ? nullptr : fitting[0];
@@ -145,26 +164,27 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
         pull_in_function(name);
         best = look();
     }
-    if (best && !options_.guru && diags_.sources().is_tapset(best->file)) {
+    if (best && !c_.options.guru && c_.diags.sources().is_tapset(best->file)) {
         if (name == "raise")
-            report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
+            c_.report_once(DiagId::NeedsGuru, range, "`raise` changes what the traced program does, which needs -g");
         else if (name == "printk")
-            report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
+            c_.report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
         else if (name == "stp_print_binary")
-            report_once(DiagId::NeedsGuru, range, "`stp_print_binary` is for scripts in guru mode, which -g turns on")
+            c_.report_once(DiagId::NeedsGuru, range,
+                           "`stp_print_binary` is for scripts in guru mode, which -g turns on")
                 .help("printf() writes bytes by %1b, %2b, %4b and %8b");
     }
     if (best)
         return best;
     std::vector<const FunctionEntry*> others; // of other arity
-    for (const FunctionEntry* entry : functions_[name])
+    for (const FunctionEntry* entry : functions_by_name_[name])
         if (!entry->ast->is_private || entry->file == from)
             others.push_back(entry);
     if (others.empty() && report_refused(name, range))
         return nullptr;
     if (others.empty()) {
-        DiagBuilder report = report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
-        if (library_.files_with_function(name).empty())
+        DiagBuilder report = c_.report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
+        if (c_.library.files_with_function(name).empty())
             report.suggest(nearest_name(name, function_names()));
         else
             report.help("the library has it for other versions of SystemTap only, see --compatible");
@@ -174,23 +194,23 @@ Analyzer::FunctionEntry* Analyzer::find_function(const std::string& name, size_t
     for (const FunctionEntry* other : others)
         counts += fmt::format("{}{}", counts.empty() ? "" : " or ", other->ast->params.size());
     DiagBuilder report =
-        report_once(DiagId::Arity, range,
-                    fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
+        c_.report_once(DiagId::Arity, range,
+                       fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
     for (const FunctionEntry* other : others)
         report.note(other->ast->name_range, "declared here");
     return nullptr;
 }
 
-hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of_library) {
+hir::Global* Names::find_global(const std::string& name, FileId from, bool of_library) {
     auto look = [&]() -> GlobalEntry* {
-        auto found = globals_.find(name);
-        if (found == globals_.end())
+        auto found = globals_by_name_.find(name);
+        if (found == globals_by_name_.end())
             return nullptr;
         GlobalEntry* best = nullptr;
         for (GlobalEntry* entry : found->second) {
             if (entry->ast->is_private && entry->file != from)
                 continue;
-            if (of_library && !diags_.sources().is_tapset(entry->file))
+            if (of_library && !c_.diags.sources().is_tapset(entry->file))
                 continue;
             if (!best || entry->file == from)
                 best = entry;
@@ -199,43 +219,48 @@ hir::Global* Analyzer::find_global(const std::string& name, FileId from, bool of
     };
     GlobalEntry* entry = look();
     if (!entry) {
-        for (const ast::File* file : library_.files_with_global(name))
+        for (const ast::File* file : c_.library.files_with_global(name))
             add_file(*file);
         entry = look();
     }
     return entry ? entry->hir : nullptr;
 }
 
-bool Analyzer::use_as(hir::Global& global, Shape::Kind kind, Range range) {
+bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     Shape& shape = shapes_[&global];
     if (shape.kind == Shape::Open)
         shape = {kind, range};
     if (shape.kind == kind)
         return true;
     bool array = shape.kind == Shape::Array;
-    report_once(DiagId::TypeMismatch, range,
-                fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
-                            array ? "one value" : "an array"))
+    c_.report_once(DiagId::TypeMismatch, range,
+                   fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
+                               array ? "one value" : "an array"))
         .note(shape.range, array ? "an array because of this" : "one value because of this");
     return false;
 }
 
+Shape::Kind Names::shape_of(const hir::Global& global) const {
+    auto found = shapes_.find(&global);
+    return found == shapes_.end() ? Shape::Open : found->second.kind;
+}
+
 // Once all of the library's are there that the script uses.
-void Analyzer::mark_settable_globals() {
-    for (const auto& entry : global_entries_)
+void Names::mark_settable_globals() const {
+    for (const auto& entry : globals_)
         if (entry.hir)
-            entry.hir->is_settable = options_.settable_globals && !entry.ast->is_private;
+            entry.hir->is_settable = c_.options.settable_globals && !entry.ast->is_private;
 }
 
 // -G name=value. A number's text fits a string variable too, so only other texts fix the type.
-void Analyzer::apply_overrides() {
-    for (const auto& [name, value] : options_.global_overrides) {
-        hir::Global* global = find_global(name, files_.empty() ? 0 : files_[0]->id);
-        const bool hidden =
-            global && std::any_of(global_entries_.begin(), global_entries_.end(),
-                                  [&](const auto& entry) { return entry.hir == global && entry.ast->is_private; });
+void Names::apply_overrides(FileId main_file) {
+    for (const auto& [name, value] : c_.options.global_overrides) {
+        hir::Global* global = find_global(name, main_file);
+        const bool hidden = global && std::any_of(globals_.begin(), globals_.end(), [&](const auto& entry) {
+                                return entry.hir == global && entry.ast->is_private;
+                            });
         if (!global || hidden) {
-            diags_
+            c_.diags
                 .report(DiagId::NoSuchGlobal, {},
                         fmt::format("-G {}={}: {} global `{}`", name, value,
                                     hidden ? "nobody sets the private" : "there is no", name))
@@ -250,11 +275,11 @@ void Analyzer::apply_overrides() {
         bool numeric = !value.empty() && !*end && errno == 0;
         if (global->type == hir::ValueType::Unknown && !numeric) {
             global->type = hir::ValueType::String;
-            fixed_at_[global] = global->range;
+            notes_.fixed_at[global] = global->range;
         }
         if (global->type == hir::ValueType::Long && !numeric)
-            diags_.report(DiagId::TypeMismatch, global->range,
-                          fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
+            c_.diags.report(DiagId::TypeMismatch, global->range,
+                            fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
         global->initial_long = numeric ? number : 0;
         global->initial_string = value;
         overridden_.insert(global);

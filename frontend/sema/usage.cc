@@ -5,7 +5,7 @@
 
 #include "frontend/hir/walk.h"
 #include "frontend/parse/parser.h"
-#include "frontend/sema/analyzer.h"
+#include "frontend/sema/phases.h"
 
 namespace sonde {
 
@@ -96,9 +96,9 @@ Touches touches_of(const hir::Stmt& body) {
 
 } // namespace
 
-void Analyzer::analyze_usage() {
+void analyze_usage(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context) {
     std::map<hir::Function*, Touches> functions;
-    for (hir::Function* function : program_->functions)
+    for (hir::Function* function : program.functions)
         functions[function] = touches_of(*function->body);
     // Of everything that a handler runs, functions included.
     auto touches_of_handler = [&](const hir::Handler& handler) {
@@ -118,57 +118,58 @@ void Analyzer::analyze_usage() {
         return all;
     };
     Touches running, never;
-    for (const hir::Handler* handler : program_->handlers) {
+    for (const hir::Handler* handler : program.handlers) {
         Touches all = touches_of_handler(*handler);
         for (hir::Global* global : all.globals)
             (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
         running.add(all);
     }
-    for (const hir::Handler* handler : never_handlers_)
+    for (const hir::Handler* handler : notes.never_handlers)
         never.add(touches_of_handler(*handler));
-    for (GlobalEntry& entry : global_entries_) {
+    for (const GlobalEntry& entry : names.globals()) {
         hir::Global* global = entry.hir;
-        bool library = diags_.sources().is_tapset(entry.file);
-        bool initialized = entry.ast->initializer || overridden_.count(global);
+        bool library = context.diags.sources().is_tapset(entry.file);
+        bool initialized = entry.ast->initializer || names.is_overridden(*global);
         bool written = running.written.count(global) || never.written.count(global);
         if (!library && !running.globals.count(global) && !never.globals.count(global)) {
-            if (!options_.unoptimized)
-                report_once(DiagId::UnusedVariable, global->range,
-                            fmt::format("global `{}` is never used", global->name));
+            if (!context.options.unoptimized)
+                context.report_once(DiagId::UnusedVariable, global->range,
+                                    fmt::format("global `{}` is never used", global->name));
         } else if (!library && !written && !initialized) {
-            report_once(DiagId::NeverAssigned, global->range,
-                        fmt::format("global `{}` is never assigned", global->name));
+            context.report_once(DiagId::NeverAssigned, global->range,
+                                fmt::format("global `{}` is never assigned", global->name));
         }
-        if (global->wrap && shapes_[global].kind == Shape::Scalar)
-            report_once(DiagId::BadDeclaration, global->range,
-                        fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
+        if (global->wrap && names.shape_of(*global) == Shape::Scalar)
+            context.report_once(
+                DiagId::BadDeclaration, global->range,
+                fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
-        const auto type = c_types_of_variables_.find(global);
-        global->print_as_pointer = type != c_types_of_variables_.end() && !type->second.other &&
+        const auto type = notes.c_types_of_variables.find(global);
+        global->print_as_pointer = type != notes.c_types_of_variables.end() && !type->second.other &&
                                    strip(type->second.type)->kind == Type::Pointer;
         // -u keeps what is unused if it can have a place: an array that nothing uses has no keys.
-        bool placeable = shapes_[global].kind != Shape::Array || global->is_array();
-        if (!running.globals.count(global) && !(options_.unoptimized && !library && placeable))
+        bool placeable = names.shape_of(*global) != Shape::Array || global->is_array();
+        if (!running.globals.count(global) && !(context.options.unoptimized && !library && placeable))
             continue;
-        if (shapes_[global].kind == Shape::Array && global->keys.empty()) { // `delete a` is all there is
+        if (names.shape_of(*global) == Shape::Array && global->keys.empty()) { // `delete a` is all there is
             global->keys.push_back(hir::ValueType::Long);
         }
         if (global->is_array() && global->capacity == 0)
-            global->capacity = options_.max_map_entries;
-        global->index = static_cast<uint32_t>(program_->globals.size());
-        program_->globals.push_back(global);
+            global->capacity = context.options.max_map_entries;
+        global->index = static_cast<uint32_t>(program.globals.size());
+        program.globals.push_back(global);
     }
-    for (const auto& [symbol, global] : addresses_) {
+    for (const auto& [symbol, global] : notes.addresses) {
         if (!running.globals.count(global))
             continue;
-        global->index = static_cast<uint32_t>(program_->globals.size());
-        program_->globals.push_back(global);
+        global->index = static_cast<uint32_t>(program.globals.size());
+        program.globals.push_back(global);
     }
 }
 
 // What a printed histogram's record carries follows from all of the script's extractors.
-void Analyzer::finish_histograms() {
-    for (hir::Print* print : histogram_prints_) {
+void finish_histograms(const Notes& notes) {
+    for (hir::Print* print : notes.histogram_prints) {
         size_t arg = 0;
         for (plan::Directive& directive : print->format.directives) {
             if (directive.kind == plan::Directive::Literal)
@@ -181,12 +182,12 @@ void Analyzer::finish_histograms() {
 }
 
 // Callees before callers; what calls itself is marked. Leaves out what only `probe never` calls.
-void Analyzer::order_functions() {
+void order_functions(hir::Program& program, SemaContext& context) {
     std::map<hir::Function*, std::set<hir::Function*>> callees;
-    for (hir::Function* function : program_->functions)
+    for (hir::Function* function : program.functions)
         callees[function] = touches_of(*function->body).callees;
     std::map<hir::Function*, size_t> position;
-    for (hir::Function* function : program_->functions)
+    for (hir::Function* function : program.functions)
         position.emplace(function, position.size());
     std::vector<hir::Function*> ordered;
     std::set<hir::Function*> done;
@@ -194,8 +195,8 @@ void Analyzer::order_functions() {
         if (!done.insert(function).second)
             return;
         if (depth > max_nesting) { // later passes recurse along the calls
-            report_once(DiagId::Unsupported, function->range,
-                        fmt::format("functions call each other more than {} deep", max_nesting));
+            context.report_once(DiagId::Unsupported, function->range,
+                                fmt::format("functions call each other more than {} deep", max_nesting));
             return;
         }
         std::vector<hir::Function*> next(callees[function].begin(), callees[function].end());
@@ -206,15 +207,15 @@ void Analyzer::order_functions() {
         ordered.push_back(function);
     };
     std::set<hir::Function*> roots;
-    for (const hir::Handler* handler : program_->handlers)
+    for (const hir::Handler* handler : program.handlers)
         for_each_expr(*handler, [&](const hir::Expr& expr) {
             if (expr.kind == hir::ExprKind::Call)
                 roots.insert(hir::as<hir::Call>(expr).callee);
         });
-    for (hir::Function* function : program_->functions)
+    for (hir::Function* function : program.functions)
         if (roots.count(function))
             visit(function, 1);
-    if (diags_.has_errors())
+    if (context.diags.has_errors())
         return;
     for (hir::Function* function : ordered) {
         std::set<hir::Function*> reached;
@@ -227,7 +228,7 @@ void Analyzer::order_functions() {
         }
         function->recursive = reached.count(function) > 0;
     }
-    program_->functions = std::move(ordered);
+    program.functions = std::move(ordered);
 }
 
 } // namespace sonde

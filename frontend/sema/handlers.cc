@@ -12,7 +12,10 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
-#include "frontend/sema/body_builder.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_stmt.h"
+#include "frontend/sema/build_target.h"
+#include "frontend/sema/handlers.h"
 
 namespace sonde {
 
@@ -51,19 +54,16 @@ std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Pro
     return names;
 }
 
-} // namespace
-
-namespace {
 bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
 } // namespace
 
-hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, const Resolved& resolved) {
-    auto* handler = arena_.make<hir::Handler>();
+hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved) {
+    auto* handler = in_.context.arena.make<hir::Handler>();
     handler->range = probe.range;
-    heads_[handler] = probe.points[0]->range;
+    in_.notes.heads[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (options_.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
+    if (in_.context.options.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -71,38 +71,40 @@ hir::Handler* Analyzer::build_handler(const ast::Probe& probe, FileId file, cons
     handler->at_return = resolved.point.at_return_instruction;
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
-    handler->body = arena_.make<hir::Block>(probe.range);
-    BodyBuilder builder(*this, file, handler->locals, resolved.point, *handler, *probe.body);
-    handler->condition = builder.build_callers(probe.points[0]->range);
+    handler->body = in_.context.arena.make<hir::Block>(probe.range);
+    Body body(in_, file, handler->locals, resolved.point, *handler, *probe.body);
+    handler->condition = build_callers(body, probe.points[0]->range);
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
-        hir::Expr* value = builder.build_condition(*condition.expr, condition.file);
-        handler->condition =
-            handler->condition ? arena_.make<hir::Logical>(value->range, true, handler->condition, value) : value;
+        hir::Expr* value = build_condition(body, *condition.expr, condition.file);
+        handler->condition = handler->condition
+                                 ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
+                                 : value;
     }
     // What an alias of the library computes and nobody asks for costs nothing.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
     for (const Expansion::Piece& piece : expansion.prologues) {
         ast::BlockStmt wanted = *piece.block;
-        if (!options_.unoptimized && diags_.sources().is_tapset(piece.file))
+        if (!in_.context.options.unoptimized && in_.context.diags.sources().is_tapset(piece.file))
             std::erase_if(wanted.body, [&](const ast::Stmt* stmt) {
                 const std::string* name = only_sets(*stmt);
-                return name && !mentioned.contains(*name) && !find_global(*name, piece.file, true);
+                return name && !mentioned.contains(*name) && !in_.names.find_global(*name, piece.file, true);
             });
-        builder.build_block(wanted, piece.file, *handler->body);
+        build_block(body, wanted, piece.file, *handler->body);
     }
-    builder.build_block(*probe.body, file, *handler->body);
+    build_block(body, *probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
-        builder.build_block(*piece.block, piece.file, *handler->body);
+        build_block(body, *piece.block, piece.file, *handler->body);
     // A goroutine's entry values are kept by another measure (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
-        handler->return_address = bind_return_address(resolved.point, arena_, diags_, env_);
+        handler->return_address =
+            bind_return_address(resolved.point, in_.context.arena, in_.context.diags, in_.context.env);
     return handler;
 }
 
-void Analyzer::keep_handler(hir::Handler& handler) {
-    handler.name = fmt::format("probe_{}", program_->handlers.size());
-    program_->handlers.push_back(&handler);
+void Handlers::keep_handler(hir::Handler& handler) {
+    handler.name = fmt::format("probe_{}", in_.program.handlers.size());
+    in_.program.handlers.push_back(&handler);
 }
 
 namespace {
@@ -158,8 +160,8 @@ bool needs_variables(const std::vector<const ast::TargetExpr*>& targets, const s
 
 } // namespace
 
-Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
-    Reach reach = reach_of(*probe.body, file);
+Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
+    Reach reach = in_.reaches.of_body(*probe.body, file);
     auto add = [&](const Reach& more) {
         reach.point = reach.point || more.point;
         reach.address = reach.address || more.address;
@@ -168,26 +170,27 @@ Analyzer::Reach Analyzer::reach_of(const Expansion& expansion, const ast::Probe&
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
-            add(reach_of(*piece.block, piece.file));
+            add(in_.reaches.of_body(*piece.block, piece.file));
     for (const Expansion::Condition& condition : expansion.conditions)
         for_each_expr(*condition.expr,
                       [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
     return reach;
 }
 
-void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
-    std::vector<Resolved> points = resolve(probe.points, file);
+void Handlers::build_probe(const ast::Probe& probe, FileId file) {
+    std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
     std::map<std::string, int> met; // system calls' and tracepoints' points
-    auto is_tracepoint = [](const Resolved& one) {
+    auto is_tracepoint = [](const Expander::Resolved& one) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
     // Without a cookie a program does not know which of several points it is at.
-    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 && !env_.kernel_probing().tracepoint_cookie)
-        for (Resolved& one : points)
+    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 &&
+        !in_.context.env.kernel_probing().tracepoint_cookie)
+        for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
-    for (Resolved& resolved : points) {
+    for (Expander::Resolved& resolved : points) {
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
@@ -202,7 +205,7 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
         if (reach.registers)
-            keep_registers(resolved.point, env_);
+            keep_registers(resolved.point, in_.context.env);
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
@@ -227,19 +230,19 @@ void Analyzer::build_probe(const ast::Probe& probe, FileId file) {
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
                 if (is_never(point.kind))
-                    never_handlers_.push_back(shared);
+                    in_.notes.never_handlers.push_back(shared);
                 else
                     keep_handler(*shared);
             }
             shared->points.push_back(point.point);
             continue;
         }
-        size_t errors = diags_.error_count();
+        size_t errors = in_.context.diags.error_count();
         hir::Handler* handler = build_handler(probe, file, resolved);
-        if (diags_.error_count() > errors)
+        if (in_.context.diags.error_count() > errors)
             return; // the other points would only say it again
         if (is_never(point.kind)) {
-            never_handlers_.push_back(handler);
+            in_.notes.never_handlers.push_back(handler);
             continue;
         }
         hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];

@@ -1,0 +1,123 @@
+// Calls: of a script's or the library's function, of a primitive, and of the next function of a name.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontend/ast/walk.h"
+#include "frontend/sema/build_call.h"
+#include "frontend/sema/build_expr.h"
+#include "frontend/sema/build_target.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+// What the callee wants to know from the probed function's entry goes along as arguments.
+void add_entry_values(Body& b, hir::Call& call, const Instance& callee) {
+    for (hir::Expr* value : callee.entry_values)
+        call.args.push_back(save_at_entry(b, value));
+}
+} // namespace
+
+hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
+    std::vector<hir::Expr*> args;
+    FunctionEntry* entry = b.names.find_function(expr.name, expr.args.size(), b.file, expr.name_range);
+    args.reserve(expr.args.size());
+    for (const ast::Expr* arg : expr.args)
+        args.push_back(build_expr(b, *arg));
+    if (!entry)
+        return b.zero(expr.range);
+    return build_call_to(b, *entry, std::move(args), expr.name_range);
+}
+
+hir::Expr* build_call_to(Body& b, FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
+    const ast::Function& function = *entry.ast;
+    const Sources& sources = b.context.diags.sources();
+    if (!b.context.options.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
+        !sources.is_tapset(b.file)) {
+        b.context.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", function.name))
+            .help("-g allows it");
+        return b.zero(range);
+    }
+    if (!function.embedded.empty()) {
+        b.context
+            .report_once(
+                DiagId::EmbeddedCode, range,
+                fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", function.name))
+            .note(function.name_range, "declared here");
+        return b.zero(range);
+    }
+    if (!function.body) {
+        ValueType result = function.result == ast::DeclaredType::Long     ? ValueType::Long
+                           : function.result == ast::DeclaredType::String ? ValueType::String
+                                                                          : ValueType::Void;
+        auto* primitive = b.make<hir::Intrinsic>(range, function.name, result, std::move(args));
+        primitive->gives_nothing = result == ValueType::Void;
+        b.notes.primitives[primitive] = &function;
+        return primitive;
+    }
+    // What arguments point at matters where the body can look.
+    std::vector<const Type*> types;
+    bool typed = false;
+    for (const hir::Expr* arg : args) {
+        types.push_back(c_type_of(b.notes, *arg));
+        typed = typed || types.back();
+    }
+    bool library = b.context.diags.sources().is_tapset(entry.file);
+    if (!b.point || !(b.reaches.of_function(entry).point || (typed && !library))) {
+        hir::Function* callee = b.functions.instantiate(entry);
+        return b.make<hir::Call>(range, callee, callee->result, std::move(args));
+    }
+    size_t said = b.context.diags.all().size();
+    Instance& instance = b.functions.instantiate(entry, *b.point, *b.running(), b.inside_entry, std::move(types));
+    if (!b.context.diags.sources().is_tapset(range.file))
+        b.context.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
+    auto* made = b.make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
+    if (!instance.complete)
+        instance.open_calls.push_back({made, b.function()});
+    else
+        add_entry_values(b, *made, instance);
+    return made;
+}
+
+// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
+hir::Stmt* build_next_overload(Body& b, Range range) {
+    const std::string& name = b.entry->ast->name;
+    size_t arity = b.entry->ast->params.size();
+    b.names.pull_in_function(name);
+    std::vector<FunctionEntry*> chain = b.names.overloads(name, arity, b.file);
+    auto here = std::find(chain.begin(), chain.end(), b.entry);
+    auto* block = b.make<hir::Block>(range);
+    if (here == chain.end() || here + 1 == chain.end()) {
+        FunctionEntry* error = b.names.find_function("error", 1, b.file, range);
+        std::string message = fmt::format("all functions exhausted: `{}`", name);
+        block->body.push_back(
+            b.make<hir::ExprStmt>(range, build_call_to(b, *error, {b.make<hir::ConstString>(range, message)}, range)));
+        return block;
+    }
+    std::vector<hir::Expr*> args;
+    for (size_t i = 0; i < arity; i++) {
+        b.notes.read.insert(b.function()->params[i]);
+        args.push_back(b.make<hir::LocalRef>(range, b.function()->params[i]));
+    }
+    hir::Expr* value = build_call_to(b, **(here + 1), std::move(args), range);
+    auto gives_value = [](const ast::Function& function) {
+        bool gives = function.result != ast::DeclaredType::None;
+        if (function.body)
+            for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
+                gives = gives || (stmt.kind == ast::StmtKind::Return && ast::as<ast::ReturnStmt>(stmt).value);
+            });
+        return gives;
+    };
+    bool gives =
+        std::any_of(chain.begin(), chain.end(), [&](const FunctionEntry* entry) { return gives_value(*entry->ast); });
+    (gives ? b.returns_value : b.returns_nothing) = true;
+    if (!gives)
+        block->body.push_back(b.make<hir::ExprStmt>(range, value));
+    block->body.push_back(b.make<hir::Return>(range, gives ? value : nullptr));
+    return block;
+}
+
+} // namespace sonde

@@ -1,0 +1,33 @@
+// What a body mentions of the probe point that runs it. A body that mentions nothing is built once for all points.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "frontend/sema/names.h"
+
+namespace sonde {
+
+// Of a body itself, and of the functions that it calls.
+struct Reach {
+    bool point = false; // `$x`, @defined ...: it has to be built for each point
+    std::vector<const ast::TargetExpr*> targets;
+    bool writes = false;  // some of them are assigned to
+    bool address = false; // `&$x`: a variable has to be in memory
+    bool registers = false;
+};
+
+class Reaches {
+  public:
+    explicit Reaches(Names& names) : names_(names) {}
+
+    // `file`: where the body's names are looked up.
+    Reach of_body(const ast::Stmt& body, FileId file);
+    const Reach& of_function(const FunctionEntry& entry);
+
+  private:
+    Names& names_;
+    std::map<const FunctionEntry*, Reach> known_;
+};
+
+} // namespace sonde
