@@ -140,12 +140,11 @@ class Memory {
 class Task {
   public:
     virtual ~Task() = default;
-    // `what`: pid, tid, uid, cpu and the like, as the primitive is called; "kernel_pid": in no namespace.
-    virtual llvm::Value* number(Environment& env, const std::string& what) = 0;
+    virtual llvm::Value* number(Environment& env, hir::TaskNumber what) = 0;
     // Writes 16 bytes at most: TASK_COMM_LEN.
     virtual void execname(Environment& env, llvm::Value* slot) = 0;
-    // ktime_get_ns, gettimeofday_ns, get_cycles.
-    virtual llvm::Value* clock(Environment& env, const std::string& what) = 0;
+    // Nanoseconds, or cycles of the processor.
+    virtual llvm::Value* clock(Environment& env, hir::Clock which) = 0;
     // What @perf("name") gives for the counter at that index.
     virtual llvm::Value* counter(uint32_t index) = 0;
     // To the current thread; nonzero if it is refused.

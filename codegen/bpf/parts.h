@@ -80,9 +80,9 @@ class BpfMemory final : public Memory {
 class BpfTask final : public Task {
   public:
     explicit BpfTask(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
-    llvm::Value* number(Environment& env, const std::string& what) override;
+    llvm::Value* number(Environment& env, hir::TaskNumber what) override;
     void execname(Environment& env, llvm::Value* slot) override;
-    llvm::Value* clock(Environment& env, const std::string& what) override;
+    llvm::Value* clock(Environment& env, hir::Clock which) override;
     llvm::Value* counter(uint32_t index) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;
     llvm::Value* load_average(llvm::Value* index) override;

@@ -100,7 +100,7 @@ llvm::Value* begin_task_event(BpfContext& bpf, Environment& env) {
 
 void filter_target(BpfContext& bpf, Task& task, Accounting& accounting, Environment& env) {
     Emitter& e = bpf.e;
-    llvm::Value *process = task.number(env, "kernel_pid"), *index = e.scratch("index", 8);
+    llvm::Value *process = task.number(env, hir::TaskNumber::KernelPid), *index = e.scratch("index", 8);
     e.CreateStore(e.CreateTrunc(e.CreateLShr(process, e.number(6)), e.getInt32Ty()), index);
     llvm::Value* word = helper_pointer(e, map_lookup_elem, {map_reference(e, "sonde_targets"), index});
     go_if(bpf, e.CreateIsNotNull(word));
@@ -136,7 +136,8 @@ void find_row(BpfContext& bpf, Task& task, Registers& registers, const hir::Hand
                            e.number(static_cast<int64_t>(plan::Probe::subject_group(handler.kind, bpf.probe, 0))));
     if (!program)
         program = e.routine("sonde_rt_program", e.i64(), {e.number(0)});
-    llvm::Value* found = e.routine("sonde_rt_subject", e.i64(), {program, task.number(env, "kernel_pid"), group});
+    llvm::Value* found =
+        e.routine("sonde_rt_subject", e.i64(), {program, task.number(env, hir::TaskNumber::KernelPid), group});
     go_if(bpf, e.CreateICmpSGE(found, e.number(0)));
     if (!one)
         env.row = e.CreateTrunc(found, e.getInt32Ty());

@@ -14,23 +14,43 @@ llvm::Value* numbering(Emitter& e, uint64_t field) {
     return load;
 }
 
-// The current task's "pid" or "tid" in the session's PID namespace.
-llvm::Value* own_number(Emitter& e, const std::string& what) {
+// The current task's number in the session's PID namespace: its process' or its own.
+llvm::Value* own_number(Emitter& e, hir::TaskNumber what) {
     llvm::Value* level = numbering(e, offsetof(sonde_numbering, level));
     llvm::BasicBlock *initial = e.block("initial"), *other = e.block("namespace"), *end = e.block("number");
     e.CreateCondBr(e.CreateICmpEQ(level, e.number(0)), initial, other);
     e.SetInsertPoint(initial);
     llvm::Value* both = helper(e, get_current_pid_tgid, {});
-    llvm::Value* here = what == "pid" ? e.CreateLShr(both, e.number(32)) : e.CreateAnd(both, e.number(0xffffffff));
+    llvm::Value* here =
+        what == hir::TaskNumber::Pid ? e.CreateLShr(both, e.number(32)) : e.CreateAnd(both, e.number(0xffffffff));
     e.CreateBr(end);
     e.SetInsertPoint(other);
-    llvm::Value* there = e.routine("sonde_rt_own_" + what, e.i64(), {});
+    llvm::Value* there = e.routine(std::string("sonde_rt_own_") + hir::routine_name(what), e.i64(), {});
     e.CreateBr(end);
     e.SetInsertPoint(end);
     auto* out = e.CreatePHI(e.i64(), 2);
     out->addIncoming(here, initial);
     out->addIncoming(there, other);
     return out;
+}
+
+// By a helper where there is one; else by a routine.
+llvm::Value* of_current(Emitter& e, hir::TaskNumber what) {
+    switch (what) {
+    case hir::TaskNumber::Pid:
+    case hir::TaskNumber::Tid:
+        return own_number(e, what);
+    case hir::TaskNumber::KernelPid:
+        return e.CreateLShr(helper(e, get_current_pid_tgid, {}), e.number(32));
+    case hir::TaskNumber::Uid:
+        return e.CreateAnd(helper(e, get_current_uid_gid, {}), e.number(0xffffffff));
+    case hir::TaskNumber::Gid:
+        return e.CreateLShr(helper(e, get_current_uid_gid, {}), e.number(32));
+    case hir::TaskNumber::TaskCurrent:
+        return helper(e, get_current_task, {});
+    default:
+        return e.routine(std::string("sonde_rt_") + hir::routine_name(what), e.i64(), {e.number(0)});
+    }
 }
 
 // `here` for the current task, `there` for another one.
@@ -51,35 +71,31 @@ template <typename Here, typename There> void with_task(Emitter& e, Environment&
 
 } // namespace
 
-llvm::Value* BpfTask::number(Environment& env, const std::string& what) {
-    if (what == "cpu")
+llvm::Value* BpfTask::number(Environment& env, hir::TaskNumber what) {
+    const std::string routine = std::string("sonde_rt_") + hir::routine_name(what);
+    switch (what) {
+    case hir::TaskNumber::Cpu:
         return e_.CreateAnd(helper(e_, get_smp_processor_id, {}), e_.number(0xffffffff));
-    if (what == "random" || what == "jiffies")
-        return e_.routine("sonde_rt_" + what, e_.i64(), {});
-    if (what == "__in_32_bit_call")
-        return e_.routine("sonde_rt_in_32_bit_call", e_.i64(), {});
-    if (what == "__pid_level")
+    case hir::TaskNumber::Random:
+    case hir::TaskNumber::Jiffies:
+    case hir::TaskNumber::In32BitCall:
+        return e_.routine(routine, e_.i64(), {});
+    case hir::TaskNumber::PidLevel:
         return numbering(e_, offsetof(sonde_numbering, level));
-    if (what == "__pid_space")
+    case hir::TaskNumber::PidSpace:
         return numbering(e_, offsetof(sonde_numbering, space));
+    default:
+        break;
+    }
     // Programs about packets have fewer helpers.
     if (plan::is_about_no_task(bpf_.kind))
-        return e_.routine("sonde_rt_" + what, e_.i64(), {e_.number(0)});
+        return e_.routine(routine, e_.i64(), {e_.number(0)});
     llvm::Value* result = e_.stack(8);
     with_task(
-        e_, env,
+        e_, env, [&] { e_.CreateStore(of_current(e_, what), result); },
         [&] {
-            e_.CreateStore(what == "pid" || what == "tid" ? own_number(e_, what)
-                           : what == "kernel_pid" ? e_.CreateLShr(helper(e_, get_current_pid_tgid, {}), e_.number(32))
-                           : what == "uid" ? e_.CreateAnd(helper(e_, get_current_uid_gid, {}), e_.number(0xffffffff))
-                           : what == "gid" ? e_.CreateLShr(helper(e_, get_current_uid_gid, {}), e_.number(32))
-                           : what == "task_current" ? helper(e_, get_current_task, {})
-                                                    : e_.routine("sonde_rt_" + what, e_.i64(), {e_.number(0)}),
-                           result);
-        },
-        [&] {
-            e_.CreateStore(what == "task_current" ? env.task : e_.routine("sonde_rt_" + what, e_.i64(), {env.task}),
-                           result);
+            const bool itself = what == hir::TaskNumber::TaskCurrent;
+            e_.CreateStore(itself ? env.task : e_.routine(routine, e_.i64(), {env.task}), result);
         });
     return e_.CreateLoad(e_.i64(), result);
 }
@@ -100,9 +116,10 @@ void BpfTask::execname(Environment& env, llvm::Value* slot) {
         [&] { e_.routine("sonde_rt_execname", e_.i64(), {slot, env.task}); });
 }
 
-llvm::Value* BpfTask::clock(Environment& env, const std::string& what) {
+// There is no helper for cycles: nanoseconds stand for them.
+llvm::Value* BpfTask::clock(Environment& env, hir::Clock which) {
     llvm::Value* now = helper(e_, ktime_get_ns, {});
-    if (what != "gettimeofday_ns")
+    if (which != hir::Clock::RealTime)
         return now;
     return e_.CreateAdd(now,
                         e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));

@@ -195,19 +195,26 @@ class HostMemory final : public Memory {
 class HostTask final : public Task {
   public:
     explicit HostTask(Emitter& emitter) : e_(emitter) {}
-    llvm::Value* number(Environment& env, const std::string& what) override {
-        if (what == "task_current" || what.starts_with("__"))
-            return e_.routine("sonde_host_" + what.substr(what.find_first_not_of('_')), e_.i64(), {env.context});
-        return e_.routine("sonde_host_" + what, e_.i64(), {});
+    llvm::Value* number(Environment& env, hir::TaskNumber what) override {
+        const std::string routine = std::string("sonde_host_") + hir::routine_name(what);
+        switch (what) {
+        case hir::TaskNumber::TaskCurrent:
+        case hir::TaskNumber::PidLevel:
+        case hir::TaskNumber::PidSpace:
+        case hir::TaskNumber::In32BitCall:
+            return e_.routine(routine, e_.i64(), {env.context});
+        default:
+            return e_.routine(routine, e_.i64(), {});
+        }
     }
     void execname(Environment&, llvm::Value* slot) override {
         e_.routine("sonde_host_execname", e_.getVoidTy(),
                    {slot, e_.number(std::min(16u, e_.state().options.max_string))});
     }
-    llvm::Value* clock(Environment&, const std::string& what) override {
-        return e_.routine(what == "get_cycles"     ? "sonde_host_cycles"
-                          : what == "ktime_get_ns" ? "sonde_host_monotonic_ns"
-                                                   : "sonde_host_realtime_ns",
+    llvm::Value* clock(Environment&, hir::Clock which) override {
+        return e_.routine(which == hir::Clock::Cycles      ? "sonde_host_cycles"
+                          : which == hir::Clock::Monotonic ? "sonde_host_monotonic_ns"
+                                                           : "sonde_host_realtime_ns",
                           e_.i64(), {});
     }
     llvm::Value* counter(uint32_t) override { return e_.number(0); }

@@ -27,7 +27,7 @@ std::optional<std::string> known_point_text(const Lowerer& l, hir::PointText tex
 }
 
 std::vector<std::string> names_of(Lowerer& l, const hir::Expr& names, const std::string& primitive) {
-    const size_t most = primitive == "__name" ? 2048 : 256;
+    constexpr size_t most = 2048;
     std::vector<std::string> out;
     if (names.kind == hir::ExprKind::ConstString)
         out = hir::names_in(hir::as<hir::ConstString>(names));

@@ -180,7 +180,7 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     }
     llvm::Value* result = e.stack(8);
     const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
-    llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, "__in_32_bit_call") : nullptr;
+    llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, hir::TaskNumber::In32BitCall) : nullptr;
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
     llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
     for (unsigned i = 0; i < 6; i++) {

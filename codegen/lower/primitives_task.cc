@@ -24,9 +24,9 @@ llvm::Value* emit_memory_node(Lowerer& l, const hir::Intrinsic& expr) {
     return l.target.memory().node(lower(l, *expr.args[0]));
 }
 
-llvm::Value* emit_task(Lowerer& l, const hir::Intrinsic& expr) { return l.target.task().number(l.env, expr.name); }
-
-llvm::Value* emit_random(Lowerer& l, const hir::Intrinsic&) { return l.target.task().number(l.env, "random"); }
+llvm::Value* emit_task(Lowerer& l, const hir::Intrinsic& expr) {
+    return l.target.task().number(l.env, expr.facts.number);
+}
 
 llvm::Value* emit_execname(Lowerer& l, const hir::Intrinsic&) {
     llvm::Value* slot = l.new_slot();
@@ -46,7 +46,9 @@ llvm::Value* emit_point_text(Lowerer& l, const hir::Intrinsic& expr) {
     return row_text(l.e, l.env.row, expr.facts.text);
 }
 
-llvm::Value* emit_clock(Lowerer& l, const hir::Intrinsic& expr) { return l.target.task().clock(l.env, expr.name); }
+llvm::Value* emit_clock(Lowerer& l, const hir::Intrinsic& expr) {
+    return l.target.task().clock(l.env, expr.facts.clock);
+}
 
 llvm::Value* emit_ctime(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;

@@ -16,4 +16,11 @@ const Primitive* find_primitive(std::string_view name) {
     return found == std::end(all) ? nullptr : found;
 }
 
+const char* routine_name(TaskNumber number) {
+    static constexpr const char* names[] = {
+        "",     "pid", "tid",          "kernel_pid", "ppid",   "uid",       "euid",      "gid",
+        "egid", "cpu", "task_current", "jiffies",    "random", "pid_level", "pid_space", "in_32_bit_call"};
+    return names[static_cast<size_t>(number)];
+}
+
 } // namespace sonde::hir

@@ -27,6 +27,30 @@ enum class Trust : uint8_t {
     Guru,       // changes what is traced: -g
 };
 
+// A number of the current task, of its processor or of the session. For each there is a routine for both targets.
+enum class TaskNumber : uint8_t {
+    None,
+    Pid,
+    Tid,
+    KernelPid, // in no namespace
+    Ppid,
+    Uid,
+    Euid,
+    Gid,
+    Egid,
+    Cpu,
+    TaskCurrent, // the address of its `struct task_struct`
+    Jiffies,
+    Random,
+    PidLevel,
+    PidSpace,
+    In32BitCall,
+};
+// "pid": what its routines' names end in.
+const char* routine_name(TaskNumber number);
+
+enum class Clock : uint8_t { Monotonic, RealTime, Cycles };
+
 struct Primitive {
     static constexpr uint32_t no_word = UINT32_MAX;
 
@@ -58,6 +82,8 @@ struct Primitive {
     uint8_t bits = 64;    // a number that is never negative has only so many; 64: any number
     uint16_t longest = 0; // bytes of a text at most; 0: any
     // What its emitter works on.
+    TaskNumber number = TaskNumber::None;
+    Clock clock = Clock::Monotonic;
     uint32_t word = no_word; // of SessionWords, its offset
     uint8_t size = 0;        // bytes
     uint32_t record = 0;     // plan::RecordType
