@@ -1,6 +1,7 @@
 // Declarations. Probe points: parse_point.cc.
 #include <fmt/format.h>
 
+#include "frontend/parse/doc_comment.h"
 #include "frontend/parse/parser_impl.h"
 
 namespace sonde {
@@ -199,7 +200,7 @@ void Parser::parse_function(File& file, bool is_private, Range begin) {
         return;
     function->name = name->text;
     function->name_range = name->range;
-    function->doc = doc_above(begin);
+    function->doc = doc_above(diags_.sources().text(file_).substr(0, begin.begin));
     if (!parse_type(function->result) || !parse_params(*function) || !parse_priority(*function) ||
         !parse_function_body(*function))
         return;
@@ -228,7 +229,7 @@ void Parser::parse_probe(File& file) {
 void Parser::parse_alias(File& file, Range begin, std::vector<ProbePoint*> names) {
     auto* alias = arena_.make<Alias>();
     alias->names = std::move(names);
-    alias->doc = doc_above(begin);
+    alias->doc = doc_above(diags_.sources().text(file_).substr(0, begin.begin));
     bool epilogue_only = false;
     while (peek().is("=") || peek().is("+=")) {
         epilogue_only = take().is("+=");

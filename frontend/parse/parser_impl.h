@@ -51,7 +51,6 @@ class Parser {
     const Token* expect_name(std::string_view what);
     std::optional<int64_t> parse_literal_number();
     Range since(Range begin) const; // from there to the last token taken
-    std::string doc_above(Range declaration) const;
 
     // ---- errors: while failed_, further ones are dropped until recovery
     DiagBuilder fail(Range range, const std::string& message);
