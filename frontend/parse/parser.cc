@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "frontend/parse/parse_decl.h"
+#include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_target.h"
 #include "frontend/parse/parser_impl.h"
 #include "frontend/parse/preprocess.h"
 
@@ -67,7 +70,7 @@ const Token* Parser::expect_name(std::string_view what) {
     return nullptr;
 }
 
-std::optional<int64_t> Parser::parse_literal_number() {
+std::optional<int64_t> Parser::expect_number() {
     bool negative = peek().is("-") && peek(1).kind == TokenKind::Number;
     if (negative)
         take();
@@ -85,10 +88,10 @@ Range Parser::since(Range begin) const { return at_ == 0 ? begin : Range::join(b
 // ---- errors -----------------------------------------------------------------------------------------------------
 
 DiagBuilder Parser::fail(Range range, const std::string& message) {
-    if (failed_)
+    if (failed)
         return DiagBuilder(nullptr);
-    failed_ = true;
-    return diags_.report(DiagId::Syntax, range, message);
+    failed = true;
+    return diags.report(DiagId::Syntax, range, message);
 }
 
 DiagBuilder Parser::fail_expected(std::string_view what) {
@@ -108,9 +111,15 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
 bool Parser::too_deep() {
     if (depth_ <= max_nesting)
         return false;
-    gave_up_ = true;
+    gave_up = true;
     fail(peek().range, fmt::format("this is nested more than {} deep", max_nesting));
     return true;
+}
+
+bool Parser::refuse_embedded(const Token& token) {
+    if (!privileged)
+        diags.report(DiagId::EmbeddedCode, token.range, no_embedded_code);
+    return !privileged;
 }
 
 bool Parser::too_high(const Expr& expr) {
@@ -140,17 +149,20 @@ std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseO
 } // namespace
 
 File* parse_file(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena, Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_file();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_declarations(p);
 }
 
 std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources, const ParseOptions& options,
                                             Arena& arena, Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_points_only();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_points_only(p);
 }
 
 const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
                                     Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_target_only();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_target_only(p);
 }
 
 } // namespace sonde
