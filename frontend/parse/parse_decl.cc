@@ -1,263 +1,272 @@
 // Declarations. Probe points: parse_point.cc.
 #include <fmt/format.h>
 
-#include "frontend/parse/parser_impl.h"
+#include "frontend/parse/doc_comment.h"
+#include "frontend/parse/parse_decl.h"
+#include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_stmt.h"
 
 namespace sonde {
 
 using namespace ast;
 
-File* Parser::parse_file() {
-    auto* file = arena_.make<File>();
-    file->id = file_;
-    while (!at_end()) {
-        size_t before = at_;
-        failed_ = false;
-        parse_declaration(*file);
-        if (failed_) {
-            if (at_ == before)
-                take();
-            recover_at_declaration();
+namespace {
+
+void recover_at_declaration(Parser& p);
+void parse_declaration(Parser& p, File& file);
+void parse_globals(Parser& p, File& file, bool is_private);
+bool parse_global(Parser& p, File& file, bool is_private);
+void parse_function(Parser& p, File& file, bool is_private, Range begin);
+void parse_probe(Parser& p, File& file);
+void parse_alias(Parser& p, File& file, Range begin, std::vector<ProbePoint*> names);
+
+} // namespace
+
+File* parse_declarations(Parser& p) {
+    auto* file = p.make<File>();
+    file->id = p.file;
+    while (!p.at_end()) {
+        size_t before = p.taken();
+        p.failed = false;
+        parse_declaration(p, *file);
+        if (p.failed) {
+            if (p.taken() == before)
+                p.take();
+            recover_at_declaration(p);
         }
     }
     return file;
 }
 
-void Parser::recover_at_declaration() {
-    while (!at_end() && !at_declaration())
-        take();
-    failed_ = gave_up_ = in_function_ = false;
-    loops_ = 0;
+namespace {
+
+void recover_at_declaration(Parser& p) {
+    while (!p.at_end() && !p.at_declaration())
+        p.take();
+    p.failed = p.gave_up = p.in_function = false;
+    p.loops = 0;
 }
 
-void Parser::refuse_embedded(const Token& token) { diags_.report(DiagId::EmbeddedCode, token.range, no_embedded_code); }
-
-void Parser::parse_declaration(File& file) {
+void parse_declaration(Parser& p, File& file) {
     // After a declaration it ends one more, an empty one.
-    if (!file.is_empty() && accept(";"))
+    if (!file.is_empty() && p.accept(";"))
         return;
-    const Token& first = peek();
+    const Token& first = p.peek();
     if (first.kind == TokenKind::Embedded) {
         // Declarations in C, for function bodies in C: refused there once one is used.
-        take();
-        if (!privileged_)
-            refuse_embedded(first);
+        p.take();
+        p.refuse_embedded(first);
         return;
     }
-    bool is_private = accept_keyword("private");
-    if (peek().is_keyword("global") || (is_private && peek().kind == TokenKind::Identifier)) {
-        accept_keyword("global");
-        parse_globals(file, is_private);
-    } else if (peek().is_keyword("function")) {
-        parse_function(file, is_private, first.range);
-    } else if (peek().is_keyword("probe") && !is_private) {
-        parse_probe(file);
+    bool is_private = p.accept_keyword("private");
+    if (p.peek().is_keyword("global") || (is_private && p.peek().kind == TokenKind::Identifier)) {
+        p.accept_keyword("global");
+        parse_globals(p, file, is_private);
+    } else if (p.peek().is_keyword("function")) {
+        parse_function(p, file, is_private, first.range);
+    } else if (p.peek().is_keyword("probe") && !is_private) {
+        parse_probe(p, file);
     } else {
-        fail_expected(is_private ? "`global` or `function` after `private`" : "`probe`, `global` or `function`");
+        p.fail_expected(is_private ? "`global` or `function` after `private`" : "`probe`, `global` or `function`");
     }
 }
 
-// ---- globals ----------------------------------------------------------------------------------------------------
-
-void Parser::parse_globals(File& file, bool is_private) {
+void parse_globals(Parser& p, File& file, bool is_private) {
     do {
-        if (!parse_global(file, is_private))
+        if (!parse_global(p, file, is_private))
             return;
-    } while (accept(","));
-    accept(";");
+    } while (p.accept(","));
+    p.accept(";");
 }
 
-bool Parser::parse_global(File& file, bool is_private) {
-    const Token* name = expect_name("a global's name");
+bool parse_global(Parser& p, File& file, bool is_private) {
+    const Token* name = p.expect_name("a global's name");
     if (!name)
         return false;
-    auto* global = arena_.make<Global>();
+    auto* global = p.make<Global>();
     global->name = name->text;
     global->range = name->range;
     global->is_private = is_private;
-    bool value_follows = accept("%=");
-    global->wrap = value_follows || accept("%");
-    Range open = peek().range;
-    if (!value_follows && accept("[")) {
-        Range size = peek().range;
-        std::optional<int64_t> capacity = parse_literal_number();
-        size = since(size);
-        if (!capacity || !expect_close("]", open, "after the capacity"))
+    bool value_follows = p.accept("%=");
+    global->wrap = value_follows || p.accept("%");
+    Range open = p.peek().range;
+    if (!value_follows && p.accept("[")) {
+        Range size = p.peek().range;
+        std::optional<int64_t> capacity = p.expect_number();
+        size = p.since(size);
+        if (!capacity || !p.expect_close("]", open, "after the capacity"))
             return false;
         if (*capacity < 1 || *capacity > INT32_MAX)
-            diags_.report(DiagId::BadDeclaration, size,
-                          fmt::format("an array's capacity is from 1 to {}, not {}", INT32_MAX, *capacity));
+            p.diags.report(DiagId::BadDeclaration, size,
+                           fmt::format("an array's capacity is from 1 to {}, not {}", INT32_MAX, *capacity));
         else
             global->capacity = capacity;
-        global->wrap = accept("%") || global->wrap;
+        global->wrap = p.accept("%") || global->wrap;
     }
     file.globals.push_back(global);
-    if (!value_follows && !accept("="))
+    if (!value_follows && !p.accept("="))
         return true;
-    const Token& value = peek();
+    const Token& value = p.peek();
     if (value.kind == TokenKind::String) {
-        take();
-        global->initializer = arena_.make<StringExpr>(value.range, value.text);
+        p.take();
+        global->initializer = p.make<StringExpr>(value.range, value.text);
     } else if (value.kind == TokenKind::Number || value.is("-")) {
-        std::optional<int64_t> number = parse_literal_number();
+        std::optional<int64_t> number = p.expect_number();
         if (!number)
             return false;
-        global->initializer = arena_.make<NumberExpr>(since(value.range), *number);
+        global->initializer = p.make<NumberExpr>(p.since(value.range), *number);
     } else {
-        fail_expected("a literal number or string as the initial value");
+        p.fail_expected("a literal number or string as the initial value");
         return false;
     }
     if (global->capacity || global->wrap)
-        diags_.report(DiagId::BadDeclaration, since(global->range),
-                      fmt::format("array `{}` cannot have an initial value", global->name));
+        p.diags.report(DiagId::BadDeclaration, p.since(global->range),
+                       fmt::format("array `{}` cannot have an initial value", global->name));
     return true;
 }
 
-// ---- functions --------------------------------------------------------------------------------------------------
-
 // [:long | :string]
-bool Parser::parse_type(DeclaredType& type) {
-    if (!accept(":"))
+bool parse_type(Parser& p, DeclaredType& type) {
+    if (!p.accept(":"))
         return true;
-    if (accept_keyword("long"))
+    if (p.accept_keyword("long"))
         type = DeclaredType::Long;
-    else if (accept_keyword("string"))
+    else if (p.accept_keyword("string"))
         type = DeclaredType::String;
     else
-        fail_expected("`long` or `string` after `:`");
-    return !failed_;
+        p.fail_expected("`long` or `string` after `:`");
+    return !p.failed;
 }
 
-bool Parser::parse_params(Function& function) {
-    Range open = peek().range;
-    if (!expect("(", "after the function's name"))
+bool parse_params(Parser& p, Function& function) {
+    Range open = p.peek().range;
+    if (!p.expect("(", "after the function's name"))
         return false;
-    if (accept(")"))
+    if (p.accept(")"))
         return true;
     do {
-        const Token* name = expect_name("a parameter's name");
+        const Token* name = p.expect_name("a parameter's name");
         Parameter parameter;
-        if (!name || !parse_type(parameter.type))
+        if (!name || !parse_type(p, parameter.type))
             return false;
         parameter.name = name->text;
         parameter.range = name->range;
         for (const Parameter& other : function.params)
             if (other.name == parameter.name) {
-                diags_
+                p.diags
                     .report(DiagId::BadDeclaration, parameter.range,
                             fmt::format("parameter `{}` is there twice", parameter.name))
                     .note(other.range, "first here");
                 break;
             }
         function.params.push_back(parameter);
-    } while (accept(","));
-    return expect_close(")", open, "after the parameters");
+    } while (p.accept(","));
+    return p.expect_close(")", open, "after the parameters");
 }
 
 // [:N]
-bool Parser::parse_priority(Function& function) {
-    if (!accept(":"))
+bool parse_priority(Parser& p, Function& function) {
+    if (!p.accept(":"))
         return true;
-    Range range = peek().range;
-    std::optional<int64_t> priority = parse_literal_number();
+    Range range = p.peek().range;
+    std::optional<int64_t> priority = p.expect_number();
     if (!priority)
         return false;
     if (*priority < 0 || *priority > INT32_MAX)
-        diags_.report(DiagId::BadDeclaration, since(range),
-                      fmt::format("a function's priority is from 0 to {}, not {}", INT32_MAX, *priority));
+        p.diags.report(DiagId::BadDeclaration, p.since(range),
+                       fmt::format("a function's priority is from 0 to {}, not {}", INT32_MAX, *priority));
     else
         function.priority = priority;
     return true;
 }
 
-bool Parser::parse_function_body(Function& function) {
-    const Token& token = peek();
+bool parse_function_body(Parser& p, Function& function) {
+    const Token& token = p.peek();
     if (token.kind == TokenKind::Embedded) {
-        take();
-        if (!privileged_)
-            refuse_embedded(token);
+        p.take();
+        p.refuse_embedded(token);
         function.embedded = token.text.empty() ? " " : token.text;
-        function.body = arena_.make<BlockStmt>(token.range);
+        function.body = p.make<BlockStmt>(token.range);
         return true;
     }
-    if (token.is(";") && privileged_) {
-        take();
+    if (token.is(";") && p.privileged) {
+        p.take();
         return true;
     }
-    in_function_ = true;
-    function.body = parse_block();
-    in_function_ = false;
+    p.in_function = true;
+    function.body = parse_block(p);
+    p.in_function = false;
     return function.body != nullptr;
 }
 
-void Parser::parse_function(File& file, bool is_private, Range begin) {
-    take();
-    auto* function = arena_.make<Function>();
+void parse_function(Parser& p, File& file, bool is_private, Range begin) {
+    p.take();
+    auto* function = p.make<Function>();
     function->is_private = is_private;
-    const Token* name = expect_name("a function's name");
+    const Token* name = p.expect_name("a function's name");
     if (!name)
         return;
     function->name = name->text;
     function->name_range = name->range;
-    function->doc = doc_above(begin);
-    if (!parse_type(function->result) || !parse_params(*function) || !parse_priority(*function) ||
-        !parse_function_body(*function))
+    function->doc = doc_above(p.diags.sources().text(p.file).substr(0, begin.begin));
+    if (!parse_type(p, function->result) || !parse_params(p, *function) || !parse_priority(p, *function) ||
+        !parse_function_body(p, *function))
         return;
-    function->range = since(begin);
+    function->range = p.since(begin);
     file.functions.push_back(function);
 }
 
-// ---- probes and aliases -----------------------------------------------------------------------------------------
-
-void Parser::parse_probe(File& file) {
-    Range begin = take().range;
+void parse_probe(Parser& p, File& file) {
+    Range begin = p.take().range;
     std::vector<ProbePoint*> points;
-    if (!parse_points(points))
+    if (!parse_points(p, points))
         return;
-    if (peek().is("=") || peek().is("+="))
-        return parse_alias(file, begin, std::move(points));
-    auto* probe = arena_.make<Probe>();
+    if (p.peek().is("=") || p.peek().is("+="))
+        return parse_alias(p, file, begin, std::move(points));
+    auto* probe = p.make<Probe>();
     probe->points = std::move(points);
-    probe->body = parse_block();
-    probe->range = since(begin);
+    probe->body = parse_block(p);
+    probe->range = p.since(begin);
     if (probe->body)
         file.probes.push_back(probe);
 }
 
 // After the first name: = more = points {prologue} [, {epilogue}], or += points {epilogue}
-void Parser::parse_alias(File& file, Range begin, std::vector<ProbePoint*> names) {
-    auto* alias = arena_.make<Alias>();
+void parse_alias(Parser& p, File& file, Range begin, std::vector<ProbePoint*> names) {
+    auto* alias = p.make<Alias>();
     alias->names = std::move(names);
-    alias->doc = doc_above(begin);
+    alias->doc = doc_above(p.diags.sources().text(p.file).substr(0, begin.begin));
     bool epilogue_only = false;
-    while (peek().is("=") || peek().is("+=")) {
-        epilogue_only = take().is("+=");
+    while (p.peek().is("=") || p.peek().is("+=")) {
+        epilogue_only = p.take().is("+=");
         alias->names.insert(alias->names.end(), alias->points.begin(), alias->points.end());
         alias->points.clear();
-        if (!parse_points(alias->points))
+        if (!parse_points(p, alias->points))
             return;
     }
     for (const ProbePoint* name : alias->names) {
         if (name->optional || name->sufficient)
-            diags_.report(DiagId::BadDeclaration, name->range, "an alias's name takes no `?` and no `!`");
+            p.diags.report(DiagId::BadDeclaration, name->range, "an alias's name takes no `?` and no `!`");
         if (name->condition)
-            diags_.report(DiagId::BadDeclaration, name->condition->range, "an alias's name takes no condition")
+            p.diags.report(DiagId::BadDeclaration, name->condition->range, "an alias's name takes no condition")
                 .help("write it after the point that the alias stands for");
     }
-    BlockStmt* first = parse_block();
+    BlockStmt* first = parse_block(p);
     if (!first)
         return;
     (epilogue_only ? alias->epilogue : alias->prologue) = first;
-    if (!failed_ && accept(",")) {
-        BlockStmt* second = parse_block();
+    if (!p.failed && p.accept(",")) {
+        BlockStmt* second = parse_block(p);
         if (!second)
             return;
         if (epilogue_only)
-            diags_.report(DiagId::BadDeclaration, second->range, "an alias with `+=` has one block, the epilogue");
+            p.diags.report(DiagId::BadDeclaration, second->range, "an alias with `+=` has one block, the epilogue");
         alias->epilogue = second;
     }
-    alias->range = since(begin);
+    alias->range = p.since(begin);
     file.aliases.push_back(alias);
 }
+
+} // namespace
 
 } // namespace sonde

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "frontend/parse/format.h"
-#include "frontend/parse/parser_impl.h"
+#include "frontend/parse/parse_expr.h"
+#include "frontend/parse/parse_target.h"
 
 namespace sonde {
 
@@ -84,138 +85,150 @@ bool is_print(std::string_view name) {
     return name == "print" || name == "println" || name == "printd" || name == "printdln" || name == "printf";
 }
 
+Expr* parse_assignment(Parser& p);
+Expr* parse_ternary(Parser& p);
+Expr* parse_binary(Parser& p, int loosest);
+Expr* parse_bracket_in(Parser& p);
+Expr* parse_unary(Parser& p);
+Expr* parse_postfix(Parser& p);
+Expr* parse_primary(Parser& p);
+Expr* parse_print(Parser& p, const Token& name);
+bool parse_keys(Parser& p, std::vector<Expr*>& keys, Range open); // after `[`; takes the `]`; `*` is a key too
+
 } // namespace
 
-Expr* Parser::parse_expr() {
-    DepthGuard guard(*this);
-    return too_deep() ? nullptr : parse_assignment();
+Expr* parse_expr(Parser& p) {
+    Parser::DepthGuard guard(p);
+    return p.too_deep() ? nullptr : parse_assignment(p);
 }
 
-void Parser::check_assignable(const Expr& target, std::string_view op) {
+namespace {
+
+void check_assignable(Parser& p, const Expr& target, std::string_view op) {
     if (target.kind == ExprKind::Name || target.kind == ExprKind::Index || target.kind == ExprKind::Target ||
         target.kind == ExprKind::Member)
         return;
-    diags_
+    p.diags
         .hold(DiagId::NotAssignable, target.range, fmt::format("`{}` cannot be changed by `{}`", to_source(target), op))
         .help("a variable, an array element or a target variable can");
 }
 
-Expr* Parser::parse_assignment() {
-    Expr* left = parse_ternary();
-    if (!left || peek().kind != TokenKind::Operator)
+Expr* parse_assignment(Parser& p) {
+    Expr* left = parse_ternary(p);
+    if (!left || p.peek().kind != TokenKind::Operator)
         return left;
-    const Token& op = peek();
+    const Token& op = p.peek();
     const auto* row = std::find_if(std::begin(assign_rows), std::end(assign_rows),
                                    [&](const AssignRow& candidate) { return op.text == candidate.text; });
     if (row == std::end(assign_rows))
         return left;
-    take();
-    DepthGuard guard(*this);
-    Expr* value = too_deep() ? nullptr : parse_assignment();
+    p.take();
+    Parser::DepthGuard guard(p);
+    Expr* value = p.too_deep() ? nullptr : parse_assignment(p);
     if (!value)
         return nullptr;
-    check_assignable(*left, op.text);
-    auto* assign = arena_.make<AssignExpr>(Range::join(left->range, value->range), left, value);
+    check_assignable(p, *left, op.text);
+    auto* assign = p.make<AssignExpr>(Range::join(left->range, value->range), left, value);
     assign->op = row->op;
     assign->aggregate = op.is("<<<");
-    return grow(assign, {left, value});
+    return p.grow(assign, {left, value});
 }
 
 // Between `?` and `:` anything can stand, as between parentheses. After the `:` an assignment was part of the value in
 // SystemTap before 4.0.
-Expr* Parser::parse_ternary() {
-    Expr* condition = parse_binary(OrLevel);
-    if (!condition || !accept("?"))
+Expr* parse_ternary(Parser& p) {
+    Expr* condition = parse_binary(p, OrLevel);
+    if (!condition || !p.accept("?"))
         return condition;
-    Expr* then_value = parse_expr();
-    if (!then_value || !expect(":", "between the two values of `?`"))
+    Expr* then_value = parse_expr(p);
+    if (!then_value || !p.expect(":", "between the two values of `?`"))
         return nullptr;
-    DepthGuard guard(*this);
-    Expr* else_value = too_deep() ? nullptr : options_.older_than("4.0") ? parse_assignment() : parse_ternary();
+    Parser::DepthGuard guard(p);
+    Expr* else_value = p.too_deep() ? nullptr : p.options.older_than("4.0") ? parse_assignment(p) : parse_ternary(p);
     if (!else_value)
         return nullptr;
-    return grow(
-        arena_.make<TernaryExpr>(Range::join(condition->range, else_value->range), condition, then_value, else_value),
+    return p.grow(
+        p.make<TernaryExpr>(Range::join(condition->range, else_value->range), condition, then_value, else_value),
         {condition, then_value, else_value});
 }
 
 // Operators of the level `loosest` and tighter ones (precedence climbing).
-Expr* Parser::parse_binary(int loosest) {
+Expr* parse_binary(Parser& p, int loosest) {
     int tightest = MulLevel; // what comes next may not be tighter than what was read: `a in b + c`
-    bool brackets = loosest <= InLevel && peek().is("[");
+    bool brackets = loosest <= InLevel && p.peek().is("[");
     if (brackets)
         tightest = InLevel;
-    Expr* left = brackets ? parse_bracket_in() : parse_unary();
+    Expr* left = brackets ? parse_bracket_in(p) : parse_unary(p);
     while (left) {
-        if (peek().is_keyword("in") && loosest <= InLevel && tightest >= InLevel) {
-            take();
+        if (p.peek().is_keyword("in") && loosest <= InLevel && tightest >= InLevel) {
+            p.take();
             tightest = InLevel;
-            if (peek().kind == TokenKind::Identifier && peek().text.starts_with("@hist_")) {
-                Expr* histogram = parse_primary();
+            if (p.peek().kind == TokenKind::Identifier && p.peek().text.starts_with("@hist_")) {
+                Expr* histogram = parse_primary(p);
                 if (!histogram || histogram->kind != ExprKind::Statistic)
                     return nullptr;
-                auto* in = arena_.make<InExpr>(Range::join(left->range, histogram->range), std::vector<Expr*>{left}, "",
-                                               histogram->range);
+                auto* in = p.make<InExpr>(Range::join(left->range, histogram->range), std::vector<Expr*>{left}, "",
+                                          histogram->range);
                 in->histogram = static_cast<StatisticExpr*>(histogram);
-                left = grow(in, {left, histogram});
+                left = p.grow(in, {left, histogram});
                 continue;
             }
-            const Token* array = expect_name("an array after `in`");
+            const Token* array = p.expect_name("an array after `in`");
             if (!array)
                 return nullptr;
-            left = grow(arena_.make<InExpr>(Range::join(left->range, array->range), std::vector<Expr*>{left},
-                                            array->text, array->range),
-                        {left});
+            left = p.grow(p.make<InExpr>(Range::join(left->range, array->range), std::vector<Expr*>{left}, array->text,
+                                         array->range),
+                          {left});
             continue;
         }
-        const BinaryRow* row = find_binary(peek());
+        const BinaryRow* row = find_binary(p.peek());
         if (!row || row->level < loosest || row->level > tightest)
             return left;
-        Range op_range = take().range;
-        Expr* right = parse_binary(row->level + 1);
+        Range op_range = p.take().range;
+        Expr* right = parse_binary(p, row->level + 1);
         if (!right)
             return nullptr;
         if ((row->op == BinaryOp::Match || row->op == BinaryOp::NotMatch) && right->kind != ExprKind::String)
-            diags_.report(DiagId::Syntax, right->range,
-                          fmt::format("the right side of `{}` has to be a string literal", row->text));
-        left = grow(arena_.make<BinaryExpr>(Range::join(left->range, right->range), row->op, op_range, left, right),
-                    {left, right});
+            p.diags.report(DiagId::Syntax, right->range,
+                           fmt::format("the right side of `{}` has to be a string literal", row->text));
+        left = p.grow(p.make<BinaryExpr>(Range::join(left->range, right->range), row->op, op_range, left, right),
+                      {left, right});
         tightest = row->level;
     }
     return nullptr;
 }
 
 // [k1, k2] in a
-Expr* Parser::parse_bracket_in() {
-    Range begin = take().range;
+Expr* parse_bracket_in(Parser& p) {
+    Range begin = p.take().range;
     std::vector<Expr*> keys;
-    if (!parse_keys(keys, begin))
+    if (!parse_keys(p, keys, begin))
         return nullptr;
-    if (!accept_keyword("in")) {
-        fail_expected("`in` after the keys in brackets");
+    if (!p.accept_keyword("in")) {
+        p.fail_expected("`in` after the keys in brackets");
         return nullptr;
     }
-    const Token* array = expect_name("an array after `in`");
+    const Token* array = p.expect_name("an array after `in`");
     if (!array)
         return nullptr;
-    auto* expr = arena_.make<InExpr>(since(begin), keys, array->text, array->range);
-    return grow(expr, keys);
+    auto* expr = p.make<InExpr>(p.since(begin), keys, array->text, array->range);
+    return p.grow(expr, keys);
 }
 
-bool Parser::parse_keys(std::vector<Expr*>& keys, Range open) {
+bool parse_keys(Parser& p, std::vector<Expr*>& keys, Range open) {
     do {
-        if (peek().is("*") && (peek(1).is(",") || peek(1).is("]")))
-            keys.push_back(arena_.make<WildcardExpr>(take().range));
-        else if (Expr* key = parse_expr())
+        if (p.peek().is("*") && (p.peek(1).is(",") || p.peek(1).is("]")))
+            keys.push_back(p.make<WildcardExpr>(p.take().range));
+        else if (Expr* key = parse_expr(p))
             keys.push_back(key);
         else
             return false;
-    } while (accept(","));
-    return expect_close("]", open, "after the keys");
+    } while (p.accept(","));
+    return p.expect_close("]", open, "after the keys");
 }
 
-Expr* Parser::parse_unary() {
-    const Token& token = peek();
+Expr* parse_unary(Parser& p) {
+    const Token& token = p.peek();
     static constexpr std::pair<std::string_view, UnaryOp> operators[] = {
         {"-", UnaryOp::Minus}, {"+", UnaryOp::Plus}, {"!", UnaryOp::Not}, {"~", UnaryOp::BitNot}};
     const std::pair<std::string_view, UnaryOp>* op = nullptr;
@@ -224,120 +237,122 @@ Expr* Parser::parse_unary() {
             op = &row;
     bool step = token.is("++") || token.is("--"), address = token.is("&");
     if (!op && !step && !address)
-        return parse_postfix();
-    take();
-    DepthGuard guard(*this);
-    Expr* operand = too_deep() ? nullptr : parse_unary();
+        return parse_postfix(p);
+    p.take();
+    Parser::DepthGuard guard(p);
+    Expr* operand = p.too_deep() ? nullptr : parse_unary(p);
     if (!operand)
         return nullptr;
     Range range = Range::join(token.range, operand->range);
     if (op)
-        return grow(arena_.make<UnaryExpr>(range, op->second, operand), {operand});
+        return p.grow(p.make<UnaryExpr>(range, op->second, operand), {operand});
     if (step) {
-        check_assignable(*operand, token.text);
-        return grow(arena_.make<IncDecExpr>(range, token.is("++"), true, operand), {operand});
+        check_assignable(p, *operand, token.text);
+        return p.grow(p.make<IncDecExpr>(range, token.is("++"), true, operand), {operand});
     }
     if (operand->kind != ExprKind::Target && operand->kind != ExprKind::Member)
-        diags_.hold(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
+        p.diags.hold(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
             .help("`&` takes a target variable, as in `&$x->y`");
-    return grow(arena_.make<AddressOfExpr>(range, operand), {operand});
+    return p.grow(p.make<AddressOfExpr>(range, operand), {operand});
 }
 
-Expr* Parser::parse_postfix() {
-    Expr* expr = parse_primary();
+Expr* parse_postfix(Parser& p) {
+    Expr* expr = parse_primary(p);
     // One of them: what comes after it begins the next statement, as in `x++ ++y`.
-    if (expr && (peek().is("++") || peek().is("--"))) {
-        const Token& op = take();
-        check_assignable(*expr, op.text);
-        expr = grow(arena_.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});
+    if (expr && (p.peek().is("++") || p.peek().is("--"))) {
+        const Token& op = p.take();
+        check_assignable(p, *expr, op.text);
+        expr = p.grow(p.make<IncDecExpr>(Range::join(expr->range, op.range), op.is("++"), false, expr), {expr});
     }
     return expr;
 }
 
-Expr* Parser::parse_primary() {
-    const Token& token = peek();
+Expr* parse_primary(Parser& p) {
+    const Token& token = p.peek();
     switch (token.kind) {
     case TokenKind::Number:
-        take();
-        return with_components(arena_.make<NumberExpr>(token.range, token.number));
+        p.take();
+        return with_components(p, p.make<NumberExpr>(token.range, token.number));
     case TokenKind::String:
-        take();
-        return with_components(arena_.make<StringExpr>(token.range, token.text));
+        p.take();
+        return with_components(p, p.make<StringExpr>(token.range, token.text));
     case TokenKind::Identifier:
-        return parse_name();
+        return parse_name(p);
     case TokenKind::Embedded:
-        take();
-        if (!privileged_)
-            refuse_embedded(token);
-        else
-            diags_.hold(DiagId::EmbeddedCode, token.range, no_embedded_code);
-        return arena_.make<NameExpr>(token.range, fmt::format("%{{{}%}}", token.text));
+        p.take();
+        if (!p.refuse_embedded(token))
+            p.diags.hold(DiagId::EmbeddedCode, token.range, no_embedded_code);
+        return p.make<NameExpr>(token.range, fmt::format("%{{{}%}}", token.text));
     default:
         break;
     }
-    if (accept("(")) {
-        Expr* inner = parse_expr();
-        if (!inner || !expect_close(")", token.range, "to close the parenthesis"))
+    if (p.accept("(")) {
+        Expr* inner = parse_expr(p);
+        if (!inner || !p.expect_close(")", token.range, "to close the parenthesis"))
             return nullptr;
-        return with_components(inner);
+        return with_components(p, inner);
     }
-    fail_expected("an expression");
+    p.fail_expected("an expression");
     return nullptr;
 }
 
-Expr* Parser::parse_name() {
-    const Token& name = take();
+} // namespace
+
+Expr* parse_name(Parser& p) {
+    const Token& name = p.take();
     if (name.text[0] == '@')
-        return parse_at(name);
+        return parse_at(p, name);
     if (name.text[0] == '$')
-        return parse_target(name);
-    Range open = peek().range;
-    if (is_print(name.text) && peek().is("("))
-        return parse_print(name);
-    if (accept("(")) {
+        return parse_target_variable(p, name);
+    Range open = p.peek().range;
+    if (is_print(name.text) && p.peek().is("("))
+        return parse_print(p, name);
+    if (p.accept("(")) {
         std::vector<Expr*> args;
-        if (!parse_arguments(args, open))
+        if (!parse_arguments(p, args, open))
             return nullptr;
-        auto* call = arena_.make<CallExpr>(since(name.range), name.text, name.range, args);
-        return with_components(grow(call, args));
+        auto* call = p.make<CallExpr>(p.since(name.range), name.text, name.range, args);
+        return with_components(p, p.grow(call, args));
     }
-    if (accept("[")) {
+    if (p.accept("[")) {
         std::vector<Expr*> keys;
-        if (!parse_keys(keys, open))
+        if (!parse_keys(p, keys, open))
             return nullptr;
-        auto* element = arena_.make<IndexExpr>(since(name.range), name.text, name.range, keys);
-        return with_components(grow(element, keys));
+        auto* element = p.make<IndexExpr>(p.since(name.range), name.text, name.range, keys);
+        return with_components(p, p.grow(element, keys));
     }
-    return with_components(arena_.make<NameExpr>(name.range, name.text));
+    return with_components(p, p.make<NameExpr>(name.range, name.text));
 }
 
-bool Parser::parse_arguments(std::vector<Expr*>& args, Range open) {
-    if (accept(")"))
+bool parse_arguments(Parser& p, std::vector<Expr*>& args, Range open) {
+    if (p.accept(")"))
         return true;
     do {
-        Expr* arg = parse_expr();
+        Expr* arg = parse_expr(p);
         if (!arg)
             return false;
         args.push_back(arg);
-    } while (accept(","));
-    return expect_close(")", open, "after the arguments");
+    } while (p.accept(","));
+    return p.expect_close(")", open, "after the arguments");
 }
 
+namespace {
+
 // The place of a bad directive is the directive, not the literal.
-void Parser::check_format(const Token& literal) {
+void check_format(Parser& p, const Token& literal) {
     size_t begin = 0;
     if (auto parsed = parse_format(literal.text, &begin); !parsed) {
         size_t end = literal.text.find_first_of(" \n%", begin + 1);
         // Up to its conversion letter, where it has one.
         size_t letter = literal.text.find_first_not_of("0123456789+- #.*l", begin + 1);
         end = letter == std::string::npos ? std::min(end, literal.text.size()) : letter + 1;
-        diags_.report(DiagId::BadFormat, range_in_string(literal.range, begin, end, diags_.sources()),
-                      parsed.error().message);
+        p.diags.report(DiagId::BadFormat, range_in_string(literal.range, begin, end, p.diags.sources()),
+                       parsed.error().message);
     }
 }
 
-Expr* Parser::parse_print(const Token& name) {
-    auto* print = arena_.make<PrintExpr>(name.range);
+Expr* parse_print(Parser& p, const Token& name) {
+    auto* print = p.make<PrintExpr>(name.range);
     std::string_view kind = name.text;
     print->name = name.text;
     if (kind.starts_with('s')) {
@@ -347,35 +362,37 @@ Expr* Parser::parse_print(const Token& name) {
     print->newline = kind.ends_with("ln");
     print->has_format = kind == "printf";
     print->has_delimiter = kind.starts_with("printd");
-    Range open = take().range;
+    Range open = p.take().range;
     if (print->has_format || print->has_delimiter) {
-        const Token& literal = peek();
+        const Token& literal = p.peek();
         if (literal.kind != TokenKind::String) {
-            fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
+            p.fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
             return nullptr;
         }
-        take();
+        p.take();
         print->format = literal.text;
         print->format_range = literal.range;
         if (print->has_format)
-            check_format(literal);
-        if (!accept(",")) {
-            if (!expect_close(")", open, "after the format"))
+            check_format(p, literal);
+        if (!p.accept(",")) {
+            if (!p.expect_close(")", open, "after the format"))
                 return nullptr;
-        } else if (!parse_arguments(print->args, open)) {
+        } else if (!parse_arguments(p, print->args, open)) {
             return nullptr;
         }
-    } else if (!parse_arguments(print->args, open)) {
+    } else if (!parse_arguments(p, print->args, open)) {
         return nullptr;
     }
-    print->range = since(name.range);
+    print->range = p.since(name.range);
     size_t least = print->has_delimiter ? 2 : print->has_format || print->newline ? 0 : 1;
     if (print->args.size() < least)
-        diags_.report(DiagId::Arity, print->range,
-                      fmt::format("`{}` needs at least {} argument{}{}, got {}", name.text, least,
-                                  least == 1 ? "" : "s", print->has_delimiter ? " after the delimiter" : "",
-                                  print->args.size()));
-    return with_components(grow(print, print->args));
+        p.diags.report(DiagId::Arity, print->range,
+                       fmt::format("`{}` needs at least {} argument{}{}, got {}", name.text, least,
+                                   least == 1 ? "" : "s", print->has_delimiter ? " after the delimiter" : "",
+                                   print->args.size()));
+    return with_components(p, p.grow(print, print->args));
 }
+
+} // namespace
 
 } // namespace sonde

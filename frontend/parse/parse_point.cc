@@ -1,7 +1,8 @@
 // Probe points. `{a,b}` alternatives multiply: every combination is a point of its own.
 #include <fmt/format.h>
 
-#include "frontend/parse/parser_impl.h"
+#include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_stmt.h"
 
 namespace sonde {
 
@@ -10,36 +11,46 @@ using namespace ast;
 namespace {
 constexpr size_t max_points = 10000;   // of one point with alternatives
 constexpr size_t max_components = 100; // of one point
+
+using Components = std::vector<PointComponent>;
+
+bool parse_point(Parser& p, std::vector<ProbePoint*>& points);
+bool parse_component_list(Parser& p, std::vector<Components>& alternatives);
+bool multiply(Parser& p, std::vector<Components>& heads, const std::vector<Components>& tails);
+bool parse_component(Parser& p, PointComponent& component);
+
 } // namespace
 
-std::vector<ProbePoint*> Parser::parse_points_only() {
+std::vector<ProbePoint*> parse_points_only(Parser& p) {
     std::vector<ProbePoint*> points;
-    if (parse_points(points) && !at_end())
-        fail_expected("`,` or the end of the probe points");
+    if (parse_points(p, points) && !p.at_end())
+        p.fail_expected("`,` or the end of the probe points");
     return points;
 }
 
-bool Parser::parse_points(std::vector<ProbePoint*>& points) {
+bool parse_points(Parser& p, std::vector<ProbePoint*>& points) {
     do {
-        if (!parse_point(points))
+        if (!parse_point(p, points))
             return false;
-    } while (accept(","));
+    } while (p.accept(","));
     return true;
 }
 
-bool Parser::parse_point(std::vector<ProbePoint*>& points) {
-    Range begin = peek().range;
+namespace {
+
+bool parse_point(Parser& p, std::vector<ProbePoint*>& points) {
+    Range begin = p.peek().range;
     std::vector<Components> alternatives{{}};
-    if (!parse_component_list(alternatives))
+    if (!parse_component_list(p, alternatives))
         return false;
-    Range range = since(begin);
-    bool optional = accept("?");
-    bool sufficient = !optional && accept("!");
+    Range range = p.since(begin);
+    bool optional = p.accept("?");
+    bool sufficient = !optional && p.accept("!");
     Expr* condition = nullptr;
-    if (accept_keyword("if") && !(condition = parse_condition("if")))
+    if (p.accept_keyword("if") && !(condition = parse_condition(p, "if")))
         return false;
     for (Components& components : alternatives) {
-        auto* point = arena_.make<ProbePoint>();
+        auto* point = p.make<ProbePoint>();
         point->components = std::move(components);
         // The mark of one alternative is its points' mark.
         point->optional = optional;
@@ -56,14 +67,14 @@ bool Parser::parse_point(std::vector<ProbePoint*>& points) {
 }
 
 // Appends each of `tails` to each of `heads`.
-bool Parser::multiply(std::vector<Components>& heads, const std::vector<Components>& tails) {
+bool multiply(Parser& p, std::vector<Components>& heads, const std::vector<Components>& tails) {
     if (heads.size() * tails.size() > max_points) {
-        fail(peek().range, fmt::format("these alternatives give more than {} probe points", max_points));
+        p.fail(p.peek().range, fmt::format("these alternatives give more than {} probe points", max_points));
         return false;
     }
     for (const Components& tail : tails)
         if (heads[0].size() + tail.size() > max_components) {
-            fail(tail.back().range, fmt::format("a probe point has at most {} components", max_components));
+            p.fail(tail.back().range, fmt::format("a probe point has at most {} components", max_components));
             return false;
         }
     if (tails.size() == 1) {
@@ -82,77 +93,79 @@ bool Parser::multiply(std::vector<Components>& heads, const std::vector<Componen
     return true;
 }
 
-bool Parser::parse_component_list(std::vector<Components>& alternatives) {
-    DepthGuard guard(*this);
-    if (too_deep())
+bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
+    Parser::DepthGuard guard(p);
+    if (p.too_deep())
         return false;
     do {
         std::vector<Components> steps;
-        Range open = peek().range;
-        if (accept("{")) {
+        Range open = p.peek().range;
+        if (p.accept("{")) {
             do {
                 std::vector<Components> inner{{}};
-                if (!parse_component_list(inner))
+                if (!parse_component_list(p, inner))
                     return false;
-                bool optional = accept("?"), sufficient = !optional && accept("!");
+                bool optional = p.accept("?"), sufficient = !optional && p.accept("!");
                 for (Components& alternative : inner) {
                     alternative.back().optional |= optional;
                     alternative.back().sufficient |= sufficient;
                 }
                 steps.insert(steps.end(), inner.begin(), inner.end());
                 if (steps.size() > max_points)
-                    return multiply(alternatives, steps);
-            } while (accept(","));
-            if (!expect_close("}", open, "after the alternatives"))
+                    return multiply(p, alternatives, steps);
+            } while (p.accept(","));
+            if (!p.expect_close("}", open, "after the alternatives"))
                 return false;
         } else {
             PointComponent component;
-            if (!parse_component(component))
+            if (!parse_component(p, component))
                 return false;
             steps.push_back({component});
         }
-        if (!multiply(alternatives, steps))
+        if (!multiply(p, alternatives, steps))
             return false;
-    } while (accept("."));
+    } while (p.accept("."));
     return true;
 }
 
 // name, possibly with wildcards: names, numbers, `*` and `**` without a blank between them are one component; then an
 // argument.
-bool Parser::parse_component(PointComponent& component) {
-    Range begin = peek().range;
+bool parse_component(Parser& p, PointComponent& component) {
+    Range begin = p.peek().range;
     while (true) {
-        const Token& token = peek();
+        const Token& token = p.peek();
         bool part = (token.kind == TokenKind::Identifier && token.text[0] != '$' && token.text[0] != '@') ||
                     token.kind == TokenKind::Keyword || token.kind == TokenKind::Number || token.is("*") ||
                     token.is("**");
         if (!part || (!component.name.empty() && !token.glued))
             break;
-        component.name += take().text;
+        component.name += p.take().text;
     }
     if (component.name.empty()) {
-        fail_expected("a probe point");
+        p.fail_expected("a probe point");
         return false;
     }
-    component.range = since(begin);
-    Range open = peek().range;
-    if (!accept("("))
+    component.range = p.since(begin);
+    Range open = p.peek().range;
+    if (!p.accept("("))
         return true;
-    const Token& arg = peek();
+    const Token& arg = p.peek();
     if (arg.kind == TokenKind::String) {
-        take();
+        p.take();
         component.arg = PointComponent::String;
         component.text = arg.text;
-    } else if (arg.kind == TokenKind::Number || (arg.is("-") && peek(1).kind == TokenKind::Number)) {
+    } else if (arg.kind == TokenKind::Number || (arg.is("-") && p.peek(1).kind == TokenKind::Number)) {
         component.arg = PointComponent::Number;
-        component.number = *parse_literal_number();
-        component.text = (arg.is("-") ? "-" : "") + tokens_[at_ - 1].text;
+        component.number = *p.expect_number();
+        component.text = (arg.is("-") ? "-" : "") + p.last().text;
     } else {
-        fail_expected("a literal number or string as the probe point's argument");
+        p.fail_expected("a literal number or string as the probe point's argument");
         return false;
     }
-    component.arg_range = since(arg.range);
-    return expect_close(")", open, "after the probe point's argument");
+    component.arg_range = p.since(arg.range);
+    return p.expect_close(")", open, "after the probe point's argument");
 }
+
+} // namespace
 
 } // namespace sonde

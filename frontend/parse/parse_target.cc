@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/parse/parser_impl.h"
+#include "frontend/parse/parse_expr.h"
+#include "frontend/parse/parse_target.h"
 
 namespace sonde {
 
@@ -61,35 +62,39 @@ Component pretty(int signs, Range range) {
     return {signs == 1 ? Component::PrettyOne : Component::PrettyDeep, range, "", nullptr};
 }
 
-} // namespace
+Expr* parse_var_or_cast(Parser& p, const Token& name);
+Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor);
+void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name);
+void check_operator(Parser& p, const AtOperatorExpr& expr, Range name);
+bool check_age(Parser& p, Range range, std::string_view what, const char* since);
 
-// A `$` is the last component.
-bool Parser::parse_components(std::vector<Component>& components, int& height) {
+// ->m, [e], and a `$` or `$$`, which is the last component. `height` becomes that of the highest index.
+bool parse_components(Parser& p, std::vector<Component>& components, int& height) {
     while (components.empty() || components.back().kind <= Component::Index) {
-        const Token& token = peek();
+        const Token& token = p.peek();
         if (token.is("->")) {
-            take();
-            const Token& member = peek();
+            p.take();
+            const Token& member = p.peek();
             bool named = member.kind == TokenKind::Identifier && member.text[0] != '$' && member.text[0] != '@';
             if (!named && member.kind != TokenKind::Keyword) {
-                fail_expected("a member's name after `->`");
+                p.fail_expected("a member's name after `->`");
                 return false;
             }
-            take();
+            p.take();
             std::string name = member.text;
             int signs = cut_pretty(name, 1);
             components.push_back({Component::Member, Range::join(token.range, member.range), name, nullptr});
             if (signs)
                 components.push_back(pretty(signs, member.range));
         } else if (token.is("[")) {
-            take();
-            Expr* index = parse_expr();
-            if (!index || !expect_close("]", token.range, "after the index"))
+            p.take();
+            Expr* index = parse_expr(p);
+            if (!index || !p.expect_close("]", token.range, "after the index"))
                 return false;
             height = std::max(height, index->height);
-            components.push_back({Component::Index, since(token.range), "", index});
+            components.push_back({Component::Index, p.since(token.range), "", index});
         } else if (token.kind == TokenKind::Identifier && token.glued && (token.text == "$" || token.text == "$$")) {
-            take();
+            p.take();
             components.push_back(pretty(token.text == "$" ? 1 : 2, token.range));
         } else {
             return true;
@@ -98,12 +103,14 @@ bool Parser::parse_components(std::vector<Component>& components, int& height) {
     return true;
 }
 
+} // namespace
+
 // What follows a value that is no `$variable`. More components after a target's or a member's own ones, as in
 // `($x->y)->z`, are its components.
-Expr* Parser::with_components(Expr* base) {
+Expr* with_components(Parser& p, Expr* base) {
     bool glued_pretty =
-        peek().kind == TokenKind::Identifier && peek().glued && (peek().text == "$" || peek().text == "$$");
-    if (!base || !(peek().is("->") || peek().is("[") || glued_pretty))
+        p.peek().kind == TokenKind::Identifier && p.peek().glued && (p.peek().text == "$" || p.peek().text == "$$");
+    if (!base || !(p.peek().is("->") || p.peek().is("[") || glued_pretty))
         return base;
     std::vector<Component>* components = nullptr;
     if (base->kind == ExprKind::Target)
@@ -111,135 +118,150 @@ Expr* Parser::with_components(Expr* base) {
     else if (base->kind == ExprKind::Member)
         components = &static_cast<MemberExpr*>(base)->components;
     if (components && !components->empty() && components->back().kind > Component::Index) {
-        fail(peek().range, fmt::format("`{}` is text, which has no members", to_source(*base)));
+        p.fail(p.peek().range, fmt::format("`{}` is text, which has no members", to_source(*base)));
         return nullptr;
     }
     Expr* expr = base;
     if (!components) {
-        if (!check_age(peek().range, fmt::format("`{}` after a value", peek().text), "2.6"))
+        if (!check_age(p, p.peek().range, fmt::format("`{}` after a value", p.peek().text), "2.6"))
             return nullptr;
-        auto* member = arena_.make<MemberExpr>(base->range, base);
+        auto* member = p.make<MemberExpr>(base->range, base);
         components = &member->components;
         member->height = base->height + 1;
         expr = member;
     }
     int index_height = 0;
-    if (!parse_components(*components, index_height))
+    if (!parse_components(p, *components, index_height))
         return nullptr;
-    expr->range = since(base->range);
+    expr->range = p.since(base->range);
     expr->height = std::max(expr->height, index_height + 1);
-    return too_high(*expr) ? nullptr : expr;
+    return p.too_high(*expr) ? nullptr : expr;
 }
 
-Expr* Parser::parse_target(const Token& name) {
-    auto* target = arena_.make<TargetExpr>(name.range);
+Expr* parse_target_variable(Parser& p, const Token& name) {
+    auto* target = p.make<TargetExpr>(name.range);
     target->name = name.text;
     int signs = cut_pretty(target->name, 2);
     if (target->name == "$" || target->name == "$$") {
-        fail(name.range, fmt::format("expected a target variable's name after `{}`", target->name));
+        p.fail(name.range, fmt::format("expected a target variable's name after `{}`", target->name));
         return nullptr;
     }
     if (signs)
         target->components.push_back(pretty(signs, name.range));
     int index_height = 0;
-    if (!parse_components(target->components, index_height))
+    if (!parse_components(p, target->components, index_height))
         return nullptr;
-    target->range = since(name.range);
+    target->range = p.since(name.range);
     target->height = index_height + 1;
-    return too_high(*target) ? nullptr : target;
+    return p.too_high(*target) ? nullptr : target;
 }
 
+const TargetExpr* parse_target_only(Parser& p) {
+    Expr* expr = parse_expr(p);
+    if (expr && !p.at_end()) {
+        p.fail_expected("the end of the expression");
+        return nullptr;
+    }
+    if (!expr || expr->kind == ExprKind::Target)
+        return expr ? &ast::as<TargetExpr>(*expr) : nullptr;
+    p.fail(expr->range, fmt::format("expected a `$variable`, got `{}`", ast::to_source(*expr)));
+    return nullptr;
+}
+
+namespace {
+
 // @var("name@unit"[, "module"])  @cast(pointer, "type"[, "module"])
-Expr* Parser::parse_var_or_cast(const Token& name) {
-    auto* target = arena_.make<TargetExpr>(name.range);
+Expr* parse_var_or_cast(Parser& p, const Token& name) {
+    auto* target = p.make<TargetExpr>(name.range);
     target->base = name.text == "@cast" ? TargetExpr::Cast : TargetExpr::Var;
-    Range open = peek().range;
-    if (!expect("(", fmt::format("after `{}`", name.text)))
+    Range open = p.peek().range;
+    if (!p.expect("(", fmt::format("after `{}`", name.text)))
         return nullptr;
     if (target->base == TargetExpr::Cast) {
-        target->operand = parse_expr();
-        if (!target->operand || !expect(",", "before the type of `@cast`"))
+        target->operand = parse_expr(p);
+        if (!target->operand || !p.expect(",", "before the type of `@cast`"))
             return nullptr;
     }
-    if (peek().kind != TokenKind::String) {
-        fail_expected(target->base == TargetExpr::Cast ? "the type's name as a string literal"
-                                                       : "the variable's name as a string literal");
+    if (p.peek().kind != TokenKind::String) {
+        p.fail_expected(target->base == TargetExpr::Cast ? "the type's name as a string literal"
+                                                         : "the variable's name as a string literal");
         return nullptr;
     }
-    if (peek().text.empty()) {
-        fail(peek().range, fmt::format("`{}` needs a name that is not empty", name.text));
+    if (p.peek().text.empty()) {
+        p.fail(p.peek().range, fmt::format("`{}` needs a name that is not empty", name.text));
         return nullptr;
     }
-    target->name = take().text;
-    if (accept(",")) {
-        if (peek().kind != TokenKind::String) {
-            fail_expected("a module's name as a string literal");
+    target->name = p.take().text;
+    if (p.accept(",")) {
+        if (p.peek().kind != TokenKind::String) {
+            p.fail_expected("a module's name as a string literal");
             return nullptr;
         }
-        target->module = take().text;
+        target->module = p.take().text;
     }
     int height = target->operand ? target->operand->height : 0;
-    if (!expect_close(")", open, fmt::format("to close `{}`", name.text)) ||
-        !parse_components(target->components, height))
+    if (!p.expect_close(")", open, fmt::format("to close `{}`", name.text)) ||
+        !parse_components(p, target->components, height))
         return nullptr;
-    target->range = since(name.range);
+    target->range = p.since(name.range);
     target->height = height + 1;
-    return too_high(*target) ? nullptr : target;
+    return p.too_high(*target) ? nullptr : target;
 }
 
 // @count(x)  @variance(x, bits)  @hist_linear(x, low, high, width)  @hist_log(x)[bucket]
-Expr* Parser::parse_statistic(const Token& name, Extractor extractor) {
-    Range open = peek().range;
-    if (!expect("(", fmt::format("after `{}`", name.text)))
+Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
+    Range open = p.peek().range;
+    if (!p.expect("(", fmt::format("after `{}`", name.text)))
         return nullptr;
-    Expr* operand = parse_expr();
+    Expr* operand = parse_expr(p);
     if (!operand)
         return nullptr;
-    auto* statistic = arena_.make<StatisticExpr>(name.range, extractor, operand);
-    while (accept(",")) {
-        std::optional<int64_t> param = parse_literal_number();
+    auto* statistic = p.make<StatisticExpr>(name.range, extractor, operand);
+    while (p.accept(",")) {
+        std::optional<int64_t> param = p.expect_number();
         if (!param)
             return nullptr;
         statistic->params.push_back(*param);
     }
-    if (!expect_close(")", open, fmt::format("to close `{}`", name.text)))
+    if (!p.expect_close(")", open, fmt::format("to close `{}`", name.text)))
         return nullptr;
-    statistic->range = since(name.range);
-    check_statistic(*statistic, name);
-    if (!grow(statistic, {operand}))
+    statistic->range = p.since(name.range);
+    check_statistic(p, *statistic, name);
+    if (!p.grow(statistic, {operand}))
         return nullptr;
-    Range bracket = peek().range;
+    Range bracket = p.peek().range;
     bool histogram = extractor == Extractor::HistLog || extractor == Extractor::HistLinear;
-    if (!histogram || !accept("["))
+    if (!histogram || !p.accept("["))
         return statistic;
-    Expr* index = parse_expr();
-    if (!index || !expect_close("]", bracket, "after the bucket"))
+    Expr* index = parse_expr(p);
+    if (!index || !p.expect_close("]", bracket, "after the bucket"))
         return nullptr;
-    return grow(arena_.make<HistIndexExpr>(since(name.range), statistic, index), {statistic, index});
+    return p.grow(p.make<HistIndexExpr>(p.since(name.range), statistic, index), {statistic, index});
 }
 
-void Parser::check_statistic(StatisticExpr& statistic, const Token& name) {
+void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
     if (statistic.operand->kind != ExprKind::Name && statistic.operand->kind != ExprKind::Index)
-        diags_.report(
+        p.diags.report(
             DiagId::BadStatistic, statistic.operand->range,
             fmt::format("`{}` takes a global or an array element, not `{}`", name.text, to_source(*statistic.operand)));
     std::vector<int64_t>& params = statistic.params;
     bool linear = statistic.extractor == Extractor::HistLinear, variance = statistic.extractor == Extractor::Variance;
     size_t least = linear ? 3 : 0, most = linear ? 3 : variance ? 1 : 0;
     if (params.size() < least || params.size() > most) {
-        diags_.report(DiagId::Arity, statistic.range,
-                      linear ? "`@hist_linear` takes a statistic, low, high and width"
-                             : fmt::format("`{}` takes a statistic{}", name.text, most ? " and a bit shift" : " only"));
+        p.diags.report(DiagId::Arity, statistic.range,
+                       linear
+                           ? "`@hist_linear` takes a statistic, low, high and width"
+                           : fmt::format("`{}` takes a statistic{}", name.text, most ? " and a bit shift" : " only"));
         params.resize(most);
     } else if (variance && !params.empty() && (params[0] < 0 || params[0] > 62)) {
-        diags_.report(DiagId::BadStatistic, statistic.range,
-                      fmt::format("the bit shift of `@variance` is from 0 to 62, not {}", params[0]));
+        p.diags.report(DiagId::BadStatistic, statistic.range,
+                       fmt::format("the bit shift of `@variance` is from 0 to 62, not {}", params[0]));
         params[0] = 0;
     } else if (!linear) {
         return;
     } else if (params[2] <= 0 || params[1] < params[0]) {
-        diags_.report(DiagId::BadStatistic, statistic.range,
-                      "these bounds give no histogram: high must not be below low, and the width is above 0");
+        p.diags.report(DiagId::BadStatistic, statistic.range,
+                       "these bounds give no histogram: high must not be below low, and the width is above 0");
     } else {
         return;
     }
@@ -248,89 +270,84 @@ void Parser::check_statistic(StatisticExpr& statistic, const Token& name) {
 }
 
 // Reports and returns false where --compatible asks for a language without that.
-bool Parser::check_age(Range range, std::string_view what, const char* since) {
-    if (!options_.older_than(since))
+bool check_age(Parser& p, Range range, std::string_view what, const char* since) {
+    if (!p.options.older_than(since))
         return true;
-    fail(range, fmt::format("{} is not in SystemTap {}", what, options_.compatible))
+    p.fail(range, fmt::format("{} is not in SystemTap {}", what, p.options.compatible))
         .help(fmt::format("it came with {}", since));
     return false;
 }
 
-Expr* Parser::parse_at(const Token& name) {
+} // namespace
+
+Expr* parse_at(Parser& p, const Token& name) {
     for (const auto& [text, since] : ages)
-        if (name.text == text && !check_age(name.range, fmt::format("`{}`", name.text), since))
+        if (name.text == text && !check_age(p, name.range, fmt::format("`{}`", name.text), since))
             return nullptr;
     for (const auto& [text, extractor] : extractors)
         if (name.text == text)
-            return parse_statistic(name, extractor);
+            return parse_statistic(p, name, extractor);
     if (name.text == "@cast" || name.text == "@var")
-        return parse_var_or_cast(name);
-    Range open = peek().range;
+        return parse_var_or_cast(p, name);
+    Range open = p.peek().range;
     if (name.text == "@defined" || name.text == "@entry") {
-        if (!expect("(", fmt::format("after `{}`", name.text)))
+        if (!p.expect("(", fmt::format("after `{}`", name.text)))
             return nullptr;
-        Expr* operand = parse_expr();
-        if (!operand || !expect_close(")", open, fmt::format("to close `{}`", name.text)))
+        Expr* operand = parse_expr(p);
+        if (!operand || !p.expect_close(")", open, fmt::format("to close `{}`", name.text)))
             return nullptr;
         if (name.text == "@defined")
-            return grow(arena_.make<DefinedExpr>(since(name.range), operand), {operand});
-        return with_components(grow(arena_.make<EntryExpr>(since(name.range), operand), {operand}));
+            return p.grow(p.make<DefinedExpr>(p.since(name.range), operand), {operand});
+        return with_components(p, p.grow(p.make<EntryExpr>(p.since(name.range), operand), {operand}));
     }
-    auto* op = arena_.make<AtOperatorExpr>(name.range, name.text);
-    if (accept("(") && !parse_arguments(op->args, open))
+    auto* op = p.make<AtOperatorExpr>(name.range, name.text);
+    if (p.accept("(") && !parse_arguments(p, op->args, open))
         return nullptr;
-    op->range = since(name.range);
-    check_operator(*op, name.range);
-    return with_components(grow(op, op->args));
+    op->range = p.since(name.range);
+    check_operator(p, *op, name.range);
+    return with_components(p, p.grow(op, op->args));
 }
 
-void Parser::check_operator(const AtOperatorExpr& expr, Range name) {
+namespace {
+
+void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
     const auto* row = std::ranges::find(operators, expr.name, &Operator::name);
     if (row == std::end(operators)) {
         std::vector<std::string> names;
         for (std::string_view one : at_operators)
             names.push_back(fmt::format("@{}", one));
-        diags_
+        p.diags
             .report(DiagId::UnknownOperator, expr.args.empty() ? name : expr.range,
                     fmt::format("unknown operator `{}`", expr.name))
             .suggest(nearest_name(expr.name, names));
         return;
     }
-    if (row->needs_guru && !options_.privileged) {
-        diags_.report(DiagId::NeedsGuru, expr.range, fmt::format("`{}` needs -g: it is for trusted scripts", expr.name))
+    if (row->needs_guru && !p.options.privileged) {
+        p.diags
+            .report(DiagId::NeedsGuru, expr.range, fmt::format("`{}` needs -g: it is for trusted scripts", expr.name))
             .help("-g allows it");
         return;
     }
     const size_t most = row->literals.size();
     if (expr.args.size() < row->least || expr.args.size() > most) {
         std::string takes = row->least == most ? fmt::format("{}", most) : fmt::format("{} to {}", row->least, most);
-        diags_.report(DiagId::Arity, expr.range,
-                      fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s",
-                                  expr.args.size()));
+        p.diags.report(DiagId::Arity, expr.range,
+                       fmt::format("`{}` takes {} argument{}, not {}", expr.name, takes, takes == "1" ? "" : "s",
+                                   expr.args.size()));
         return;
     }
     for (size_t i = 0; i < expr.args.size(); i++) {
         const Expr& arg = *expr.args[i];
         const bool first = row->literals.find_first_not_of('.') == i;
         if (row->literals[i] == 'n' && arg.kind != ExprKind::Number)
-            diags_.report(DiagId::Syntax, arg.range, fmt::format("`{}` takes {} as a literal", expr.name, row->takes));
+            p.diags.report(DiagId::Syntax, arg.range, fmt::format("`{}` takes {} as a literal", expr.name, row->takes));
         else if (row->literals[i] == 's' && (arg.kind != ExprKind::String || as<StringExpr>(arg).value.empty()))
-            diags_.report(DiagId::Syntax, arg.range,
-                          fmt::format("`{}` takes {} as a string literal", expr.name,
-                                      first ? row->takes : "a program's path, a header in `<>`, or `kernel`,"));
+            p.diags.report(DiagId::Syntax, arg.range,
+                           fmt::format("`{}` takes {} as a string literal", expr.name,
+                                       first ? row->takes : "a program's path, a header in `<>`, or `kernel`,"));
     }
 }
 
-const TargetExpr* Parser::parse_target_only() {
-    Expr* expr = parse_expr();
-    if (expr && !at_end()) {
-        fail_expected("the end of the expression");
-        return nullptr;
-    }
-    if (!expr || expr->kind == ExprKind::Target)
-        return expr ? &ast::as<TargetExpr>(*expr) : nullptr;
-    fail(expr->range, fmt::format("expected a `$variable`, got `{}`", ast::to_source(*expr)));
-    return nullptr;
-}
+} // namespace
 
 } // namespace sonde

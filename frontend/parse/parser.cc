@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "frontend/parse/parse_decl.h"
+#include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_target.h"
 #include "frontend/parse/parser_impl.h"
 #include "frontend/parse/preprocess.h"
 
@@ -67,7 +70,7 @@ const Token* Parser::expect_name(std::string_view what) {
     return nullptr;
 }
 
-std::optional<int64_t> Parser::parse_literal_number() {
+std::optional<int64_t> Parser::expect_number() {
     bool negative = peek().is("-") && peek(1).kind == TokenKind::Number;
     if (negative)
         take();
@@ -82,71 +85,13 @@ std::optional<int64_t> Parser::parse_literal_number() {
 
 Range Parser::since(Range begin) const { return at_ == 0 ? begin : Range::join(begin, tokens_[at_ - 1].range); }
 
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-    size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-    return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
-}
-
-// A line of a comment without its sign and one blank.
-std::string comment_text(std::string_view line, std::string_view sign) {
-    line.remove_prefix(std::min(sign.size(), line.size()));
-    if (line.starts_with(' '))
-        line.remove_prefix(1);
-    return std::string(line) + "\n";
-}
-
-// The inside of a /* */ comment, without the `*` that lines may begin with.
-std::string block_comment_text(std::string_view text) {
-    std::string doc;
-    while (!text.empty()) {
-        size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = trimmed(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-        doc += comment_text(line, line.substr(0, std::min(line.find_first_not_of('*'), line.size())));
-    }
-    size_t begin = std::min(doc.find_first_not_of('\n'), doc.size());
-    size_t last = doc.find_last_not_of('\n');
-    return last == std::string::npos ? "" : doc.substr(begin, last - begin + 2);
-}
-
-} // namespace
-
-std::string Parser::doc_above(Range declaration) const {
-    std::string_view above = diags_.sources().text(file_).substr(0, declaration.begin);
-    std::string doc;
-    size_t line_begin = above.rfind('\n');
-    if (line_begin == std::string_view::npos || !trimmed(above.substr(line_begin + 1)).empty())
-        return doc;
-    above = above.substr(0, line_begin);
-    while (true) {
-        line_begin = above.rfind('\n') + 1; // npos + 1 is 0
-        std::string_view line = trimmed(above.substr(line_begin));
-        std::string_view sign = line.starts_with("//") ? "//" : line.starts_with("#") ? "#" : "";
-        if (sign.empty()) {
-            size_t open = doc.empty() && line.ends_with("*/") ? above.rfind("/*") : std::string_view::npos;
-            if (open == std::string_view::npos)
-                return doc;
-            size_t open_line = above.rfind('\n', open) + 1, close = above.rfind("*/");
-            if (close >= open + 2 && trimmed(above.substr(open_line, open - open_line)).empty())
-                doc = block_comment_text(above.substr(open + 2, close - open - 2));
-            return doc;
-        }
-        doc.insert(0, comment_text(line, sign));
-        if (line_begin == 0)
-            return doc;
-        above = above.substr(0, line_begin - 1);
-    }
-}
-
 // ---- errors -----------------------------------------------------------------------------------------------------
 
 DiagBuilder Parser::fail(Range range, const std::string& message) {
-    if (failed_)
+    if (failed)
         return DiagBuilder(nullptr);
-    failed_ = true;
-    return diags_.report(DiagId::Syntax, range, message);
+    failed = true;
+    return diags.report(DiagId::Syntax, range, message);
 }
 
 DiagBuilder Parser::fail_expected(std::string_view what) {
@@ -166,9 +111,15 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
 bool Parser::too_deep() {
     if (depth_ <= max_nesting)
         return false;
-    gave_up_ = true;
+    gave_up = true;
     fail(peek().range, fmt::format("this is nested more than {} deep", max_nesting));
     return true;
+}
+
+bool Parser::refuse_embedded(const Token& token) {
+    if (!privileged)
+        diags.report(DiagId::EmbeddedCode, token.range, no_embedded_code);
+    return !privileged;
 }
 
 bool Parser::too_high(const Expr& expr) {
@@ -198,17 +149,20 @@ std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseO
 } // namespace
 
 File* parse_file(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena, Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_file();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_declarations(p);
 }
 
 std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources, const ParseOptions& options,
                                             Arena& arena, Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_points_only();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_points_only(p);
 }
 
 const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
                                     Diagnostics& diags) {
-    return Parser(read_tokens(file, sources, options, diags), file, options, arena, diags).parse_target_only();
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_target_only(p);
 }
 
 } // namespace sonde

@@ -1,7 +1,7 @@
-// The parser's state and its functions, shared by parser.cc, parse_expr.cc, parse_target.cc, parse_stmt.cc and
-// parse_decl.cc.
+// The parser's context: the tokens and where reading stands, errors, and how nodes are made. The grammar is free
+// functions over it, by topic: parse_expr, parse_target, parse_stmt, parse_decl and parse_point.
 //
-// A function that returns a node returns null after an error; the error is reported then, and `failed_` is set until
+// A function that returns a node returns null after an error; the error is reported then, and `failed` is set until
 // somebody recovers. What is wrong but does not hinder reading on is reported without that.
 #pragma once
 
@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/lex/token.h"
@@ -21,14 +23,10 @@ constexpr const char* no_embedded_code = "embedded C code cannot run in BPF";
 class Parser {
   public:
     Parser(std::vector<Token> tokens, FileId file, const ParseOptions& options, Arena& arena, Diagnostics& diags)
-        : tokens_(std::move(tokens)), file_(file), options_(options),
-          privileged_(options.privileged || diags.sources().is_tapset(file)), arena_(arena), diags_(diags) {}
+        : file(file), options(options), diags(diags), privileged(options.privileged || diags.sources().is_tapset(file)),
+          tokens_(std::move(tokens)), arena_(arena) {}
 
-    ast::File* parse_file();
-    std::vector<ast::ProbePoint*> parse_points_only();
-    const ast::TargetExpr* parse_target_only();
-
-  private:
+    // One level of nesting, while it lives; `too_deep` is asked after that.
     struct DepthGuard {
         explicit DepthGuard(Parser& p) : parser(p) { parser.depth_++; }
         ~DepthGuard() { parser.depth_--; }
@@ -37,7 +35,10 @@ class Parser {
 
     // ---- tokens: references stay good, the vector does not change
     const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+    // The token taken last; one must have been.
+    const Token& last() const { return tokens_[at_ - 1]; }
     const Token& take();
+    size_t taken() const { return at_; } // how many
     bool at_end() const { return peek().kind == TokenKind::End; }
     // A keyword that begins a declaration, and is not a component of a probe point (`kernel.function`).
     bool at_declaration() const;
@@ -49,17 +50,22 @@ class Parser {
     bool expect_close(std::string_view op, Range open, std::string_view where);
     // Null after an error.
     const Token* expect_name(std::string_view what);
-    std::optional<int64_t> parse_literal_number();
+    // A number with or without `-`; nothing after an error.
+    std::optional<int64_t> expect_number();
     Range since(Range begin) const; // from there to the last token taken
-    std::string doc_above(Range declaration) const;
 
-    // ---- errors: while failed_, further ones are dropped until recovery
+    // ---- errors: while `failed`, further ones are dropped until recovery
     DiagBuilder fail(Range range, const std::string& message);
     DiagBuilder fail_expected(std::string_view what);
     bool too_deep();
+    // Reports embedded C code outside privileged text; whether it did. In privileged text only its use is an error.
+    bool refuse_embedded(const Token& token);
 
-    // ---- expressions
-    // Makes a node over `children` (null ones are none); null, with an error, if it is too high.
+    // ---- nodes
+    template <typename T, typename... Args> T* make(Args&&... args) {
+        return arena_.make<T>(std::forward<Args>(args)...);
+    }
+    // Finishes a node over `children` (null ones are none); null, with an error, if it is too high.
     template <typename T> T* grow(T* node, std::initializer_list<const ast::Expr*> children) {
         for (const ast::Expr* child : children)
             if (child)
@@ -73,84 +79,20 @@ class Parser {
     }
     bool too_high(const ast::Expr& expr);
 
-    ast::Expr* parse_expr(); // any, with assignments
-    ast::Expr* parse_assignment();
-    ast::Expr* parse_ternary();
-    ast::Expr* parse_binary(int loosest);
-    ast::Expr* parse_bracket_in();
-    ast::Expr* parse_unary();
-    ast::Expr* parse_postfix();
-    ast::Expr* parse_primary();
-    ast::Expr* parse_name();
-    ast::Expr* parse_print(const Token& name);
-    bool parse_arguments(std::vector<ast::Expr*>& args, Range open); // after `(`; takes the `)`
-    bool parse_keys(std::vector<ast::Expr*>& keys, Range open);      // after `[`; takes the `]`; `*` is a key too
-    void check_assignable(const ast::Expr& target, std::string_view op);
-    void check_format(const Token& literal);
+    const FileId file;
+    const ParseOptions& options;
+    Diagnostics& diags;
+    const bool privileged; // library text or -g
+    bool failed = false;   // an error was reported from which nobody recovered yet
+    bool gave_up = false;  // nested too deep: what is left of the declaration is skipped
+    bool in_function = false;
+    int loops = 0; // around the statement
 
-    // ---- target variables and @operators
-    ast::Expr* parse_target(const Token& name);
-    ast::Expr* parse_at(const Token& name);
-    bool check_age(Range range, std::string_view what, const char* since);
-    ast::Expr* parse_var_or_cast(const Token& name);
-    ast::Expr* parse_statistic(const Token& name, ast::Extractor extractor);
-    void check_statistic(ast::StatisticExpr& statistic, const Token& name);
-    void check_operator(const ast::AtOperatorExpr& expr, Range name);
-    // ->m, [e], and a trailing $ or $$; `height` becomes that of the highest index
-    bool parse_components(std::vector<ast::Component>& components, int& height);
-    ast::Expr* with_components(ast::Expr* base);
-
-    // ---- statements
-    ast::Stmt* parse_stmt();
-    ast::Stmt* parse_body(); // of an if, a loop: a block is no level of its own
-    ast::Stmt* parse_loop_body();
-    ast::BlockStmt* parse_block();
-    ast::Expr* parse_condition(std::string_view keyword);
-    ast::Stmt* parse_if(Range begin);
-    ast::Stmt* parse_for(Range begin);
-    ast::Stmt* parse_foreach(Range begin);
-    bool parse_foreach_keys(ast::ForeachStmt& loop);
-    bool parse_foreach_collection(ast::ForeachStmt& loop);
-    void parse_sort_sign(ast::ForeachStmt& loop, int column);
-    ast::Stmt* parse_try(Range begin);
-    ast::Stmt* parse_return(Range begin);
-    ast::Stmt* parse_delete(Range begin);
-    void recover_in_block(size_t began);
-
-    // ---- declarations
-    void parse_declaration(ast::File& file);
-    void parse_globals(ast::File& file, bool is_private);
-    bool parse_global(ast::File& file, bool is_private);
-    void parse_function(ast::File& file, bool is_private, Range begin);
-    bool parse_type(ast::DeclaredType& type);
-    bool parse_params(ast::Function& function);
-    bool parse_priority(ast::Function& function);
-    bool parse_function_body(ast::Function& function);
-    void parse_probe(ast::File& file);
-    void parse_alias(ast::File& file, Range begin, std::vector<ast::ProbePoint*> names);
-    void refuse_embedded(const Token& token);
-    void recover_at_declaration();
-
-    // ---- probe points: alternatives are expanded into all their combinations
-    using Components = std::vector<ast::PointComponent>;
-    bool parse_points(std::vector<ast::ProbePoint*>& points);
-    bool parse_point(std::vector<ast::ProbePoint*>& points);
-    bool parse_component_list(std::vector<Components>& alternatives);
-    bool multiply(std::vector<Components>& heads, const std::vector<Components>& tails);
-    bool parse_component(ast::PointComponent& component);
-
+  private:
     std::vector<Token> tokens_;
-    FileId file_;
-    const ParseOptions& options_;
-    bool privileged_;
     Arena& arena_;
-    Diagnostics& diags_;
     size_t at_ = 0;
     int depth_ = 0;
-    bool failed_ = false;
-    bool gave_up_ = false; // nested too deep: what is left of the declaration is skipped
-    bool in_function_ = false;
-    int loops_ = 0;
 };
 
 } // namespace sonde
