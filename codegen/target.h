@@ -17,9 +17,9 @@
 namespace sonde {
 
 // Handlers' programs from their beginning to their end.
-class Programs {
+class HandlerPrograms {
   public:
-    virtual ~Programs() = default;
+    virtual ~HandlerPrograms() = default;
     // Whether handlers keep what becomes of their hit (Environment::outcome).
     virtual bool tells_outcomes() const = 0;
     // Goes for the next handler, whose legs are then put together to one program.
@@ -46,9 +46,9 @@ class Programs {
 };
 
 // Records for the runtime, and other texts.
-class Output {
+class RecordOutput {
   public:
-    virtual ~Output() = default;
+    virtual ~RecordOutput() = default;
     // `size` includes the header.
     virtual void send(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size) = 0;
     // Bytes of Environment::batch; the records of one run are gathered there, and sent together at its end.
@@ -188,8 +188,8 @@ class EntryValues {
 class Target {
   public:
     virtual ~Target() = default;
-    virtual Programs& programs() = 0;
-    virtual Output& output() = 0;
+    virtual HandlerPrograms& programs() = 0;
+    virtual RecordOutput& output() = 0;
     virtual Arrays& arrays() = 0;
     virtual Memory& memory() = 0;
     virtual Task& task() = 0;

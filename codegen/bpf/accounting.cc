@@ -4,7 +4,7 @@
 
 namespace sonde {
 
-llvm::Value* Accounting::count(size_t field) {
+llvm::Value* BpfAccounting::count(size_t field) {
     llvm::Value* row =
         helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_counts"), u32_key(e_, bpf_.probe)});
     llvm::BasicBlock *before = e_.GetInsertBlock(), *there = e_.block("count"), *end = e_.block("counted");
@@ -20,7 +20,7 @@ llvm::Value* Accounting::count(size_t field) {
     return result;
 }
 
-void Accounting::count_if(llvm::Value* condition, size_t field) {
+void BpfAccounting::count_if(llvm::Value* condition, size_t field) {
     llvm::BasicBlock *yes = e_.block("yes"), *go = e_.block("go");
     e_.CreateCondBr(condition, yes, go);
     e_.SetInsertPoint(yes);
@@ -29,7 +29,7 @@ void Accounting::count_if(llvm::Value* condition, size_t field) {
     e_.SetInsertPoint(go);
 }
 
-void Accounting::lose_if(Environment& env, llvm::Value* condition) {
+void BpfAccounting::lose_if(Environment& env, llvm::Value* condition) {
     llvm::BasicBlock *lost = e_.block("lost"), *sent = e_.block("sent");
     e_.CreateCondBr(condition, lost, sent);
     e_.SetInsertPoint(lost);
@@ -42,7 +42,7 @@ void Accounting::lose_if(Environment& env, llvm::Value* condition) {
     e_.SetInsertPoint(sent);
 }
 
-void Accounting::count_error(Environment& env, llvm::BasicBlock* told) {
+void BpfAccounting::count_error(Environment& env, llvm::BasicBlock* told) {
     if (env.outcome)
         e_.CreateStore(e_.number(plan::Failed), env.outcome);
     llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors));
@@ -64,7 +64,7 @@ void Accounting::count_error(Environment& env, llvm::BasicBlock* told) {
     e_.SetInsertPoint(tell);
 }
 
-void Accounting::mark(plan::Mark what, llvm::Value* index) {
+void BpfAccounting::mark(plan::Mark what, llvm::Value* index) {
     const uint64_t size = bpf_.state.plan.marks_size();
     if (!index->getType()->isIntegerTy(64))
         index = e_.CreateZExt(index, e_.i64());
@@ -80,7 +80,7 @@ void Accounting::mark(plan::Mark what, llvm::Value* index) {
     e_.SetInsertPoint(go);
 }
 
-void Accounting::count_hit(Environment& env) {
+void BpfAccounting::count_hit(Environment& env) {
     mark(bpf_.saves_entry ? plan::Mark::Entered : plan::Mark::Hit, env.row);
     const plan::Probe& probe = bpf_.state.plan.probes[bpf_.probe];
     if (!bpf_.legs.wanted && probe.entry_program.empty() && !probe.at_instruction)
@@ -90,7 +90,7 @@ void Accounting::count_hit(Environment& env) {
 }
 
 // Without a program at the entry, returns that find the list full say only that deeper calls may have been.
-void Accounting::count_full_returns() {
+void BpfAccounting::count_full_returns() {
     // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). At a return, the call itself may be counted already or still.
     constexpr int64_t most_returns = 64;
     llvm::Value* full = e_.number(bpf_.saves_entry ? most_returns : most_returns - 1);
@@ -99,7 +99,7 @@ void Accounting::count_full_returns() {
                  offsetof(plan::ProbeCounts, nested));
 }
 
-void Accounting::go_if_saved(llvm::Value* element) {
+void BpfAccounting::go_if_saved(llvm::Value* element) {
     llvm::BasicBlock *gone = e_.block("unsaved"), *go = e_.block("go");
     e_.CreateCondBr(e_.CreateIsNotNull(element), go, gone);
     e_.SetInsertPoint(gone);
@@ -108,7 +108,7 @@ void Accounting::go_if_saved(llvm::Value* element) {
     e_.SetInsertPoint(go);
 }
 
-void Accounting::begin_timing(Environment& env) {
+void BpfAccounting::begin_timing(Environment& env) {
     timed_ = plan::is_event(bpf_.kind) && bpf_.state.options.timing;
     if (!timed_)
         return;
@@ -125,12 +125,12 @@ void Accounting::begin_timing(Environment& env) {
         started_ = helper(e_, ktime_get_ns, {});
 }
 
-void Accounting::take_back_hit() {
+void BpfAccounting::take_back_hit() {
     if (timed_)
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(-1));
 }
 
-void Accounting::count_skip(size_t field) {
+void BpfAccounting::count_skip(size_t field) {
     count(field);
     if (timed_ && bpf_.saves_entry)
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
@@ -138,13 +138,13 @@ void Accounting::count_skip(size_t field) {
                        e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
 }
 
-void Accounting::add_timing(size_t field, llvm::Value* value) {
+void BpfAccounting::add_timing(size_t field, llvm::Value* value) {
     e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(timing_, field), value, llvm::Align(8),
                        llvm::AtomicOrdering::Monotonic);
 }
 
 // An entry of a call is a hit only if nothing comes of its return: that is not armed, or finds nothing saved.
-void Accounting::record_outcome(Environment& env) {
+void BpfAccounting::record_outcome(Environment& env) {
     if (!timed_)
         return;
     llvm::BasicBlock* end = e_.block("told");
@@ -164,7 +164,7 @@ void Accounting::record_outcome(Environment& env) {
     e_.SetInsertPoint(end);
 }
 
-void Accounting::record_time() {
+void BpfAccounting::record_time() {
     llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
     add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
     add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));

@@ -11,9 +11,9 @@
 
 namespace sonde {
 
-class Accounting {
+class BpfAccounting {
   public:
-    explicit Accounting(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    explicit BpfAccounting(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
     // With -t, from here on: the row of the probe point is known. Once a program.
     void begin_timing(Environment& env);
     // The probe's hit begins: what Mark says, and with -t its number.

@@ -12,7 +12,7 @@ namespace sonde {
 
 class Claims {
   public:
-    Claims(BpfContext& bpf, Accounting& accounting) : bpf_(bpf), e_(bpf.e), accounting_(accounting) {}
+    Claims(BpfContext& bpf, BpfAccounting& accounting) : bpf_(bpf), e_(bpf.e), accounting_(accounting) {}
     // A program begins: nothing is claimed.
     void clear() { words_.clear(); }
     // A slot of a map. Gives the address after its busy word.
@@ -27,7 +27,7 @@ class Claims {
 
     BpfContext& bpf_;
     Emitter& e_;
-    Accounting& accounting_;
+    BpfAccounting& accounting_;
     std::vector<llvm::Value*> words_; // the lock's too
 };
 

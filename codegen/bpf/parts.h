@@ -9,9 +9,9 @@
 
 namespace sonde {
 
-class BpfOutput final : public Output {
+class BpfOutput final : public RecordOutput {
   public:
-    BpfOutput(BpfContext& bpf, Maps& maps, Accounting& accounting)
+    BpfOutput(BpfContext& bpf, Maps& maps, BpfAccounting& accounting)
         : bpf_(bpf), e_(bpf.e), maps_(maps), accounting_(accounting) {}
     void send(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size) override;
     uint64_t batch_bytes() const override;
@@ -25,7 +25,7 @@ class BpfOutput final : public Output {
     BpfContext& bpf_;
     Emitter& e_;
     Maps& maps_;
-    Accounting& accounting_;
+    BpfAccounting& accounting_;
 };
 
 class BpfArrays final : public Arrays {
@@ -112,7 +112,7 @@ class BpfRegisters final : public Registers {
 // what tells the call from all others.
 class BpfEntryValues final : public EntryValues {
   public:
-    BpfEntryValues(BpfContext& bpf, Memory& memory, Registers& registers, Accounting& accounting)
+    BpfEntryValues(BpfContext& bpf, Memory& memory, Registers& registers, BpfAccounting& accounting)
         : bpf_(bpf), e_(bpf.e), memory_(memory), registers_(registers), accounting_(accounting) {}
     void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* return_address) override;
     llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
@@ -134,16 +134,16 @@ class BpfEntryValues final : public EntryValues {
     Emitter& e_;
     Memory& memory_;
     Registers& registers_;
-    Accounting& accounting_;
+    BpfAccounting& accounting_;
     llvm::Value* element_ = nullptr;
 };
 
-class BpfPrograms final : public Programs {
+class BpfPrograms final : public HandlerPrograms {
   public:
     struct Parts {
         BpfContext& bpf;
         Maps& maps;
-        Accounting& accounting;
+        BpfAccounting& accounting;
         Claims& claims;
         Task& task;
         Registers& registers;

@@ -98,7 +98,7 @@ llvm::Value* begin_task_event(BpfContext& bpf, Environment& env) {
     return e.routine("sonde_rt_program", e.i64(), {env.task});
 }
 
-void filter_target(BpfContext& bpf, Task& task, Accounting& accounting, Environment& env) {
+void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Environment& env) {
     Emitter& e = bpf.e;
     llvm::Value *process = task.number(env, hir::TaskNumber::KernelPid), *index = e.scratch("index", 8);
     e.CreateStore(e.CreateTrunc(e.CreateLShr(process, e.number(6)), e.getInt32Ty()), index);

@@ -16,7 +16,7 @@ std::optional<int> task_argument(const hir::Handler& handler);
 // Begins the handler of an event about tasks: only if it is one of that kind. Gives the inode of the task's program.
 llvm::Value* begin_task_event(BpfContext& bpf, Environment& env);
 // Goes on only for the target's processes (-c, -x).
-void filter_target(BpfContext& bpf, Task& task, Accounting& accounting, Environment& env);
+void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Environment& env);
 // The row of the probe's first point.
 llvm::Value* first_row(BpfContext& bpf);
 // The point that was hit, if it is about this process; `program` is the inode of its program, or null.

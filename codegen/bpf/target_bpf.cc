@@ -11,8 +11,8 @@ class BpfTarget final : public Target {
           arrays_(bpf_), memory_(bpf_), task_(bpf_), registers_(bpf_),
           entry_values_(bpf_, memory_, registers_, accounting_),
           programs_({bpf_, maps_, accounting_, claims_, task_, registers_, entry_values_}) {}
-    Programs& programs() override { return programs_; }
-    Output& output() override { return output_; }
+    HandlerPrograms& programs() override { return programs_; }
+    RecordOutput& output() override { return output_; }
     Arrays& arrays() override { return arrays_; }
     Memory& memory() override { return memory_; }
     Task& task() override { return task_; }
@@ -22,7 +22,7 @@ class BpfTarget final : public Target {
   private:
     BpfContext bpf_;
     Maps maps_;
-    Accounting accounting_;
+    BpfAccounting accounting_;
     Claims claims_;
     BpfOutput output_;
     BpfArrays arrays_;

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-class HostPrograms final : public Programs {
+class HostPrograms final : public HandlerPrograms {
   public:
     explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
     bool tells_outcomes() const override { return false; }
@@ -37,7 +37,7 @@ class HostPrograms final : public Programs {
     Emitter& e_;
 };
 
-class HostOutput final : public Output {
+class HostOutput final : public RecordOutput {
   public:
     explicit HostOutput(Emitter& emitter) : e_(emitter) {}
     void send(Environment& env, uint32_t, llvm::Value* buffer, llvm::Value* size) override {
@@ -264,8 +264,8 @@ class HostTarget final : public Target {
     explicit HostTarget(Emitter& emitter)
         : programs_(emitter), output_(emitter), arrays_(emitter), memory_(emitter), task_(emitter), registers_(emitter),
           entry_values_(emitter) {}
-    Programs& programs() override { return programs_; }
-    Output& output() override { return output_; }
+    HandlerPrograms& programs() override { return programs_; }
+    RecordOutput& output() override { return output_; }
     Arrays& arrays() override { return arrays_; }
     Memory& memory() override { return memory_; }
     Task& task() override { return task_; }

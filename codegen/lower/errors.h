@@ -1,4 +1,5 @@
-// Errors of the script while it runs: a pending one is a word of the environment, and code goes on at Body::on_error.
+// Errors of the script while it runs: a pending one is a word of the environment, and code goes on at
+// BodyState::on_error.
 #pragma once
 
 #include <cstdint>

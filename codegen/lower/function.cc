@@ -76,8 +76,8 @@ llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
         out->addFnAttr(llvm::Attribute::AlwaysInline);
     entry->second.code = out;
     // What is being lowered waits.
-    Body& body = l;
-    Body waiting = std::exchange(body, {});
+    BodyState& body = l;
+    BodyState waiting = std::exchange(body, {});
     auto saved_point = e.saveIP();
     llvm::DebugLoc saved_location = e.getCurrentDebugLocation();
     if (function.recursive && e.in_kernel())

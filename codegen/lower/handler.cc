@@ -40,7 +40,8 @@ void begin_environment(Lowerer& l, const Needs& need) {
         e.CreateStore(e.getInt8(0), l.env.error_text);
 }
 
-// A program of a handler, up to its body, which leaves by Body::leave or Body::on_error, and what comes after it.
+// A program of a handler, up to its body, which leaves by BodyState::leave or BodyState::on_error, and what comes after
+// it.
 void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& symbol, uint32_t probe,
                    const Needs& need) {
     Emitter& e = l.e;

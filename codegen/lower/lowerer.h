@@ -3,7 +3,7 @@
 //
 // Each topic is a file of free functions over a Lowerer, with a header of what other topics call: handlers and
 // functions, statements, expressions, arrays, output, errors, primitives. A function's code is emitted where it is
-// first called, so that one body waits while another is lowered; Body is what waits.
+// first called, so that one body waits while another is lowered; BodyState is what waits.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Room {
 };
 
 // What belongs to the handler or function that is being lowered.
-struct Body {
+struct BodyState {
     struct Loop {
         llvm::BasicBlock* next; // continue
         llvm::BasicBlock* end;  // break
@@ -67,7 +67,7 @@ struct Held {
     bool in_frame;
 };
 
-struct Lowerer : Body {
+struct Lowerer : BodyState {
     Lowerer(Emitter& emitter, Target& place) : e(emitter), target(place) {}
 
     Emitter& e;

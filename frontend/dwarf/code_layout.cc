@@ -37,7 +37,7 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
             if (address >= low && address < high)
                 found = {low, high, true, {low}};
     }
-    const std::vector<FunctionSymbol>& all = symbols_.all();
+    const std::vector<CodeSymbol>& all = symbols_.all();
     auto after = symbols_.first_after(address);
     for (auto at = after; !found && at != all.begin();) {
         --at;

@@ -90,7 +90,7 @@ const FunctionInstance* FunctionInstances::of(FunctionRef function) {
     return entry->second ? &*entry->second : nullptr;
 }
 
-FunctionInstance FunctionInstances::of_symbol(const FunctionSymbol& symbol) {
+FunctionInstance FunctionInstances::of_symbol(const CodeSymbol& symbol) {
     FunctionInstance instance;
     instance.name = symbol.name;
     if (std::optional<std::string> plain = demangle(symbol.name)) {

@@ -18,7 +18,7 @@ class LineTables;
 class ProgramFile;
 class SymbolTables;
 class UnitIndex;
-struct FunctionSymbol;
+struct CodeSymbol;
 
 class FunctionInstances {
   public:
@@ -29,7 +29,7 @@ class FunctionInstances {
     // Null: no function, or one that has no code after all.
     const FunctionInstance* of(FunctionRef function);
     // Of a function that only the symbol table knows.
-    FunctionInstance of_symbol(const FunctionSymbol& symbol);
+    FunctionInstance of_symbol(const CodeSymbol& symbol);
 
     void forget() { made_.clear(); }
 

@@ -57,8 +57,8 @@ bool is_later_part(std::string_view name) { return name.find(".part.") != std::s
 bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
 
 // Of several names of one address, the one that a program's author would write.
-bool is_better(const FunctionSymbol& one, const FunctionSymbol& other) {
-    auto rank = [](const FunctionSymbol& symbol) {
+bool is_better(const CodeSymbol& one, const CodeSymbol& other) {
+    auto rank = [](const CodeSymbol& symbol) {
         size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
         return std::tuple(!symbol.global, is_mangled(symbol.name) ? 0 : underscores, symbol.name.size(), symbol.name);
     };
@@ -179,7 +179,7 @@ std::vector<std::string> FunctionSearch::names() {
                 names.insert(units_.qualified_name(function));
         }
     }
-    for (const FunctionSymbol& symbol : symbols_.all()) {
+    for (const CodeSymbol& symbol : symbols_.all()) {
         FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
         const FunctionInstance* known = instances_.of(around);
         // A mangled name is no help when the plain one is there.
@@ -202,7 +202,7 @@ bool FunctionSearch::is_part(const FunctionInstance& function) {
     return part;
 }
 
-bool FunctionSearch::symbol_has_name(const FunctionSymbol& symbol, const FunctionPattern& pattern) {
+bool FunctionSearch::symbol_has_name(const CodeSymbol& symbol, const FunctionPattern& pattern) {
     if (is_later_part(symbol.name)) // by its own name only
         return glob_match(pattern.function, symbol.name);
     if (symbols_.is_go_function(symbol.address))
@@ -216,7 +216,7 @@ bool FunctionSearch::symbol_has_name(const FunctionSymbol& symbol, const Functio
            symbol_matches(pattern.function, symbol.name);
 }
 
-void FunctionSearch::add_symbol(const FunctionSymbol& symbol, const FunctionPattern& pattern,
+void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern& pattern,
                                 std::vector<FunctionInstance>& found) {
     FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
     const FunctionInstance* known = instances_.of(around);
@@ -242,9 +242,9 @@ void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<
     if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
         return;
     bool wildcard = has_wildcard(pattern.function);
-    const std::vector<FunctionSymbol>& all = symbols_.all();
+    const std::vector<CodeSymbol>& all = symbols_.all();
     for (size_t at = 0; at < all.size();) {
-        const FunctionSymbol* best = nullptr;
+        const CodeSymbol* best = nullptr;
         const Address address = all[at].address;
         for (; at < all.size() && all[at].address == address; at++)
             if (symbol_has_name(all[at], pattern) && (!best || is_better(all[at], *best)))

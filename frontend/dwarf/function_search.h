@@ -22,7 +22,7 @@ class FunctionInstances;
 class SymbolTables;
 class UnitIndex;
 class Variables;
-struct FunctionSymbol;
+struct CodeSymbol;
 
 class FunctionSearch {
   public:
@@ -47,8 +47,8 @@ class FunctionSearch {
     void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
 
     bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
-    bool symbol_has_name(const FunctionSymbol& symbol, const FunctionPattern& pattern);
-    void add_symbol(const FunctionSymbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
+    bool symbol_has_name(const CodeSymbol& symbol, const FunctionPattern& pattern);
+    void add_symbol(const CodeSymbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     // Those that match and begin at none of `entries`, where functions with debug information have matched.
     void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
                      std::vector<FunctionInstance>& found);

@@ -201,7 +201,7 @@ std::optional<Statement> Statements::at(Address address) {
     auto after = symbols_.first_after(address);
     if (after == symbols_.all().begin())
         return std::nullopt;
-    const FunctionSymbol& symbol = *std::prev(after);
+    const CodeSymbol& symbol = *std::prev(after);
     // Hand-written assembler often gives no size: such a symbol reaches up to the next.
     if (symbol.size != 0 && address - symbol.address >= symbol.size)
         return std::nullopt;

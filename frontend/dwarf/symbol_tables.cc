@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-const std::vector<FunctionSymbol>& SymbolTables::all() {
+const std::vector<CodeSymbol>& SymbolTables::all() {
     if (loaded_)
         return all_;
     loaded_ = true;
@@ -42,33 +42,31 @@ const std::vector<FunctionSymbol>& SymbolTables::all() {
     }
     // A stripped Go program still has its own table.
     std::set<Address> known;
-    for (const FunctionSymbol& symbol : all_)
+    for (const CodeSymbol& symbol : all_)
         known.insert(symbol.address);
     for (const GoFunction& function : go_functions())
         if (file_.is_executable(function.address) && !known.contains(function.address))
             all_.push_back({function.name, function.address, function.size, true});
-    std::sort(all_.begin(), all_.end(), [](const FunctionSymbol& a, const FunctionSymbol& b) {
+    std::sort(all_.begin(), all_.end(), [](const CodeSymbol& a, const CodeSymbol& b) {
         return a.address != b.address ? a.address < b.address : a.name < b.name;
     });
-    auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) {
-        return a.address == b.address && a.name == b.name;
-    };
+    auto same = [](const CodeSymbol& a, const CodeSymbol& b) { return a.address == b.address && a.name == b.name; };
     all_.erase(std::unique(all_.begin(), all_.end(), same), all_.end());
     return all_;
 }
 
 SymbolTables::Iterator SymbolTables::first_from(Address address) {
     return std::lower_bound(all().begin(), all().end(), address,
-                            [](const FunctionSymbol& symbol, Address wanted) { return symbol.address < wanted; });
+                            [](const CodeSymbol& symbol, Address wanted) { return symbol.address < wanted; });
 }
 
 SymbolTables::Iterator SymbolTables::first_after(Address address) {
     return std::upper_bound(all().begin(), all().end(), address,
-                            [](Address wanted, const FunctionSymbol& symbol) { return wanted < symbol.address; });
+                            [](Address wanted, const CodeSymbol& symbol) { return wanted < symbol.address; });
 }
 
 std::optional<std::pair<std::string, Address>> SymbolTables::at(Address address) {
-    const FunctionSymbol* best = nullptr;
+    const CodeSymbol* best = nullptr;
     for (auto at = first_after(address); at != all_.begin() && (!best || std::prev(at)->address == best->address);) {
         --at;
         bool covers = address == at->address || address - at->address < at->size;
@@ -86,7 +84,7 @@ bool SymbolTables::is_ambiguous(std::string_view name) {
     if (!ambiguous_) {
         ambiguous_.emplace();
         std::map<std::string_view, Address> seen;
-        for (const FunctionSymbol& symbol : all())
+        for (const CodeSymbol& symbol : all())
             if (auto [at, fresh] = seen.try_emplace(symbol.name, symbol.address);
                 !fresh && at->second != symbol.address)
                 ambiguous_->insert(symbol.name);

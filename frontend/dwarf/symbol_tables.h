@@ -22,7 +22,7 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
-struct FunctionSymbol {
+struct CodeSymbol {
     std::string_view name; // in the ELF file's string table
     Address address = 0;
     uint64_t size = 0; // 0: not known
@@ -34,8 +34,8 @@ class SymbolTables {
     SymbolTables(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
     // Functions, sorted by address, then by name, no duplicates.
-    const std::vector<FunctionSymbol>& all();
-    using Iterator = std::vector<FunctionSymbol>::const_iterator;
+    const std::vector<CodeSymbol>& all();
+    using Iterator = std::vector<CodeSymbol>::const_iterator;
     Iterator first_from(Address address);  // at an address or after it
     Iterator first_after(Address address); // after it
 
@@ -61,7 +61,7 @@ class SymbolTables {
     const ProgramFile& file_;
     DebugFiles& debug_;
     bool loaded_ = false;
-    std::vector<FunctionSymbol> all_;
+    std::vector<CodeSymbol> all_;
     std::optional<ElfFile> packed_; // what a stripped program carries along
     std::optional<std::vector<GoFunction>> go_functions_;
     std::optional<std::set<std::string_view>> ambiguous_; // names of several of them

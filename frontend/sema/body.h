@@ -20,7 +20,7 @@ struct Body : Building {
          hir::Handler& handler, const ast::BlockStmt& body)
         : Building(building), file(file), locals(locals), point(&point), handler(&handler), user_body(&body) {}
     // The body of a function for all callers:
-    Body(const Building& building, FunctionEntry& entry, std::vector<hir::Local*>& locals)
+    Body(const Building& building, NamedFunction& entry, std::vector<hir::Local*>& locals)
         : Building(building), file(entry.file), locals(locals), entry(&entry) {}
     // The body of a function for one probe point:
     Body(const Building& building, Instance& instance, std::vector<hir::Local*>& locals, const ResolvedPoint& point)
@@ -55,7 +55,7 @@ struct Body : Building {
     std::vector<hir::Local*>& locals;
     const ResolvedPoint* point = nullptr;      // null in functions for all callers
     hir::Handler* handler = nullptr;           // null in functions
-    FunctionEntry* entry = nullptr;            // null in handlers
+    NamedFunction* entry = nullptr;            // null in handlers
     Instance* instance = nullptr;              // null in handlers and in functions for all callers
     const ast::BlockStmt* user_body = nullptr; // handlers: the probe's own, without what aliases add
     std::map<std::string, hir::Local*> locals_by_name;

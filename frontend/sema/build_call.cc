@@ -23,7 +23,7 @@ void add_entry_values(Body& b, hir::Call& call, const Instance& callee) {
 
 hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
     std::vector<hir::Expr*> args;
-    FunctionEntry* entry = b.names.find_function(expr.name, expr.args.size(), b.file, expr.name_range);
+    NamedFunction* entry = b.names.find_function(expr.name, expr.args.size(), b.file, expr.name_range);
     args.reserve(expr.args.size());
     for (const ast::Expr* arg : expr.args)
         args.push_back(build_expr(b, *arg));
@@ -32,7 +32,7 @@ hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
     return build_call_to(b, *entry, std::move(args), expr.name_range);
 }
 
-hir::Expr* build_call_to(Body& b, FunctionEntry& entry, std::vector<hir::Expr*> args, Range range) {
+hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> args, Range range) {
     const ast::Function& function = *entry.ast;
     const Sources& sources = b.context.diags.sources();
     if (!b.context.options.guru && function.name.starts_with("set_user_") && sources.is_tapset(entry.file) &&
@@ -87,11 +87,11 @@ hir::Stmt* build_next_overload(Body& b, Range range) {
     const std::string& name = b.entry->ast->name;
     size_t arity = b.entry->ast->params.size();
     b.names.pull_in_function(name);
-    std::vector<FunctionEntry*> chain = b.names.overloads(name, arity, b.file);
+    std::vector<NamedFunction*> chain = b.names.overloads(name, arity, b.file);
     auto here = std::find(chain.begin(), chain.end(), b.entry);
     auto* block = b.make<hir::Block>(range);
     if (here == chain.end() || here + 1 == chain.end()) {
-        FunctionEntry* error = b.names.find_function("error", 1, b.file, range);
+        NamedFunction* error = b.names.find_function("error", 1, b.file, range);
         std::string message = fmt::format("all functions exhausted: `{}`", name);
         block->body.push_back(
             b.make<hir::ExprStmt>(range, build_call_to(b, *error, {b.make<hir::ConstString>(range, message)}, range)));
@@ -112,7 +112,7 @@ hir::Stmt* build_next_overload(Body& b, Range range) {
         return gives;
     };
     bool gives =
-        std::any_of(chain.begin(), chain.end(), [&](const FunctionEntry* entry) { return gives_value(*entry->ast); });
+        std::any_of(chain.begin(), chain.end(), [&](const NamedFunction* entry) { return gives_value(*entry->ast); });
     (gives ? b.returns_value : b.returns_nothing) = true;
     if (!gives)
         block->body.push_back(b.make<hir::ExprStmt>(range, value));

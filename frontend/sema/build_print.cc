@@ -212,7 +212,7 @@ hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, cons
         return b.zero(range);
     }
     const uint32_t buckets = need_histogram(b, *source, histogram).buckets();
-    FunctionEntry* function = b.names.find_function("__is_bucket", 2, b.file, range);
+    NamedFunction* function = b.names.find_function("__is_bucket", 2, b.file, range);
     return build_call_to(b, *function, {build_expr(b, number), b.make<hir::ConstLong>(range, buckets)}, range);
 }
 

@@ -92,7 +92,7 @@ Binder make_binder(Body& b, Range expr_range) {
     if (b.point->is_return)
         binder.at_entry = [&b](hir::Expr* expr) { return save_at_entry(b, expr); };
     binder.call = [&b, range = expr_range](const char* name, std::vector<hir::Expr*> args) -> hir::Expr* {
-        FunctionEntry* entry = b.names.find_function(name, args.size(), b.file, range);
+        NamedFunction* entry = b.names.find_function(name, args.size(), b.file, range);
         return entry ? build_call_to(b, *entry, std::move(args), range) : nullptr;
     };
     binder.define = [&b](hir::Function& function) { return b.functions.define(function); };

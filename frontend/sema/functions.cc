@@ -12,7 +12,7 @@ namespace sonde {
 
 using hir::ValueType;
 
-hir::Function* Functions::declare(const FunctionEntry& entry) {
+hir::Function* Functions::declare(const NamedFunction& entry) {
     auto* function = c_.arena.make<hir::Function>();
     function->name = entry.ast->name;
     function->range = entry.ast->name_range;
@@ -49,7 +49,7 @@ hir::Function* Functions::declare(const FunctionEntry& entry) {
     return function;
 }
 
-hir::Function* Functions::instantiate(FunctionEntry& entry) {
+hir::Function* Functions::instantiate(NamedFunction& entry) {
     if (!entry.hir) {
         entry.hir = declare(entry);
         pending_.push_back(&entry);
@@ -74,7 +74,7 @@ void number_locals(hir::Function& function, const std::vector<hir::Local*>& loca
 
 void Functions::build_pending() {
     while (!pending_.empty()) {
-        FunctionEntry& entry = *pending_.front();
+        NamedFunction& entry = *pending_.front();
         pending_.pop_front();
         std::vector<hir::Local*> locals;
         Body body(building(), entry, locals);
@@ -134,7 +134,7 @@ void Functions::finish_open_calls(Instance& instance) {
 
 // Built at once, since what it needs from the entry is part of the call, and so that instances that come out the same
 // are one.
-Instance& Functions::instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
+Instance& Functions::instantiate(NamedFunction& entry, const ResolvedPoint& point, const hir::Handler& handler,
                                  bool inside_entry, std::vector<const Type*> arguments) {
     for (Instance& have : instances_)
         if (have.entry == &entry && have.handler == &handler && have.inside_entry == inside_entry &&
@@ -176,7 +176,7 @@ Instance& Functions::instantiate(FunctionEntry& entry, const ResolvedPoint& poin
     return instance;
 }
 
-bool Functions::is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const {
+bool Functions::is_called(const NamedFunction& entry, const std::set<const hir::Function*>& called) const {
     if (entry.hir && called.count(entry.hir))
         return true;
     return std::any_of(instances_.begin(), instances_.end(), [&](const Instance& instance) {
@@ -213,7 +213,7 @@ void Functions::drop_uncalled() {
     std::vector<const ast::Function*> uncalled;
     // By index: looking at a function can bring in library files with more.
     for (size_t i = 0; i < names_.functions().size(); i++) {
-        FunctionEntry& entry = names_.functions()[i];
+        NamedFunction& entry = names_.functions()[i];
         if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);

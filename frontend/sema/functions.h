@@ -18,7 +18,7 @@ namespace sonde {
 // A function whose body means something else from caller to caller: built for one probe point, and for what the
 // arguments point at.
 struct Instance {
-    FunctionEntry* entry = nullptr;
+    NamedFunction* entry = nullptr;
     hir::Function* function = nullptr;
     const hir::Handler* handler = nullptr;
     bool inside_entry = false;
@@ -53,9 +53,9 @@ class Functions {
     Building building() { return {program_, c_, names_, notes_, reaches_, *this}; }
 
     // The one for all callers. Its body is built by build_pending().
-    hir::Function* instantiate(FunctionEntry& entry);
+    hir::Function* instantiate(NamedFunction& entry);
     // The instance for a call from a body of `handler` at `point`; owned here.
-    Instance& instantiate(FunctionEntry& entry, const ResolvedPoint& point, const hir::Handler& handler,
+    Instance& instantiate(NamedFunction& entry, const ResolvedPoint& point, const hir::Handler& handler,
                           bool inside_entry, std::vector<const Type*> arguments);
     void build_pending();
     hir::Function* define(hir::Function& function);                    // Binder::define
@@ -68,16 +68,16 @@ class Functions {
     void drop_uncalled();
 
   private:
-    hir::Function* declare(const FunctionEntry& entry);
+    hir::Function* declare(const NamedFunction& entry);
     void finish_open_calls(Instance& instance);
-    bool is_called(const FunctionEntry& entry, const std::set<const hir::Function*>& called) const;
+    bool is_called(const NamedFunction& entry, const std::set<const hir::Function*>& called) const;
 
     hir::Program& program_;
     SemaContext& c_;
     Names& names_;
     Notes& notes_;
     Reaches& reaches_;
-    std::deque<FunctionEntry*> pending_;
+    std::deque<NamedFunction*> pending_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by hir::identity()
 };

@@ -59,7 +59,7 @@ void Names::add_file(const ast::File& file) {
     for (const ast::Global* global : file.globals)
         add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
-        std::vector<FunctionEntry*>& same = functions_by_name_[function->name];
+        std::vector<NamedFunction*>& same = functions_by_name_[function->name];
         if (same.size() == max_nesting) { // `next` can go through all of them
             c_.report_once(DiagId::BadDeclaration, function->name_range,
                            fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
@@ -78,7 +78,7 @@ void Names::add_file(const ast::File& file) {
 std::vector<std::string> Names::function_names() const {
     std::vector<std::string> names;
     // The script's own come first: of equally near names the first is suggested.
-    for (const FunctionEntry& entry : functions_)
+    for (const NamedFunction& entry : functions_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
     std::vector<std::string> library = c_.library.function_names();
@@ -96,17 +96,17 @@ std::vector<std::string> Names::global_names() const {
 
 // A file's private ones hide what others see. Then the lowest priority number wins: the script's 0 before the library's
 // 1, then the first.
-std::vector<FunctionEntry*> Names::overloads(const std::string& name, size_t arity, FileId from) {
-    std::vector<FunctionEntry*> fitting;
-    for (FunctionEntry* entry : functions_by_name_[name])
+std::vector<NamedFunction*> Names::overloads(const std::string& name, size_t arity, FileId from) {
+    std::vector<NamedFunction*> fitting;
+    for (NamedFunction* entry : functions_by_name_[name])
         if (entry->ast->params.size() == arity && (!entry->ast->is_private || entry->file == from))
             fitting.push_back(entry);
-    auto priority = [&](const FunctionEntry* entry) {
+    auto priority = [&](const NamedFunction* entry) {
         int64_t number = entry->ast->priority.value_or(c_.diags.sources().is_tapset(entry->file) ? 1 : 0);
         return std::pair(!entry->ast->is_private, number);
     };
     std::stable_sort(fitting.begin(), fitting.end(),
-                     [&](const FunctionEntry* a, const FunctionEntry* b) { return priority(a) < priority(b); });
+                     [&](const NamedFunction* a, const NamedFunction* b) { return priority(a) < priority(b); });
     return fitting;
 }
 
@@ -154,12 +154,12 @@ bool Names::report_refused(const std::string& name, Range range) {
     return false;
 }
 
-FunctionEntry* Names::find_function(const std::string& name, size_t arity, FileId from, Range range) {
+NamedFunction* Names::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
-        std::vector<FunctionEntry*> fitting = overloads(name, arity, from);
+        std::vector<NamedFunction*> fitting = overloads(name, arity, from);
         return fitting.empty() ? nullptr : fitting[0];
     };
-    FunctionEntry* best = look();
+    NamedFunction* best = look();
     if (!best) {
         pull_in_function(name);
         best = look();
@@ -176,8 +176,8 @@ FunctionEntry* Names::find_function(const std::string& name, size_t arity, FileI
     }
     if (best)
         return best;
-    std::vector<const FunctionEntry*> others; // of other arity
-    for (const FunctionEntry* entry : functions_by_name_[name])
+    std::vector<const NamedFunction*> others; // of other arity
+    for (const NamedFunction* entry : functions_by_name_[name])
         if (!entry->ast->is_private || entry->file == from)
             others.push_back(entry);
     if (others.empty() && report_refused(name, range))
@@ -191,12 +191,12 @@ FunctionEntry* Names::find_function(const std::string& name, size_t arity, FileI
         return nullptr;
     }
     std::string counts;
-    for (const FunctionEntry* other : others)
+    for (const NamedFunction* other : others)
         counts += fmt::format("{}{}", counts.empty() ? "" : " or ", other->ast->params.size());
     DiagBuilder report =
         c_.report_once(DiagId::Arity, range,
                        fmt::format("`{}` takes {} argument{}, not {}", name, counts, counts == "1" ? "" : "s", arity));
-    for (const FunctionEntry* other : others)
+    for (const NamedFunction* other : others)
         report.note(other->ast->name_range, "declared here");
     return nullptr;
 }

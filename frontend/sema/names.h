@@ -15,7 +15,7 @@
 
 namespace sonde {
 
-struct FunctionEntry {
+struct NamedFunction {
     const ast::Function* ast = nullptr;
     FileId file = 0;
     hir::Function* hir = nullptr; // the one for all callers; null until called
@@ -48,14 +48,14 @@ class Names {
     std::optional<LibraryProbe> next_library_probe();
 
     // All that could be meant, in the order in which `next` goes through them.
-    std::vector<FunctionEntry*> overloads(const std::string& name, size_t arity, FileId from);
+    std::vector<NamedFunction*> overloads(const std::string& name, size_t arity, FileId from);
     // The function to call, or null after a report. Library files are pulled in as needed.
-    FunctionEntry* find_function(const std::string& name, size_t arity, FileId from, Range range);
+    NamedFunction* find_function(const std::string& name, size_t arity, FileId from, Range range);
     void pull_in_function(const std::string& name); // from the library
     // Of any arity, in the files here or in the library.
     bool has_function(const std::string& name) const;
     // In the order in which files came in. Lookups can append to it.
-    std::deque<FunctionEntry>& functions() { return functions_; }
+    std::deque<NamedFunction>& functions() { return functions_; }
 
     // Null if there is none; `of_library`: only the library's count.
     hir::Global* find_global(const std::string& name, FileId from, bool of_library = false);
@@ -81,9 +81,9 @@ class Names {
     SemaContext& c_;
     Notes& notes_;
     std::set<const ast::File*> added_files_;
-    std::map<std::string, std::vector<FunctionEntry*>> functions_by_name_;
+    std::map<std::string, std::vector<NamedFunction*>> functions_by_name_;
     std::map<std::string, std::vector<GlobalEntry*>> globals_by_name_;
-    std::deque<FunctionEntry> functions_;
+    std::deque<NamedFunction> functions_;
     std::deque<GlobalEntry> globals_;
     Aliases aliases_;
     std::deque<LibraryProbe> library_probes_;

@@ -33,7 +33,7 @@ Reach Reaches::of_body(const ast::Stmt& body, FileId file) {
     Reach reach;
     // A list, and no recursion: functions may call each other as deep as they like.
     std::vector<std::pair<const ast::Stmt*, FileId>> todo = {{&body, file}};
-    std::set<const FunctionEntry*> seen;
+    std::set<const NamedFunction*> seen;
     while (!todo.empty()) {
         auto [stmt, from] = todo.back();
         todo.pop_back();
@@ -51,12 +51,12 @@ Reach Reaches::of_body(const ast::Stmt& body, FileId file) {
             if (expr.kind != ast::ExprKind::Call)
                 return;
             const auto& call = ast::as<ast::CallExpr>(expr);
-            std::vector<FunctionEntry*> callees = names_.overloads(call.name, call.args.size(), from);
+            std::vector<NamedFunction*> callees = names_.overloads(call.name, call.args.size(), from);
             if (callees.empty()) {
                 names_.pull_in_function(call.name);
                 callees = names_.overloads(call.name, call.args.size(), from);
             }
-            for (FunctionEntry* callee : callees)
+            for (NamedFunction* callee : callees)
                 if (callee->ast->body && seen.insert(callee).second)
                     todo.emplace_back(callee->ast->body, callee->file);
         });
@@ -64,7 +64,7 @@ Reach Reaches::of_body(const ast::Stmt& body, FileId file) {
     return reach;
 }
 
-const Reach& Reaches::of_function(const FunctionEntry& entry) {
+const Reach& Reaches::of_function(const NamedFunction& entry) {
     auto [known, fresh] = known_.try_emplace(&entry);
     if (fresh && entry.ast->body)
         known->second = of_body(*entry.ast->body, entry.file);

@@ -23,11 +23,11 @@ class Reaches {
 
     // `file`: where the body's names are looked up.
     Reach of_body(const ast::Stmt& body, FileId file);
-    const Reach& of_function(const FunctionEntry& entry);
+    const Reach& of_function(const NamedFunction& entry);
 
   private:
     Names& names_;
-    std::map<const FunctionEntry*, Reach> known_;
+    std::map<const NamedFunction*, Reach> known_;
 };
 
 } // namespace sonde
