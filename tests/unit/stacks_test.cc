@@ -246,8 +246,8 @@ TEST(Cfi, AgreesWithLibdw) {
 // ---- functions, lines, libraries
 // ----------------------------------------------------------------------------------------
 
-const CodeSymbol* find_function(const std::vector<CodeSymbol>& functions, const std::string& name) {
-    for (const CodeSymbol& function : functions)
+const FunctionSymbol* find_function(const std::vector<FunctionSymbol>& functions, const std::string& name) {
+    for (const FunctionSymbol& function : functions)
         if (function.name == name)
             return &function;
     return nullptr;
@@ -255,7 +255,7 @@ const CodeSymbol* find_function(const std::vector<CodeSymbol>& functions, const 
 
 TEST(Functions, AreSortedAndApart) {
     for (const char* name : {"stacks-O2", "dwarf_cxx-gcc-O2-5", "dwarf_basic-id"}) {
-        std::vector<CodeSymbol> functions = read_functions(open_elf(trigger(name)));
+        std::vector<FunctionSymbol> functions = read_functions(open_elf(trigger(name)));
         EXPECT_TRUE(find_function(functions, "main")) << name; // of a stripped program: from the file beside it
         for (size_t i = 0; i + 1 < functions.size(); i++)
             EXPECT_LE(functions[i].address + functions[i].size, functions[i + 1].address) << functions[i].name;
@@ -327,7 +327,7 @@ TEST(Libraries, AreFoundAsTheLinkerDoes) {
 
 TEST(Table, HasEverythingAtItsPlace) {
     ElfFile file = open_elf(trigger("stacks-O2"));
-    std::vector<CodeSymbol> functions = read_functions(file);
+    std::vector<FunctionSymbol> functions = read_functions(file);
     std::vector<UnwindRow> unwind = read_unwind_rows(file, functions);
     LineTable lines = read_lines(file);
     std::vector<uint64_t> table = compile_table(file, "/bin/stacks", {unwind, functions, &lines, nullptr});
@@ -341,7 +341,7 @@ TEST(Table, HasEverythingAtItsPlace) {
     EXPECT_EQ(head.symbols, functions.size());
     std::vector<sonde_table_row> rows(head.symbols + head.lines);
     std::memcpy(rows.data(), &table[SONDE_TABLE_HEAD + head.unwind], rows.size() * sizeof rows[0]);
-    const CodeSymbol* hit = find_function(functions, "hit");
+    const FunctionSymbol* hit = find_function(functions, "hit");
     ASSERT_TRUE(hit);
     bool named = false, on_line = false;
     for (size_t i = 0; i < rows.size(); i++) {
