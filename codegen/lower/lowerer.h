@@ -61,7 +61,7 @@ struct LoweredFunction {
     uint64_t frame_bytes = 0, scan_bytes = 0; // 0 while it is being lowered
 };
 
-// A number that outlives what is lowered next, and how it is had back.
+// A number that is needed again after other code has been lowered: in a register, or stored in the frame.
 struct Held {
     llvm::Value* value;
     bool in_frame;

@@ -116,7 +116,7 @@ void lower_foreach(Lowerer& l, const hir::Foreach& loop) {
         store_string(l, l.locals[loop.value], value);
     else if (value)
         e.CreateStore(e.CreateLoad(e.i64(), value), l.locals[loop.value]);
-    // An error or `next` inside leaves the iterator behind: the session frees it with the handler.
+    // An error or `next` inside skips foreach_end(): the session frees the iterator when the handler ends.
     spend(l, count_statements(loop.body), loop.range);
     l.loops.push_back({head, end});
     lower(l, *loop.body);

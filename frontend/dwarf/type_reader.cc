@@ -311,8 +311,8 @@ void TypeReader::complete(Type& record) {
     }
     record.scope = definitions_.scope_of(die);
     add_members(die, record, 0);
-    // What a member is made of is looked at together with it: records inside, and the ones that its pointers lead to,
-    // may then be read without asking.
+    // A member's type is completed with it: records inside it, and those that its pointers lead to, can then be read
+    // without another lookup.
     for (const TypeMember& member : record.members) {
         const Type* inner = strip(member.type);
         for (int depth = 0; inner && inner->kind == Type::Array && depth < max_die_depth; depth++)

@@ -15,7 +15,7 @@ using hir::BinaryOp;
 
 namespace {
 
-// The class behind a pointer.
+// The class that a pointer points at; null if it is no pointer.
 const Type* target_of(const std::optional<Place>& pointer) {
     const Type* type = pointer ? strip(pointer->type) : nullptr;
     return type && type->kind == Type::Pointer ? type->target : nullptr;
