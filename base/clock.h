@@ -14,4 +14,11 @@ inline int64_t now_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Nanoseconds since 1970 (CLOCK_REALTIME).
+inline int64_t real_time_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 } // namespace sonde

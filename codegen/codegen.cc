@@ -87,6 +87,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;
     plan.timing = options.timing;
+    plan.tells_context = options.tells_context;
     plan.suppress_errors = options.suppress_errors;
     lay_out_plan(program, sources, options, plan);
     PlanState state{program, sources, options, plan};

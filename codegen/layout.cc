@@ -23,7 +23,8 @@ plan::Value plan_value(hir::ValueType type) {
 void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
     for (size_t i = 0; i < global.keys.size(); i++) {
         const hir::KeyBound& bound = global.key_bounds[i];
-        plan::KeyPart part{plan_value(global.keys[i])};
+        plan::KeyPart part;
+        part.type = plan_value(global.keys[i]);
         if (part.type == plan::Value::String) {
             uint64_t size = round_up(bound.length + 1);
             part.size =
@@ -35,6 +36,10 @@ void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan:
                 part.is_signed ? bound.low >= INT32_MIN && bound.high <= INT32_MAX : bound.high <= UINT32_MAX;
             part.size = is_narrow ? 4 : 8;
         }
+        if (i < global.key_names.size())
+            part.name = global.key_names[i];
+        if (i < global.key_roles.size())
+            part.role = global.key_roles[i];
         out.keys.push_back(part);
     }
     for (bool narrow : {false, true})

@@ -318,6 +318,33 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("--output-wait", o.output_wait_s,
                    "At the end, wait that many seconds for a reader that takes nothing (2 when told to end, else 300)")
         ->check(CLI::NonNegativeNumber);
+    app.add_option_function<std::string>(
+           "--format",
+           [&o](const std::string& format) {
+               o.format = format == "json"  ? OutputFormat::Json
+                          : format == "csv" ? OutputFormat::Csv
+                                            : OutputFormat::Text;
+           },
+           "text, json (an object a line: prints, arrays, stacks, what was lost), csv (arrays as tables)")
+        ->check(CLI::IsMember({"text", "json", "csv"}));
+    for (auto [name, kind, text] :
+         {std::tuple("--flame", PictureRequest::Flame,
+                     "[ARRAY=]FILE.svg|.html: make a flame graph of an array whose key has a stack"),
+          {"--folded", PictureRequest::Folded,
+           "[ARRAY=]FILE: write such an array as lines of functions and a weight, for other programs"}})
+        app.add_option_function<std::vector<std::string>>(
+               name,
+               [&o, kind = kind](const std::vector<std::string>& values) {
+                   for (const std::string& value : values) {
+                       Result<PictureRequest> request = parse_picture(kind, value);
+                       require(request ? "" : request.error().message);
+                       o.pictures.push_back(*std::move(request));
+                   }
+               },
+               text)
+            ->allow_extra_args(false);
+    app.add_option("--flame-against", o.flame_base,
+                   "FILE that --folded wrote: colours of --flame tell what became more and what less since then");
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -492,6 +519,10 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "You can't specify -c and -x together: each says what the target is";
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
         return "--relink takes a saved plan: sonde --relink FILE.sonde";
+    if (!o.flame_base.empty() && std::ranges::none_of(o.pictures, [](const PictureRequest& picture) {
+            return picture.kind == PictureRequest::Flame;
+        }))
+        return "--flame-against needs --flame FILE: it colours that picture";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&

@@ -55,6 +55,7 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = !options.command.empty() || options.target_pid != 0;
     codegen.timing = options.timing || !options.report.empty();
+    codegen.tells_context = options.format == OutputFormat::Json;
     codegen.suppress_errors = options.suppress_handler_errors;
     codegen.arrangement = options.arrangement;
     codegen.may_goto =
@@ -82,13 +83,16 @@ SessionOptions session_options(const Options& options) {
     session.command = options.command;
     session.target_pid = options.target_pid;
     session.files = options.files;
-    session.output = {options.output, options.output_bytes, options.output_files, options.output_buffer};
+    session.output = {options.output, options.output_bytes, options.output_files, options.format,
+                      options.output_buffer};
     session.output_wait_s = options.output_wait_s;
     session.raw = options.raw;
     session.time_limit_s = options.time_limit_s;
     session.suppress_auto_print = options.no_global_display;
     session.verbose = options.verbose[4];
     session.timing = options.timing;
+    session.pictures = options.pictures;
+    session.flame_base = options.flame_base;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

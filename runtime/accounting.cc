@@ -126,7 +126,7 @@ void Accounting::say_hits() const {
     sonde::say(std::move(out));
 }
 
-Result<void> Accounting::write(const std::string& path, const std::string& script, int status) const {
+std::string Accounting::json(const std::string& script, int status) const {
     std::string out = fmt::format("{{\n  \"script\": {},\n  \"status\": {},\n  \"lossy\": {},\n  \"losses\": [",
                                   json_string(script), status, lossy());
     const char* comma = "";
@@ -159,7 +159,7 @@ Result<void> Accounting::write(const std::string& path, const std::string& scrip
         comma = ",";
     }
     out += fmt::format("{}],\n  \"sum\": {{{}}}\n}}\n", rows_.empty() ? "" : "\n  ", numbers(sum()));
-    return write_file(path, out);
+    return out;
 }
 
 } // namespace sonde

@@ -57,8 +57,8 @@ class Accounting {
     void say_hits() const;
     // A line of standard error for each.
     void say() const;
-    // The same and all else that is known, as a JSON object in this file.
-    Result<void> write(const std::string& path, const std::string& script, int status) const;
+    // The same and all else that is known, as a JSON object of several lines.
+    std::string json(const std::string& script, int status) const;
 
   private:
     struct Item {

@@ -2,13 +2,13 @@
 #include "runtime/format.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/terminal_text.h"
 #include "runtime/histogram.h"
+#include "runtime/printed_values.h"
+#include "runtime/symbols/frames.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/symbols/symbols.h"
@@ -17,45 +17,6 @@ namespace sonde {
 namespace {
 
 using plan::Directive;
-
-size_t count_longs(const plan::Format& format) {
-    size_t count = 0;
-    for (const Directive& d : format.directives) {
-        count += static_cast<size_t>(d.width_is_arg) + d.precision_is_arg;
-        count += d.kind == Directive::Stack ? 3 : d.kind == Directive::Addresses;
-        count += d.kind == Directive::Integer || d.kind == Directive::Char || d.kind == Directive::Binary;
-    }
-    return count;
-}
-
-class Payload {
-  public:
-    Payload(std::span<const uint8_t> bytes, size_t longs)
-        : longs_(bytes.subspan(0, std::min(bytes.size(), longs * 8))), rest_(bytes.subspan(longs_.size())) {}
-
-    int64_t number() {
-        int64_t value = 0;
-        if (longs_.size() >= sizeof value) {
-            std::memcpy(&value, longs_.data(), sizeof value);
-            longs_ = longs_.subspan(sizeof value);
-        }
-        return value;
-    }
-    std::string string() {
-        auto end = std::find(rest_.begin(), rest_.end(), 0);
-        std::string text(rest_.begin(), end);
-        rest_ = rest_.subspan(std::min(rest_.size(), text.size() + 1));
-        return text;
-    }
-    std::span<const uint8_t> block(size_t size) {
-        auto out = rest_.subspan(0, std::min(size, rest_.size()));
-        rest_ = rest_.subspan(out.size());
-        return out;
-    }
-
-  private:
-    std::span<const uint8_t> longs_, rest_;
-};
 
 std::string padded(std::string text, char flag, int64_t width) {
     size_t wanted = width > 0 ? static_cast<size_t>(std::min<int64_t>(width, 1 << 16)) : 0;
@@ -144,27 +105,23 @@ void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t 
         out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) * 2 + behind_call, make);
 }
 
-std::string render_stack(Symbols& symbols, uint64_t process, const sonde_stack& stack, plan::StackStyle style) {
+std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::StackStyle style) {
     std::string out;
     if (stack.state >= SONDE_STACK_NONE)
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
-    for (uint64_t i = 0; i < stack.depth; i++)
-        add_address(out, symbols, process, stack.address[i], style, i > 0);
+    for (size_t i = 0; i < stack.words.size(); i++)
+        add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
         out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
-    else if (stack.state == SONDE_STACK_LOST && stack.depth)
+    else if (stack.state == SONDE_STACK_LOST && !stack.words.empty())
         out += fmt::format(" ... and further: how to unwind {} is not known\n",
-                           symbols.text(process, stack.address[stack.depth - 1], SONDE_SYMBOL_OFFSET));
+                           symbols.text(stack.process, stack.words.back(), SONDE_SYMBOL_OFFSET));
     return out;
 }
 
 std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
     std::string out;
-    for (const char* at = text.c_str();;) {
-        char* end = nullptr;
-        uint64_t address = std::strtoull(at, &end, 16);
-        if (end == at)
-            return out;
+    for (const uint64_t address : addresses_in(text)) {
         auto make = [&] {
             return render_function(symbols, process, address, style, 0,
                                    style == plan::StackWithLines ? symbols.source(process, address) : "");
@@ -174,8 +131,8 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
             out += make();
         else
             out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) | alone, make);
-        at = end;
     }
+    return out;
 }
 
 } // namespace
@@ -183,83 +140,58 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
 std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols,
                          bool for_terminal) {
     auto shown = [&](const std::string& text) { return for_terminal ? terminal_text(text) : text; };
-    Payload payload(bytes, count_longs(format));
     std::string out;
-    for (const Directive& d : format.directives) {
-        if (d.kind == Directive::Literal) {
-            out += d.text;
-            continue;
-        }
-        int64_t width = d.width_is_arg ? payload.number() : d.width;
-        int64_t precision = d.precision_is_arg ? payload.number() : d.precision;
+    read_values(format, bytes, [&](PrintedValue& value) {
+        const Directive& d = *value.directive;
+        if (d.about != plan::About::Script)
+            return;
         switch (d.kind) {
+        case Directive::Literal:
+            out += d.text;
+            break;
         case Directive::Integer:
-            out += integer(d, payload.number(), width, precision);
+            out += integer(d, value.number, value.width, value.precision);
             break;
         case Directive::Char:
-            out += padded(d.conversion == 'C' ? character(d, payload.number()) : shown(character(d, payload.number())),
-                          d.flag, width);
+            out += padded(d.conversion == 'C' ? character(d, value.number) : shown(character(d, value.number)), d.flag,
+                          value.width);
             break;
-        case Directive::String: {
-            std::string text = payload.string();
-            if (precision >= 0 && text.size() > static_cast<size_t>(precision))
-                text.resize(static_cast<size_t>(precision));
-            out += padded(d.conversion == 'S' ? std::move(text) : shown(text), d.flag, width);
+        case Directive::String:
+            if (value.precision >= 0 && value.text.size() > static_cast<size_t>(value.precision))
+                value.text.resize(static_cast<size_t>(value.precision));
+            out += padded(d.conversion == 'S' ? std::move(value.text) : shown(value.text), d.flag, value.width);
             if (d.flag == '0')
                 out += '\0';
             break;
-        }
         case Directive::Binary: {
-            const int64_t value = payload.number();
-            const size_t size = plan::binary_size(width, precision);
-            std::string text(reinterpret_cast<const char*>(&value), size);
-            if (const auto field = static_cast<size_t>(std::clamp<int64_t>(width, 0, 1 << 16)); field > size)
+            const size_t size = plan::binary_size(value.width, value.precision);
+            std::string text(reinterpret_cast<const char*>(&value.number), size);
+            if (const auto field = static_cast<size_t>(std::clamp<int64_t>(value.width, 0, 1 << 16)); field > size)
                 text.insert(d.flag == '-' ? size : 0, field - size, '\0');
             out += shown(text);
             break;
         }
         case Directive::Memory: {
-            uint32_t size = 0;
-            auto head = payload.block(sizeof size);
-            if (head.size() == sizeof size)
-                std::memcpy(&size, head.data(), sizeof size);
             std::string text;
-            for (uint8_t byte : payload.block(size))
-                text += d.conversion == 'M' ? fmt::format("{:02x}", byte) : std::string(1, static_cast<char>(byte));
-            out += padded(shown(text), d.flag, width);
+            for (char byte : value.text)
+                text += d.conversion == 'M' ? fmt::format("{:02x}", static_cast<uint8_t>(byte)) : std::string(1, byte);
+            out += padded(shown(text), d.flag, value.width);
             break;
         }
-        case Directive::Histogram: {
-            std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + d.stats.buckets());
-            auto block = payload.block(words.size() * 8);
-            if (!block.empty()) // a record that was cut
-                std::memcpy(words.data(), block.data(), block.size());
-            out += render_histogram(d.stats, words.data() + sizeof(plan::StatsBlock) / 8);
+        case Directive::Histogram:
+            out += render_histogram(d.stats, value.words.data() + sizeof(plan::StatsBlock) / 8);
             break;
-        }
-        case Directive::Stack: {
-            sonde_stack stack{};
-            auto process = static_cast<uint64_t>(payload.number());
-            stack.state = static_cast<uint64_t>(payload.number());
-            stack.depth = std::min<uint64_t>(static_cast<uint64_t>(payload.number()), SONDE_STACK_MOST);
-            auto addresses = payload.block(static_cast<size_t>(std::clamp(d.width, 0, int{SONDE_STACK_MOST})) * 8);
-            if (!addresses.empty())
-                std::memcpy(stack.address, addresses.data(), addresses.size());
+        case Directive::Stack:
             if (symbols)
-                out += shown(render_stack(*symbols, process, stack, static_cast<plan::StackStyle>(d.conversion)));
+                out += shown(render_stack(*symbols, value, static_cast<plan::StackStyle>(d.conversion)));
             break;
-        }
-        case Directive::Addresses: {
-            auto process = static_cast<uint64_t>(payload.number());
-            std::string text = payload.string();
+        case Directive::Addresses:
             if (symbols)
-                out += shown(render_addresses(*symbols, process, text, static_cast<plan::StackStyle>(d.conversion)));
+                out += shown(
+                    render_addresses(*symbols, value.process, value.text, static_cast<plan::StackStyle>(d.conversion)));
             break;
         }
-        case Directive::Literal:
-            break;
-        }
-    }
+    });
     return out;
 }
 

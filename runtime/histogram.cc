@@ -39,6 +39,25 @@ std::string label(const plan::StatsNeeds& needs, size_t bucket) {
 
 } // namespace
 
+BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket) {
+    if (needs.histogram == plan::StatsNeeds::Log) {
+        if (bucket == log_zero)
+            return {0, 0};
+        if (bucket > log_zero) {
+            const int64_t low = int64_t{1} << (bucket - 65);
+            return {low, low + (low - 1)};
+        }
+        const int64_t high = bucket == 0 ? INT64_MIN : -(int64_t{1} << (63 - bucket));
+        return {bucket <= 1 ? INT64_MIN : high * 2 + 1, high};
+    }
+    const int64_t low = needs.low + (static_cast<int64_t>(bucket) - 1) * needs.width;
+    if (bucket == 0)
+        return {std::nullopt, needs.low - 1};
+    if (bucket + 1 == needs.buckets())
+        return {low, std::nullopt};
+    return {low, low + needs.width - 1};
+}
+
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* counts) {
     constexpr size_t margin = 2; // empty rows around the first and the last that count
     const size_t total = needs.buckets();

@@ -13,12 +13,15 @@
 
 namespace sonde {
 
+enum class OutputFormat : uint8_t { Text, Json, Csv };
+
 struct OutputFile {
     static constexpr uint64_t default_buffer = 64 << 20;
     std::string path;   // -o: with strftime() directives; empty: standard output
     uint64_t bytes = 0; // -S: a file has no more, and another one follows: PATH.0, PATH.1 ...; 0: no limit
     uint64_t files = 0; // -S: how many of these are kept; 0: all
-    uint64_t buffer_bytes = default_buffer; // --output-buffer: what waits for a slow reader
+    OutputFormat format = OutputFormat::Text; // --format
+    uint64_t buffer_bytes = default_buffer;   // --output-buffer: what waits for a slow reader
 };
 
 class Output {

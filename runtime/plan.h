@@ -55,6 +55,14 @@ struct StatsBlock {
 // ---- printf
 // -----------------------------------------------------------------------------------------------------------
 
+// What a record says beside the script's own values, for output that programs read (--format=json).
+enum class About : uint8_t {
+    Script,   // a value of the script's
+    Time,     // nanoseconds since 1970
+    Process,  // pid()
+    Thread,   // tid()
+    TaskName, // execname()
+};
 struct Directive {
     enum Kind : uint8_t {
         Literal,   // text
@@ -73,6 +81,8 @@ struct Directive {
     int32_t width = -1, precision = -1;                  // -1: none
     std::string text;                                    // Literal
     StatsNeeds stats;                                    // Histogram
+    std::string name;                                    // of the value, as the script writes it; empty: a constant
+    About about = About::Script;                         // anything else has no place in the text
 };
 // Bytes of %b's value: its precision, else its width, as far as that is 1, 2, 4 or 8; else 8.
 inline uint32_t binary_size(int64_t width, int64_t precision) {
@@ -138,6 +148,8 @@ struct Site {
 
 enum class Value : uint8_t { Long, String, Stats };
 
+// What a component of an array's key is, wherever the script fills the array.
+enum class KeyRole : uint8_t { Plain, KernelStack, UserStack, Process };
 // A component of an array's key. Those of 4 bytes lie after the others.
 struct KeyPart {
     Value type = Value::Long; // never Stats
@@ -145,6 +157,8 @@ struct KeyPart {
     uint32_t size = 8;        // bytes, a multiple of 8; a string's with its NUL, at most max_string; longs: 4 or 8
     bool is_signed = true;    // longs of 4 bytes
     bool is_text = false;     // longs: the index of a text in Plan::texts
+    std::string name = {};    // as the script writes it where it first fills the array; empty: a literal
+    KeyRole role = KeyRole::Plain;
 };
 // The number that a key has there.
 int64_t number_in(const KeyPart& part, const char* key);
@@ -322,6 +336,7 @@ struct Plan {
     std::string writes;           // the first of what writes user memory, with its place; empty: nothing does
     bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;          // -t: BPF map `sonde_timing`
+    bool tells_context = false;   // prints say when they were made, and in which task: Directive::about
     bool suppress_errors = false; // --suppress-handler-errors: errors are counted; the first of each probe is told
     uint64_t marks = 0;           // offset in the data area of what Mark says; 0: there is no handler in the kernel
     std::vector<Global> globals;

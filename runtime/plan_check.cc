@@ -40,7 +40,8 @@ bool consistent(const Global& global, const Plan& plan) {
                 continue;
             bool fits = key.type == Value::Long ? is_narrow || key.size == 8
                                                 : key.size >= 8 && key.size <= plan.max_string && key.size % 8 == 0;
-            if (key.type > Value::String || !fits || key.offset != key_size || (key.is_text && key.type != Value::Long))
+            if (key.type > Value::String || key.role > KeyRole::Process || !fits || key.offset != key_size ||
+                (key.is_text && key.type != Value::Long))
                 return false;
             key_size += key.size;
         }
@@ -89,7 +90,8 @@ Result<void> check(const Plan& plan) {
             return wrong(fmt::format("the global `{}` does not fit its place", global.name));
     for (size_t i = 0; i < plan.formats.size(); i++)
         for (const Directive& directive : plan.formats[i].directives)
-            if (directive.kind > Directive::Addresses || !consistent(directive.stats))
+            if (directive.kind > Directive::Addresses || directive.about > About::TaskName ||
+                !consistent(directive.stats))
                 return wrong(fmt::format("format {} has no known form", i));
     for (const Probe& probe : plan.probes)
         if (Result<void> checked = check_probe(plan, probe); !checked)

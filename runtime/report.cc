@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "base/terminal_text.h"
+#include "runtime/array_values.h"
 #include "runtime/histogram.h"
+#include "runtime/pictures/flame.h"
 #include "runtime/session_state.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/unhit.h"
@@ -32,8 +35,6 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
-std::string string_at(const char* bytes, size_t size) { return {bytes, strnlen(bytes, size)}; }
-
 // A value as `name=value`, or a statistic as its extractors and its histogram.
 std::string render(const plan::Global& global, const std::string& name, const char* payload, uint32_t max_string) {
     if (global.type == plan::Value::String)
@@ -44,11 +45,9 @@ std::string render(const plan::Global& global, const std::string& name, const ch
         return global.print_as_pointer ? fmt::format("{}={:#x}\n", name, static_cast<uint64_t>(value))
                                        : fmt::format("{}={}\n", name, value);
     }
-    std::vector<uint64_t> words(sizeof(plan::StatsBlock) / 8 + global.stats.buckets());
-    std::memcpy(words.data(), payload, words.size() * 8);
-    plan::StatsBlock block{};
-    std::memcpy(&block, words.data(), sizeof block);
-    StatsView view{&block, words.data() + sizeof block / 8};
+    const Statistic statistic = statistic_of(global.stats, payload);
+    const plan::StatsBlock& block = statistic.block;
+    const StatsView view{&block, statistic.buckets.data()};
     if (block.count == 0)
         return fmt::format("{} @count=0\n", name);
     std::string out = fmt::format("{} @count={} @min={} @max={} @sum={} @avg={}\n", name, block.count, view.min(),
@@ -62,29 +61,27 @@ std::string render(const plan::Global& global, const std::string& name, const ch
 
 void Session::print_global(const plan::Global& global, size_t index) {
     auto shown = [&](const std::string& text) { return escapes() ? terminal_text(text) : text; };
+    const bool is_text = options.output.format == OutputFormat::Text;
     if (global.keys.empty()) {
-        output.write(shown(render(global, global.name, data + global.offset, plan.max_string)));
+        const char* payload = data + global.offset;
+        output.write(options.output.format == OutputFormat::Json
+                         ? json_lines.scalar(global, payload)
+                         : shown(render(global, global.name, payload, plan.max_string)));
         return;
     }
     std::vector<ArrayElement> elements = arrays[index]->snapshot();
     // By value, largest first.
     HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, -1, 0, nullptr};
     sort_elements(global, plan.max_string, order, elements);
+    if (!is_text) {
+        output.write(options.output.format == OutputFormat::Json ? json_lines.array(global, elements)
+                                                                 : csv_table(plan, symbols, numbers, global, elements));
+        return;
+    }
     for (const ArrayElement& element : elements) {
         std::string keys;
-        for (const plan::KeyPart& key : global.keys) {
-            keys += keys.empty() ? "" : ",";
-            if (key.type == plan::Value::String) {
-                keys += quoted(string_at(element.key.data() + key.offset, key.size));
-                continue;
-            }
-            int64_t value = plan::number_in(key, element.key.data());
-            auto index = static_cast<uint64_t>(value);
-            if (key.is_text)
-                keys += quoted(index < plan.texts.size() ? plan.texts[index] : "");
-            else
-                keys += std::to_string(value);
-        }
+        for (const KeyValue& key : key_values(plan, global, element))
+            keys += (keys.empty() ? "" : ",") + (key.is_text ? quoted(key.text) : std::to_string(key.number));
         output.write(
             shown(render(global, fmt::format("{}[{}]", global.name, keys), element.payload.data(), plan.max_string)));
     }
@@ -93,9 +90,38 @@ void Session::print_global(const plan::Global& global, size_t index) {
 void Session::print_globals() {
     if (options.suppress_auto_print)
         return;
+    // What becomes a picture is not told as numbers, too.
     for (size_t i = 0; i < plan.globals.size(); i++)
-        if (plan.globals[i].auto_print)
+        if (plan.globals[i].auto_print && std::find(pictured.begin(), pictured.end(), i) == pictured.end())
             print_global(plan.globals[i], i);
+}
+
+Result<void> Session::find_pictures() {
+    for (const PictureRequest& request : options.pictures) {
+        Result<size_t> global = find_pictured(plan, request);
+        if (!global)
+            return std::move(global).error();
+        pictured.push_back(*global);
+        // It is known now that it can be written.
+        if (Result<void> written = write_file(request.file, ""); !written)
+            return written;
+    }
+    if (options.flame_base.empty())
+        return {};
+    Result<std::string> base = read_file(options.flame_base);
+    if (!base)
+        return std::move(base).error();
+    Result<FoldedWeights> parsed = parse_folded(*base);
+    return parsed ? Result<void>() : Error(fmt::format("{}: {}", options.flame_base, parsed.error().message));
+}
+
+Result<void> Session::draw_pictures() {
+    for (size_t i = 0; i < pictured.size(); i++)
+        if (Result<void> drawn = draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(),
+                                              options.pictures[i], options.flame_base);
+            !drawn)
+            return drawn;
+    return {};
 }
 
 namespace {
@@ -178,7 +204,7 @@ void Session::count_losses() {
 }
 
 void Session::print_hits() {
-    if (options.timing)
+    if (options.timing && options.output.format != OutputFormat::Json)
         output.write(hit_report.text(plan, kernel.get()));
 }
 

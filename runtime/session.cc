@@ -389,6 +389,7 @@ class Run {
     void pump();
     void wait_for_events(int64_t most_ns);
     void stop();
+    int status() const;
     Result<int> end();
 
     std::string run_file_handler(const plan::Probe& probe, const std::string& value, uint64_t limit) {
@@ -440,7 +441,13 @@ Result<void> Run::begin_output() {
     if (options_.target_pid && !is_process(options_.target_pid))
         warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
                          plan_.filter_target ? ", so that no probe sees it" : ""));
+    if (session_.is_json() && !plan_.tells_context && !plan_.formats.empty())
+        warn("the plan was saved without --format=json, so what is printed tells neither time nor task");
+    if (session_.is_json())
+        session_.output.write(session_.json_lines.start(real_time_ns()));
     session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
+    if (Result<void> found = session_.find_pictures(); !found)
+        return found;
     // It is known now that it can be written.
     return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
 }
@@ -635,15 +642,27 @@ void Run::stop() {
     rings_.drain();
 }
 
+int Run::status() const {
+    if (!joined_ || session_.failed || !session_.output.failure().empty() || command_failed_)
+        return 1;
+    return session_.accounting.lossy(options_.tolerated) ? exit_lossy : 0;
+}
+
 // The end's probes, the output, what was lost; gives the exit status.
 Result<int> Run::end() {
     session_.output.set_patience(patience_at_end(session_), hurry());
     run_end_probes(session_, rings_);
     if (!session_.aborted)
         session_.print_globals();
+    const Result<void> drawn = session_.draw_pictures();
     session_.print_hits();
     finish_output(session_, *signals_);
     session_.count_losses();
+    if (session_.is_json()) {
+        session_.output.write(
+            session_.json_lines.end(session_.accounting, status(), session_.words->errors, session_.words->skipped));
+        session_.output.finish(patience_at_end(session_));
+    }
     session_.report();
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();
@@ -652,17 +671,17 @@ Result<int> Run::end() {
         say("ERROR: " + session_.output.failure());
     if (session_.failed)
         say("Pass 5: run failed.");
+    if (!drawn)
+        return drawn.error();
     if (!joined_)
         say("ERROR: " + joined_.error().message);
     session_.messages->finish(hurry());
     signals_->ignore_from_here();
-    int status = !joined_ || session_.failed || unwritten || command_failed_ ? 1 : 0;
-    if (status == 0 && session_.accounting.lossy(options_.tolerated))
-        status = exit_lossy;
     if (!options_.report.empty())
-        if (Result<void> written = session_.accounting.write(options_.report, plan_.script, status); !written)
+        if (Result<void> written = write_file(options_.report, session_.accounting.json(plan_.script, status()));
+            !written)
             return std::move(written).error();
-    return status;
+    return status();
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "runtime/accounting.h"
 #include "runtime/output.h"
+#include "runtime/pictures/pictures.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -28,8 +29,10 @@ struct SessionOptions {
     bool suppress_auto_print = false;
     bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;
-    bool timing = false; // -t
-    std::string report;  // --report: what became of the hits goes into this file, as JSON; empty: none
+    bool timing = false;                  // -t
+    std::vector<PictureRequest> pictures; // --folded, --flame: made of arrays at the end
+    std::string flame_base; // --flame-against: a folded file that flame graphs are compared with; empty: none
+    std::string report;     // --report: what became of the hits goes into this file, as JSON; empty: none
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

@@ -148,7 +148,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     switch (header.type) {
     case plan::Print:
         if (header.format < plan.formats.size())
-            output.write(render_print(plan.formats[header.format], payload, &symbols, escapes()));
+            output.write(is_json() ? json_lines.print(header, payload)
+                                   : render_print(plan.formats[header.format], payload, &symbols, escapes()));
         break;
     case plan::Batch:
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });
@@ -160,6 +161,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         }
         break;
     case plan::Warn:
+        if (is_json())
+            output.write(json_lines.text("warning", text_of(payload)));
         output.flush();
         warn(text_of(payload));
         break;
@@ -211,7 +214,7 @@ void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload
         speculations.take(id);
     else
         for (const std::string& text : speculations.take(id))
-            output.write(escapes() ? terminal_text(text) : text);
+            output.write(is_json() ? json_lines.text("text", text) : escapes() ? terminal_text(text) : text);
 }
 
 // Those of handlers in the kernel are counted there.
@@ -288,6 +291,8 @@ void Session::release_error() {
 }
 
 void Session::fail(const HeldError& error) {
+    if (is_json())
+        output.write(json_lines.text("error", error.text));
     output.flush();
     say("ERROR: " + error.text);
     if (!error.is_counted)

@@ -18,6 +18,7 @@
 #include "runtime/host_arrays.h"
 #include "runtime/host_object.h"
 #include "runtime/interrupter.h"
+#include "runtime/json_lines.h"
 #include "runtime/kernel_memory.h"
 #include "runtime/load.h"
 #include "runtime/messages.h"
@@ -59,6 +60,7 @@ class Session {
     bool aborted = false;                           // abort(): no end probes
     bool failed = false;                            // more soft errors than allowed
     Accounting accounting;                          // what was lost
+    JsonLines json_lines{plan, symbols, numbers};   // --format=json
     HitReport hit_report;                           // -t: how long host handlers took
     TargetFiles target_files;                       // what the target runs and loads
     std::string target_program;                     // that -c or -x begins with; empty: not known
@@ -72,8 +74,10 @@ class Session {
         std::string first;
     };
     std::map<const plan::Probe*, Errors> errors; // that were suppressed
+    std::vector<size_t> pictured;                // the global of each of SessionOptions::pictures
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
+    bool is_json() const { return options.output.format == OutputFormat::Json; }
     // Whether what others say is printed for a terminal.
     bool escapes() const { return output.is_terminal() && !options.raw; }
 
@@ -102,6 +106,9 @@ class Session {
 
     // At the end: globals that nobody read; with -t the hits of each point; what was lost, and times.
     void print_globals();
+    // Errors: an array that is not there; a file that cannot be read or written.
+    Result<void> find_pictures();
+    Result<void> draw_pictures();
     void print_hits();
     void count_losses();
     void say_unhit();

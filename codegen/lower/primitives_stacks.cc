@@ -93,8 +93,7 @@ void print_no_stack(Lowerer& l, const hir::Expr& style) {
     Emitter& e = l.e;
     plan::Format format = stack_format(l, plan::Directive::Stack, style);
     const uint64_t bytes = 8ull * static_cast<unsigned>(format.directives[0].width);
-    send_record(l, plan::Print, e.state().add_format(format),
-                {e.number(0), e.number(SONDE_STACK_NO_PROCESS), e.number(0)}, {{e.zeros(bytes), bytes}});
+    send_print(l, format, {e.number(0), e.number(SONDE_STACK_NO_PROCESS), e.number(0)}, {{e.zeros(bytes), bytes}});
 }
 
 } // namespace
@@ -177,10 +176,10 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     }
     llvm::Value* stack = unwind(l, expr.facts.of_kernel);
     auto field = [&](size_t at) { return e.CreateLoad(e.i64(), e.offset(stack, at)); };
-    send_record(l, plan::Print, e.state().add_format(stack_format(l, plan::Directive::Stack, *expr.args[0])),
-                {l.target.task().number(l.env, hir::TaskNumber::KernelPid), field(offsetof(sonde_stack, state)),
-                 field(offsetof(sonde_stack, depth))},
-                {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().options.max_backtrace}});
+    send_print(l, stack_format(l, plan::Directive::Stack, *expr.args[0]),
+               {l.target.task().number(l.env, hir::TaskNumber::KernelPid), field(offsetof(sonde_stack, state)),
+                field(offsetof(sonde_stack, depth))},
+               {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().options.max_backtrace}});
     return e.number(0);
 }
 
@@ -217,8 +216,7 @@ llvm::Value* emit_print_addresses(Lowerer& l, const hir::Intrinsic& expr) {
     Mark mark(l);
     e.state().need_tables(plan::UnwindTable | plan::KernelStacks);
     llvm::Value* process = e.in_kernel() ? l.target.task().number(l.env, hir::TaskNumber::KernelPid) : e.number(0);
-    send_record(l, plan::Print, e.state().add_format(stack_format(l, plan::Directive::Addresses, *expr.args[1])),
-                {process}, {{lower(l, *expr.args[0])}});
+    send_print(l, stack_format(l, plan::Directive::Addresses, *expr.args[1]), {process}, {{lower(l, *expr.args[0])}});
     return e.number(0);
 }
 

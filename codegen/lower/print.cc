@@ -168,6 +168,41 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
     l.target.output().send(l.env, type, buffer, used);
 }
 
+namespace {
+
+// When it is printed, and in which task: the session's own handlers are about none.
+void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& longs, std::vector<Piece>& rest) {
+    const auto add = [&](plan::About about, Directive::Kind kind, char conversion) {
+        Directive d;
+        d.kind = kind;
+        d.conversion = conversion;
+        d.about = about;
+        format.directives.push_back(std::move(d));
+    };
+    add(plan::About::Time, Directive::Integer, 'd');
+    longs.push_back(l.target.task().clock(l.env, hir::Clock::RealTime));
+    if (!l.e.in_kernel())
+        return;
+    for (auto [about, number] :
+         {std::pair(plan::About::Process, hir::TaskNumber::Pid), {plan::About::Thread, hir::TaskNumber::Tid}}) {
+        add(about, Directive::Integer, 'd');
+        longs.push_back(l.target.task().number(l.env, number));
+    }
+    add(plan::About::TaskName, Directive::String, 's');
+    llvm::Value* name = l.new_slot();
+    l.target.task().execname(l.env, name);
+    rest.push_back({name});
+}
+
+} // namespace
+
+void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest) {
+    Mark mark(l);
+    if (l.e.state().plan.tells_context)
+        add_context(l, format, longs, rest);
+    send_record(l, plan::Print, l.e.state().add_format(format), longs, rest);
+}
+
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
     if (expr.to_string)
         return format_to_string(l, expr);
@@ -203,7 +238,7 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
     std::vector<llvm::Value*> longs;
     for (const Held& one : held)
         longs.push_back(l.take(one));
-    send_record(l, plan::Print, l.e.state().add_format(expr.format), longs, rest);
+    send_print(l, expr.format, std::move(longs), std::move(rest));
     return l.e.number(0);
 }
 

@@ -22,6 +22,8 @@ struct Piece {
 };
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
+// A Print record, with what CodegenOptions::tells_context adds.
+void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest);
 // A record: header, longs, then the rest (strings with their NUL, or blocks of a known size). `type` is a
 // plan::RecordType, `format` a number of PlanState::add_format or 0.
 void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,

@@ -415,5 +415,7 @@ std::string dump(const File& file);
 // One expression or probe point as it would be written.
 std::string to_source(const Expr& expr);
 std::string to_source(const ProbePoint& point);
+// What output that programs read calls its value: the same; empty: a literal, which is no news to who wrote it.
+std::string name_of_value(const Expr& expr);
 
 } // namespace sonde::ast

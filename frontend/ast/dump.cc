@@ -310,6 +310,13 @@ const char* type_suffix(DeclaredType type) {
 
 } // namespace
 
+std::string name_of_value(const Expr& expr) {
+    const Expr* inner = &expr;
+    while (inner->kind == ExprKind::Unary)
+        inner = as<UnaryExpr>(*inner).operand;
+    return inner->kind == ExprKind::Number || inner->kind == ExprKind::String ? "" : to_source(expr);
+}
+
 std::string to_source(const Expr& expr) {
     switch (expr.kind) {
     case ExprKind::Number:

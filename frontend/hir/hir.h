@@ -45,12 +45,14 @@ struct KeyBound {
 struct Global {
     std::string name;
     Range range;
-    uint32_t index = 0;                  // dense; plan::Global has the same index
-    ValueType type = ValueType::Unknown; // of the scalar, or of an array's elements
-    std::vector<ValueType> keys;         // empty: a scalar
-    std::vector<KeyBound> key_bounds;    // one for each of them
-    uint64_t capacity = 0;               // arrays
-    bool has_own_capacity = false;       // the script gives it; else it is MAXMAPENTRIES
+    uint32_t index = 0;                   // dense; plan::Global has the same index
+    ValueType type = ValueType::Unknown;  // of the scalar, or of an array's elements
+    std::vector<ValueType> keys;          // empty: a scalar
+    std::vector<KeyBound> key_bounds;     // one for each of them
+    std::vector<std::string> key_names;   // as the script writes them where it first fills the array; none: not known
+    std::vector<plan::KeyRole> key_roles; // one for each; none: all are plain
+    uint64_t capacity = 0;                // arrays
+    bool has_own_capacity = false;        // the script gives it; else it is MAXMAPENTRIES
     bool wrap = false;
     int64_t initial_long = 0;
     std::string initial_string;

@@ -67,7 +67,7 @@ class Key {
         add(format.directives.size());
         for (const plan::Directive& one : format.directives) {
             all(one.kind, one.conversion, one.flag, one.width_is_arg, one.precision_is_arg, one.width, one.precision,
-                one.text);
+                one.text, one.name);
             const plan::StatsNeeds& stats = one.stats;
             all(stats.variance, stats.histogram, stats.low, stats.high, stats.width, stats.variance_shift,
                 stats.elision, stats.bar_width);

@@ -76,8 +76,9 @@ struct Primitive {
     bool needs_tokens = false;    // where the last text was cut
     // What it gives.
     bool is_unsigned = false;
-    bool is_stable = false; // the same as long as the handler runs
-    bool in_table = false;  // one of the names in its first argument
+    bool is_stable = false;   // the same as long as the handler runs
+    bool gives_stack = false; // addresses as text
+    bool in_table = false;    // one of the names in its first argument
     PointText text = PointText::None;
     uint8_t bits = 64;    // a number that is never negative has only so many; 64: any number
     uint16_t longest = 0; // bytes of a text at most; 0: any

@@ -20,6 +20,8 @@ void mark_own_texts(hir::Program& program);
 void forward_texts(hir::Program& program);
 // Takes these out of a list of locals, whose indices begin at `first`.
 void drop_forwarded(std::vector<hir::Local*>& locals, size_t first);
+// key_roles.cc: finds which components of arrays' keys are stacks or processes: Global::key_roles.
+void find_key_roles(hir::Program& program);
 // intern.cc: makes numbers of the texts in arrays' keys where all of them are known beforehand: Program::texts.
 void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);
 // widths.cc: finds how wide the strings and numbers in arrays' keys can get: Global::key_bounds.

@@ -74,6 +74,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     mark_own_texts(program);
     if (!options.unoptimized)
         forward_texts(program);
+    find_key_roles(program);
     if (!options.unoptimized)
         intern_texts(program, arena, options.max_string);
     names.mark_settable_globals();

@@ -220,9 +220,23 @@ hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr) {
     return b.make<hir::Ternary>(expr.range, condition, then_value, build_expr(b, *expr.else_value));
 }
 
+// How the script writes the keys of what it fills.
+void note_key_names(const hir::Expr& target, const ast::Expr& written) {
+    hir::Global* global = global_of(target);
+    if (target.kind != hir::ExprKind::Element || written.kind != ast::ExprKind::Index)
+        return;
+    const std::vector<ast::Expr*>& keys = ast::as<ast::IndexExpr>(written).keys;
+    global->key_names.resize(keys.size());
+    for (size_t i = 0; i < keys.size(); i++)
+        if (global->key_names[i].empty() && keys[i])
+            global->key_names[i] = ast::name_of_value(*keys[i]);
+}
+
 hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused) {
     if (expr.aggregate) {
         hir::Expr* target = build_stats_source(b, *expr.target);
+        if (target)
+            note_key_names(*target, *expr.target);
         hir::Expr* value = build_expr(b, *expr.value);
         return target ? static_cast<hir::Expr*>(b.make<hir::StatAdd>(expr.range, target, value)) : value;
     }
@@ -242,6 +256,7 @@ hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused)
     hir::Expr* target = build_lvalue(b, *expr.target);
     if (!target)
         return value;
+    note_key_names(*target, *expr.target);
     if ((expr.op || !value_unused) && target->kind == hir::ExprKind::LocalRef)
         b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = b.make<hir::Assign>(expr.range, target, value);
@@ -284,6 +299,7 @@ hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused)
     hir::Expr* target = build_lvalue(b, *expr.target);
     if (!target)
         return b.zero(expr.range);
+    note_key_names(*target, *expr.target);
     if (target->kind == hir::ExprKind::LocalRef)
         b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = b.make<hir::Assign>(expr.range, target, b.make<hir::ConstLong>(expr.range, 1));

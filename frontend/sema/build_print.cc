@@ -39,6 +39,7 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
     };
     auto value = [&](const ast::Expr& arg) {
         Directive d;
+        d.name = ast::name_of_value(arg);
         if (is_histogram(arg)) {
             const auto& statistic = ast::as<ast::StatisticExpr>(arg);
             hir::Expr* source = build_stats_source(b, *statistic.operand);
@@ -74,6 +75,13 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
                                          args.size() == 1 ? "is" : "are", args.size()))
                 .note(expr.format_range, "the format");
             args.resize(*wanted, b.zero(expr.range));
+        } else if (wanted) {
+            const ast::Expr* const* arg = expr.args.data();
+            for (Directive& d : format.directives)
+                if (d.kind != Directive::Literal) {
+                    arg += d.width_is_arg + d.precision_is_arg;
+                    d.name = ast::name_of_value(**arg++);
+                }
         }
     } else {
         for (size_t i = 0; i < expr.args.size(); i++) {

@@ -1,0 +1,48 @@
+// --format=json: what a session has to say, as one JSON object a line. docs/output.schema.json describes them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/accounting.h"
+#include "runtime/host_arrays.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+class ProcessNumbers;
+class Symbols;
+
+// Every function gives a line with its end. Text that is not UTF-8 has U+FFFD in place of what is not.
+class JsonLines {
+  public:
+    JsonLines(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers)
+        : plan_(plan), symbols_(symbols), numbers_(numbers) {}
+
+    // The first line: which script and which probes.
+    std::string start(int64_t realtime_ns) const;
+    // A Print record: where, when, in which task, its values by name, and the text that it would be.
+    std::string print(const plan::RecordHeader& header, std::span<const uint8_t> payload) const;
+    // What has no more structure: {"type": TYPE, "text": TEXT}.
+    std::string text(const char* type, std::string_view text) const;
+    // A scalar, of its place in the data area, or an array with its elements.
+    std::string scalar(const plan::Global& global, const char* payload) const;
+    std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) const;
+    // The last line.
+    std::string end(const Accounting& accounting, int status, uint64_t errors, uint64_t skipped) const;
+
+  private:
+    const plan::Plan& plan_;
+    Symbols& symbols_;
+    const ProcessNumbers& numbers_;
+};
+
+// --format=csv: an array as a table with a heading (RFC 4180); a statistic has a column for each of its numbers. Stacks
+// are the names of their functions, the outermost first, with `;` between them.
+std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+                      const plan::Global& global, const std::vector<ArrayElement>& elements);
+
+} // namespace sonde

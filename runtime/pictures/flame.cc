@@ -1,0 +1,249 @@
+#include "runtime/pictures/flame.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/terminal_text.h"
+#include "runtime/pictures/flame_script.h"
+
+namespace sonde {
+namespace {
+
+constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
+constexpr double letter_width = 7.3; // of the font below
+constexpr double least_width = 0.1;  // pixels: narrower boxes are not drawn
+
+struct Box {
+    FlameFrame frame;
+    uint64_t weight = 0;
+    double before = 0; // the weight in the earlier file, in this one's scale
+    std::vector<std::unique_ptr<Box>> callees;
+
+    Box& callee(const FlameFrame& called) {
+        for (const std::unique_ptr<Box>& one : callees)
+            if (one->frame == called)
+                return *one;
+        callees.push_back(std::make_unique<Box>());
+        callees.back()->frame = called;
+        return *callees.back();
+    }
+    void sort() {
+        std::sort(callees.begin(), callees.end(),
+                  [](const auto& a, const auto& b) { return a->frame.name < b->frame.name; });
+        for (const std::unique_ptr<Box>& one : callees)
+            one->sort();
+    }
+    size_t depth() const {
+        size_t most = 0;
+        for (const std::unique_ptr<Box>& one : callees)
+            most = std::max(most, one->depth());
+        return most + 1;
+    }
+};
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        const auto first = static_cast<unsigned char>(text[0]);
+        if (length == 0 || first < 0x20)
+            out += "\xef\xbf\xbd"; // XML has no place for it
+        else if (first == '<')
+            out += "&lt;";
+        else if (first == '>')
+            out += "&gt;";
+        else if (first == '&')
+            out += "&amp;";
+        else if (first == '"')
+            out += "&quot;";
+        else
+            out += text.substr(0, length);
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    return out;
+}
+
+// The same name has the same shade in every picture.
+std::string color_of(const FlameFrame& frame) {
+    const size_t shade = std::accumulate(frame.name.begin(), frame.name.end(), size_t{7}, [](size_t sum, char c) {
+        return (sum * 31 + static_cast<unsigned char>(c)) & 0xffff;
+    });
+    const auto some = [&](size_t base, size_t span) { return base + shade % span; };
+    switch (frame.kind) {
+    case FrameKind::Label:
+        return fmt::format("#{0:02x}{0:02x}{0:02x}", some(200, 30));
+    case FrameKind::User:
+        return fmt::format("#{:02x}{:02x}{:02x}", 240, some(120, 90), some(70, 30));
+    case FrameKind::Inlined:
+        return fmt::format("#{:02x}{:02x}{:02x}", some(225, 20), some(195, 35), 80);
+    case FrameKind::Kernel:
+        return fmt::format("#{:02x}{:02x}{:02x}", some(90, 40), some(150, 50), 225);
+    case FrameKind::Unknown:
+        return fmt::format("#{:02x}{:02x}{:02x}", some(80, 50), 200, some(120, 50));
+    }
+    return "#cccccc";
+}
+
+std::string difference_color(const Box& box, double whole) {
+    const double change = (static_cast<double>(box.weight) - box.before) / whole;
+    const double strength = std::min(1.0, std::abs(change) * 4);
+    const auto other = static_cast<unsigned>(245 - 165 * strength);
+    return change >= 0 ? fmt::format("#{:02x}{:02x}{:02x}", 245u, other, other)
+                       : fmt::format("#{:02x}{:02x}{:02x}", other, other, 245u);
+}
+
+class Drawing {
+  public:
+    Drawing(const std::vector<FlameStack>& stacks, const FlameOptions& options) : options_(options) {
+        root_.frame = {"all", FrameKind::Label};
+        for (const FlameStack& stack : stacks) {
+            Box* box = &root_;
+            box->weight += stack.weight;
+            for (const FlameFrame& frame : stack.frames) {
+                box = &box->callee(frame);
+                box->weight += stack.weight;
+            }
+        }
+        root_.sort();
+        if (options.base)
+            compare(*options.base);
+    }
+
+    std::string svg() {
+        const double height = head + row_height * static_cast<double>(root_.depth()) + foot;
+        bottom_ = height - foot;
+        out_ = fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" data-width=\"{0}\" width=\"{0}\" "
+            "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"'DejaVu Sans Mono', monospace\" font-size=\"12\">\n"
+            "<style>.flame g.f {{ cursor: pointer; }} .flame text {{ pointer-events: none; }} "
+            ".flame .search, .flame .reset {{ pointer-events: auto; cursor: pointer; }}</style>\n"
+            "<rect width=\"100%\" height=\"100%\" fill=\"#fffdf7\"/>\n"
+            "<text x=\"{2}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n"
+            "<text class=\"search\" x=\"{4}\" y=\"20\" text-anchor=\"end\" fill=\"#666\">search</text>\n"
+            "<text class=\"reset\" x=\"10\" y=\"20\" fill=\"#666\">reset</text>\n"
+            "<text class=\"info\" x=\"10\" y=\"{5}\"> </text>\n"
+            "<text class=\"found\" x=\"{4}\" y=\"{5}\" text-anchor=\"end\"> </text>\n",
+            page_width, height, page_width / 2, escaped(options_.title), page_width - 10, height - 8);
+        if (root_.weight)
+            draw(root_, 0, 0);
+        else
+            out_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no stacks</text>\n", page_width / 2,
+                                bottom_ - 5);
+        out_ += fmt::format("<script><![CDATA[{}]]></script>\n</svg>\n", flame_script);
+        return std::move(out_);
+    }
+
+  private:
+    // Both files as shares of their own sum.
+    void compare(const FoldedWeights& base) {
+        uint64_t sum = 0;
+        for (const auto& [stack, weight] : base)
+            sum += weight;
+        const double scale = sum ? static_cast<double>(root_.weight) / static_cast<double>(sum) : 0;
+        for (const auto& [stack, weight] : base) {
+            Box* box = &root_;
+            box->before += static_cast<double>(weight) * scale;
+            for (size_t at = 0; box && at <= stack.size();) {
+                const size_t end = std::min(stack.find(';', at), stack.size());
+                const std::string name = stack.substr(at, end - at);
+                const auto callee = std::find_if(box->callees.begin(), box->callees.end(),
+                                                 [&](const auto& one) { return one->frame.name == name; });
+                box = callee == box->callees.end() ? nullptr : callee->get();
+                if (box)
+                    box->before += static_cast<double>(weight) * scale;
+                at = end + 1;
+            }
+        }
+    }
+
+    void draw(const Box& box, uint64_t before, size_t depth) {
+        const auto whole = static_cast<double>(root_.weight);
+        const double x = static_cast<double>(before) / whole, share = static_cast<double>(box.weight) / whole;
+        const double width = share * page_width;
+        if (width < least_width)
+            return;
+        const double y = bottom_ - row_height * static_cast<double>(depth + 1);
+        const auto room = static_cast<size_t>(std::max(0.0, (width - 6) / letter_width));
+        const std::string& name = box.frame.name;
+        const std::string label = room < 3 ? "" : name.size() <= room ? name : name.substr(0, room - 2) + "..";
+        std::string about = fmt::format("{} ({}{}{}, {:.2f}%)", name, box.weight, options_.unit.empty() ? "" : " ",
+                                        options_.unit, share * 100);
+        if (options_.base)
+            about += fmt::format(", before {:.2f}%", box.before / whole * 100);
+        out_ += fmt::format("<g class=\"f\" data-x=\"{:.9f}\" data-w=\"{:.9f}\" data-d=\"{}\" data-n=\"{}\">"
+                            "<title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" "
+                            "fill=\"{}\" rx=\"1\"/><text x=\"{:.2f}\" y=\"{:.1f}\">{}</text></g>\n",
+                            x, share, depth, escaped(name), escaped(about), x * page_width, y,
+                            std::max(width - 0.5, least_width), row_height - 1,
+                            options_.base ? difference_color(box, whole) : color_of(box.frame), x * page_width + 3,
+                            y + 12, escaped(label));
+        uint64_t at = before;
+        for (const std::unique_ptr<Box>& callee : box.callees) {
+            draw(*callee, at, depth + 1);
+            at += callee->weight;
+        }
+    }
+
+    const FlameOptions& options_;
+    Box root_;
+    double bottom_ = 0;
+    std::string out_;
+};
+
+} // namespace
+
+std::string folded_text(const std::vector<FlameStack>& stacks) {
+    FoldedWeights weights;
+    for (const FlameStack& stack : stacks) {
+        std::string names;
+        for (const FlameFrame& frame : stack.frames) {
+            std::string name = frame.name;
+            std::replace_if(name.begin(), name.end(), [](char c) { return c == ';' || c == '\n'; }, ':');
+            names += (names.empty() ? "" : ";") + name;
+        }
+        weights[names] += stack.weight;
+    }
+    std::string out;
+    for (const auto& [names, weight] : weights)
+        out += fmt::format("{} {}\n", names, weight);
+    return out;
+}
+
+Result<FoldedWeights> parse_folded(std::string_view text) {
+    FoldedWeights out;
+    for (size_t number = 1; !text.empty(); number++) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (line.empty())
+            continue;
+        const size_t space = line.rfind(' ');
+        uint64_t weight = 0;
+        const char* const end = line.data() + line.size();
+        if (space == std::string_view::npos || space == 0 ||
+            std::from_chars(line.data() + space + 1, end, weight).ptr != end || space + 1 == line.size())
+            return Error(fmt::format("line {} is no stack with a weight, as in `main;work 42`: {:.60}", number, line));
+        out[std::string(line.substr(0, space))] += weight;
+    }
+    return out;
+}
+
+std::string flame_svg(const std::vector<FlameStack>& stacks, const FlameOptions& options) {
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + Drawing(stacks, options).svg();
+}
+
+std::string flame_html(const std::vector<FlameStack>& stacks, const FlameOptions& options) {
+    std::string svg = Drawing(stacks, options).svg();
+    // HTML takes what is in a script as it is.
+    for (const auto& [from, to] : {std::pair("<script><![CDATA[", "<script>"), {"]]></script>", "</script>"}})
+        if (const size_t at = svg.rfind(from); at != std::string::npos)
+            svg.replace(at, std::string_view(from).size(), to);
+    return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{}</title></head>\n"
+                       "<body style=\"margin: 0; text-align: center\">\n{}</body>\n</html>\n",
+                       escaped(options.title), svg);
+}
+
+} // namespace sonde

@@ -1,0 +1,144 @@
+#include "runtime/pictures/pictures.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/suggest.h"
+#include "runtime/array_values.h"
+#include "runtime/messages.h"
+#include "runtime/pictures/flame.h"
+
+namespace sonde {
+namespace {
+
+bool has_stack(const plan::Global& global) {
+    return std::any_of(global.keys.begin(), global.keys.end(), [](const auto& key) { return is_stack(key.role); });
+}
+
+FrameKind kind_of(const Frame& frame) {
+    return frame.is_kernel      ? FrameKind::Kernel
+           : frame.is_inlined   ? FrameKind::Inlined
+           : frame.file.empty() ? FrameKind::Unknown
+                                : FrameKind::User;
+}
+
+// What else the key says stands below the stack. Processes do not: those that run one program share its stacks.
+FlameStack stack_of(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, const plan::Global& global,
+                    const ArrayElement& element) {
+    FlameStack out;
+    const std::vector<KeyValue> key = key_values(plan, global, element);
+    for (size_t i = 0; i < key.size(); i++)
+        if (global.keys[i].role == plan::KeyRole::Plain)
+            out.frames.push_back(
+                {key[i].is_text ? key[i].text : fmt::format("{}={}", name_of_key(global, i), key[i].number),
+                 FrameKind::Label});
+    // The user's part calls the kernel's.
+    for (const plan::KeyRole role : {plan::KeyRole::UserStack, plan::KeyRole::KernelStack})
+        for (size_t i = 0; i < key.size(); i++) {
+            if (global.keys[i].role != role)
+                continue;
+            const std::vector<Frame> frames = frames_of(symbols, process_of(global, key, numbers), key[i]);
+            for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+                out.frames.push_back({frame_name(*frame), kind_of(*frame)});
+        }
+    return out;
+}
+
+// A statistic weighs what its values sum up to: time, bytes, or how many ones there were.
+int64_t weight_of(const plan::Global& global, const ArrayElement& element) {
+    if (global.type == plan::Value::Stats)
+        return statistic_of(global.stats, element.payload.data()).block.sum;
+    int64_t number = 0;
+    std::memcpy(&number, element.payload.data(), sizeof number);
+    return number;
+}
+
+} // namespace
+
+Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text) {
+    PictureRequest out;
+    out.kind = kind;
+    const size_t equals = text.find('=');
+    const bool names = equals != std::string::npos && text.find('/') > equals;
+    out.array = names ? text.substr(0, equals) : "";
+    out.file = names ? text.substr(equals + 1) : text;
+    if (out.file.empty())
+        return Error(fmt::format("`{}` names no file: [ARRAY=]FILE", text));
+    if (kind == PictureRequest::Flame && !out.file.ends_with(".svg") && !out.file.ends_with(".html"))
+        return Error(fmt::format("`{}`: a flame graph is a file that ends in .svg or .html", out.file));
+    return out;
+}
+
+Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& request) {
+    const char* option = request.kind == PictureRequest::Folded ? "--folded" : "--flame";
+    std::vector<std::string> names;
+    size_t last = 0;
+    for (size_t i = 0; i < plan.globals.size(); i++) {
+        const plan::Global& global = plan.globals[i];
+        if (!has_stack(global) || global.type == plan::Value::String)
+            continue;
+        if (global.name == request.array)
+            return i;
+        names.push_back(global.name);
+        last = i;
+    }
+    if (names.empty())
+        return Error(fmt::format("{}: no array of the script has a stack in its keys; count by one, "
+                                 "`n[ubacktrace()]++` or `n[backtrace(), ubacktrace()] <<< time`",
+                                 option));
+    if (!request.array.empty()) {
+        const std::string near = nearest_name(request.array, names);
+        return Error(fmt::format(
+            "{}: `{}` is no array of the script with a stack in its keys; {}", option, request.array,
+            near.empty() ? fmt::format("{} is one", fmt::join(names, ", ")) : fmt::format("did you mean `{}`?", near)));
+    }
+    if (names.size() > 1)
+        return Error(fmt::format("{}: which array? {} have stacks in their keys: {} {}={}", option,
+                                 fmt::join(names, ", "), option, names[0], request.file));
+    return last;
+}
+
+Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
+                          const std::vector<ArrayElement>& elements, const PictureRequest& request,
+                          const std::string& against) {
+    const plan::Global& global = plan.globals[index];
+    std::vector<FlameStack> stacks;
+    uint64_t negative = 0;
+    for (const ArrayElement& element : elements) {
+        const int64_t weight = weight_of(global, element);
+        negative += weight < 0;
+        if (weight <= 0)
+            continue;
+        stacks.push_back(stack_of(plan, symbols, numbers, global, element));
+        stacks.back().weight = static_cast<uint64_t>(weight);
+    }
+    if (negative)
+        warn(fmt::format("{}: {} stacks of `{}` have a value below 0, and are left out", request.file, negative,
+                         global.name),
+             Weight::Answer);
+    if (request.kind == PictureRequest::Folded)
+        return write_file(request.file, folded_text(stacks));
+    FoldedWeights before;
+    FlameOptions options;
+    options.title = global.name;
+    for (const plan::Probe& probe : plan.probes)
+        if (probe.in_kernel && !probe.points.empty()) {
+            options.title += ": " + probe.points[0].pn;
+            break;
+        }
+    if (!against.empty()) {
+        Result<std::string> text = read_file(against);
+        Result<FoldedWeights> parsed = text ? parse_folded(*text) : Result<FoldedWeights>(std::move(text).error());
+        if (!parsed)
+            return Error(fmt::format("{}: {}", against, parsed.error().message));
+        before = *std::move(parsed);
+        options.base = &before;
+    }
+    return write_file(request.file,
+                      request.file.ends_with(".svg") ? flame_svg(stacks, options) : flame_html(stacks, options));
+}
+
+} // namespace sonde

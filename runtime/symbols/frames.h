@@ -1,0 +1,33 @@
+// Stacks as frames: what output that programs read, and pictures, are made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sonde {
+
+class Symbols;
+
+struct Frame {
+    uint64_t address = 0;
+    std::string function; // empty: not known
+    uint64_t offset = 0;  // of the address in the function; of an inlined one: 0
+    std::string file;     // the path of the program, library or module; empty: not known
+    std::string source;   // "file.c:12"; empty: not known, or not asked for
+    bool is_inlined = false, is_kernel = false;
+};
+
+// What lies at an address of a stack: inlined functions, the innermost first, then the one whose code it is. `process`
+// as for Symbols. `after_call`: a return address, so that the call before it is meant. `with_source` reads line tables.
+std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source);
+
+// The names of a stack's functions, the outermost first, with `;` between them, as flame graphs are made of.
+std::string folded_stack(const std::vector<Frame>& innermost_first);
+// What a frame is called there: its function, else its file, else its address.
+std::string frame_name(const Frame& frame);
+
+// The addresses of a stack as text, as handlers make it: hexadecimal numbers, the innermost first.
+std::vector<uint64_t> addresses_in(const std::string& text);
+
+} // namespace sonde
