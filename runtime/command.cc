@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -67,6 +68,50 @@ struct PlainCommand {
     std::string program; // empty: none
 };
 
+// The first `$NAME` outside of single quotes that the environment does not have; "" if all are there.
+std::string undefined_variable(const std::string& command) {
+    bool quoted = false, doubly = false;
+    for (size_t i = 0; i < command.size(); i++) {
+        if (command[i] == '\\' && !quoted) {
+            i++;
+        } else if (command[i] == '"') {
+            doubly = !doubly;
+        } else if (command[i] == '\'' && !doubly) {
+            quoted = !quoted;
+        } else if (command[i] == '$' && !quoted) {
+            size_t end = i + 1;
+            while (end < command.size() && (isalnum(static_cast<unsigned char>(command[end])) || command[end] == '_'))
+                end++;
+            std::string name = command.substr(i + 1, end - i - 1);
+            if (!name.empty() && !getenv(name.c_str()))
+                return name;
+        }
+    }
+    return "";
+}
+
+// A command without signs that are the shell's alone is words: what cannot become words is a
+// mistake, and not an empty word.
+Result<void> check_words(const std::string& command) {
+    if (command.find_first_of("|&;<>(){}\n") != std::string::npos)
+        return {};
+    wordexp_t words{};
+    const int failed = wordexp(command.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF);
+    if (failed == 0)
+        wordfree(&words);
+    switch (failed) {
+    case WRDE_BADVAL:
+        return Error(fmt::format("-c: there is no variable `${}` in the environment; write `\\$` for the sign itself",
+                                 undefined_variable(command)));
+    case WRDE_CMDSUB:
+        return Error("-c: a command between backquotes runs in a shell only; write `$(COMMAND)`");
+    case WRDE_SYNTAX:
+        return Error(fmt::format("-c: a quote is not closed in `{}`", command));
+    default:
+        return {};
+    }
+}
+
 } // namespace
 
 uint64_t allow_many_files() {
@@ -84,6 +129,8 @@ Result<Command> Command::start(const std::string& command, uint64_t files) {
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
+    if (Result<void> checked = check_words(command); !checked)
+        return std::move(checked).error();
     std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
     std::string program;
     if (is_builtin(first)) {
