@@ -266,6 +266,10 @@ void Names::apply_overrides(FileId main_file) {
                 .suggest(nearest_name(name, global_names()));
             continue;
         }
+        if (shape_of(*global) == Shape::Array) { // as SystemTap's modules, which have no parameter for one
+            c_.diags.report(DiagId::NoSuchGlobal, {}, fmt::format("-G {}={}: `{}` is an array", name, value, name));
+            continue;
+        }
         if (!use_as(*global, Shape::Scalar, global->range))
             continue;
         const GlobalValue given = read_global_value(value, c_.options.max_string);
