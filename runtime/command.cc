@@ -43,14 +43,6 @@ void restore_signals() {
     signal(SIGPIPE, SIG_DFL);
 }
 
-void restore_file_limit(rlim_t soft) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = soft;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 // A command without a shell: words are separated by blanks. Made before the child, which must not allocate memory:
 // other threads of the session may have been doing so.
 struct PlainCommand {
@@ -114,16 +106,20 @@ Result<void> check_words(const std::string& command) {
 
 } // namespace
 
-uint64_t allow_many_files() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return RLIM_INFINITY;
-    rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &limit);
+rlimit allow_many_files() {
+    // Each breakpoint is two descriptors. More than the kernel allows by itself (fs.nr_open) cannot be asked for.
+    constexpr rlim_t enough = 1 << 18;
+    rlimit before{RLIM_INFINITY, RLIM_INFINITY};
+    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+        return before;
+    const rlimit more{std::max(before.rlim_max, enough), std::max(before.rlim_max, enough)};
+    const rlimit allowed{before.rlim_max, before.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &more) != 0) // that takes CAP_SYS_RESOURCE
+        setrlimit(RLIMIT_NOFILE, &allowed);
     return before;
 }
 
-Result<Command> Command::start(const std::string& command, uint64_t files) {
+Result<Command> Command::start(const std::string& command, const rlimit& files) {
     // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
     bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
     size_t begin = command.find_first_not_of(" \t");
@@ -155,7 +151,7 @@ Result<Command> Command::start(const std::string& command, uint64_t files) {
         return errno_error("cannot start the command", errno);
     if (pid == 0) {
         restore_signals();
-        restore_file_limit(files);
+        setrlimit(RLIMIT_NOFILE, &files);
         close(ends[1]);
         char byte = 0;
         // End of file instead of a byte: the session ended before it began.
