@@ -30,4 +30,15 @@ std::optional<KernelSymbol> next_symbol(std::string_view& rest) {
     return std::nullopt;
 }
 
+KernelData find_kernel_data(std::string_view list) {
+    KernelData out;
+    while (auto symbol = next_symbol(list)) {
+        if (symbol->module.empty() && symbol->name == "_sdata")
+            out.begin = symbol->address;
+        if (symbol->module.empty() && symbol->name == "_edata")
+            out.end = symbol->address;
+    }
+    return out;
+}
+
 } // namespace sonde

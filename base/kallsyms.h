@@ -31,6 +31,15 @@ Result<std::string> read_kallsyms();
 //     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
 std::optional<KernelSymbol> next_symbol(std::string_view& rest);
 
+// Where the kernel has its variables with a first value. Its letter is T there on kernels that count the section to
+// their code (7.2).
+struct KernelData {
+    uint64_t begin = 0, end = 0; // both 0: unknown
+
+    bool has(const KernelSymbol& symbol) const { return symbol.address >= begin && symbol.address < end; }
+};
+KernelData find_kernel_data(std::string_view list);
+
 // Of a list that could not be read: none.
 inline std::string_view lines(const Result<std::string>& list) { return list ? std::string_view(*list) : ""; }
 

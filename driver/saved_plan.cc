@@ -3,14 +3,13 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/global_value.h"
 #include "driver/relink.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/messages.h"
@@ -68,14 +67,13 @@ Result<void> set_globals(plan::Plan& plan, const Options& options) {
             warn(fmt::format("-G {}={}: the plan has no global `{}` that can be set", name, value, name));
             continue;
         }
-        char* end = nullptr;
-        errno = 0;
-        const long long number = std::strtoll(value.c_str(), &end, 0);
-        const bool is_number = !value.empty() && !*end && errno == 0;
-        if (global->type == plan::Value::Long && !is_number)
-            return Error(fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
-        global->initial_long = is_number ? number : 0;
-        global->initial_string = value;
+        const GlobalValue given = read_global_value(value, plan.max_string);
+        if (Result<int64_t> number = number_of_global(name, given); global->type == plan::Value::Long && !number)
+            return std::move(number).error();
+        if (std::string cut = cut_of_global(name, given); !cut.empty())
+            warn(cut);
+        global->initial_long = given.number.value_or(0);
+        global->initial_string = given.text;
     }
     return {};
 }

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,14 +43,6 @@ void restore_signals() {
     signal(SIGPIPE, SIG_DFL);
 }
 
-void restore_file_limit(rlim_t soft) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = soft;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 // A command without a shell: words are separated by blanks. Made before the child, which must not allocate memory:
 // other threads of the session may have been doing so.
 struct PlainCommand {
@@ -67,23 +60,73 @@ struct PlainCommand {
     std::string program; // empty: none
 };
 
+// The first `$NAME` outside of single quotes that the environment does not have; "" if all are there.
+std::string undefined_variable(const std::string& command) {
+    bool quoted = false, doubly = false;
+    for (size_t i = 0; i < command.size(); i++) {
+        if (command[i] == '\\' && !quoted) {
+            i++;
+        } else if (command[i] == '"') {
+            doubly = !doubly;
+        } else if (command[i] == '\'' && !doubly) {
+            quoted = !quoted;
+        } else if (command[i] == '$' && !quoted) {
+            size_t end = i + 1;
+            while (end < command.size() && (isalnum(static_cast<unsigned char>(command[end])) || command[end] == '_'))
+                end++;
+            std::string name = command.substr(i + 1, end - i - 1);
+            if (!name.empty() && !getenv(name.c_str()))
+                return name;
+        }
+    }
+    return "";
+}
+
+// A command without signs that are the shell's alone is words: what cannot become words is a
+// mistake, and not an empty word.
+Result<void> check_words(const std::string& command) {
+    if (command.find_first_of("|&;<>(){}\n") != std::string::npos)
+        return {};
+    wordexp_t words{};
+    const int failed = wordexp(command.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF);
+    if (failed == 0)
+        wordfree(&words);
+    switch (failed) {
+    case WRDE_BADVAL:
+        return Error(fmt::format("-c: there is no variable `${}` in the environment; write `\\$` for the sign itself",
+                                 undefined_variable(command)));
+    case WRDE_CMDSUB:
+        return Error("-c: a command between backquotes runs in a shell only; write `$(COMMAND)`");
+    case WRDE_SYNTAX:
+        return Error(fmt::format("-c: a quote is not closed in `{}`", command));
+    default:
+        return {};
+    }
+}
+
 } // namespace
 
-uint64_t allow_many_files() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return RLIM_INFINITY;
-    rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &limit);
+rlimit allow_many_files() {
+    // Each breakpoint is two descriptors. More than the kernel allows by itself (fs.nr_open) cannot be asked for.
+    constexpr rlim_t enough = 1 << 18;
+    rlimit before{RLIM_INFINITY, RLIM_INFINITY};
+    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+        return before;
+    const rlimit more{std::max(before.rlim_max, enough), std::max(before.rlim_max, enough)};
+    const rlimit allowed{before.rlim_max, before.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &more) != 0) // that takes CAP_SYS_RESOURCE
+        setrlimit(RLIMIT_NOFILE, &allowed);
     return before;
 }
 
-Result<Command> Command::start(const std::string& command, uint64_t files) {
+Result<Command> Command::start(const std::string& command, const rlimit& files) {
     // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
     bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
+    if (Result<void> checked = check_words(command); !checked)
+        return std::move(checked).error();
     std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
     std::string program;
     if (is_builtin(first)) {
@@ -108,7 +151,7 @@ Result<Command> Command::start(const std::string& command, uint64_t files) {
         return errno_error("cannot start the command", errno);
     if (pid == 0) {
         restore_signals();
-        restore_file_limit(files);
+        setrlimit(RLIMIT_NOFILE, &files);
         close(ends[1]);
         char byte = 0;
         // End of file instead of a byte: the session ended before it began.

@@ -1,6 +1,8 @@
 // The command given with -c: started stopped, let go when every probe is armed, ended with the session.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <sys/types.h>
 
 #include <cstdint>
@@ -14,13 +16,13 @@ namespace sonde {
 
 // A probe takes a descriptor at each of its points: lets sonde have as many as it may. Gives the limit before, which is
 // what the commands that it starts expect.
-uint64_t allow_many_files();
+rlimit allow_many_files();
 
 class Command {
   public:
     // The child exists and waits; its first instruction runs after release(). It may have `files` files open. Errors:
     // not found, no permission.
-    static Result<Command> start(const std::string& command, uint64_t files);
+    static Result<Command> start(const std::string& command, const rlimit& files);
     Command() = default;
     Command(Command&&) = default;
     Command& operator=(Command&&) = default;

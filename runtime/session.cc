@@ -405,7 +405,7 @@ class Run {
 
     const plan::Plan& plan_;
     const SessionOptions& options_;
-    uint64_t files_before_ = 0; // how many files a command may open
+    rlimit files_before_{}; // how many files a command may open
     Session session_;
     std::optional<ProbedFiles> probed_;
     std::optional<Signals> signals_;

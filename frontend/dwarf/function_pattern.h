@@ -18,8 +18,6 @@ struct FunctionPattern {
     enum LineKind { None, Absolute, Relative, LineRange, Wildcard } line_kind = None;
     int line = 0;
     int line_end = 0;
-    // Wildcard: also lines that no row marks as a statement, where variables are often gone. Others always find them.
-    bool unmarked = false;
 
     // Errors: what is wrong with the text. Lines and ranges separated by commas are several patterns.
     static Result<FunctionPattern> parse(std::string_view text);

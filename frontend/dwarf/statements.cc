@@ -99,8 +99,6 @@ FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const Funct
 void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found) {
     std::set<std::pair<uint32_t, int>> marked; // functions, lines: that have a statement
     for (const bool only_marked : {true, false}) {
-        if (!only_marked && pattern.line_kind == FunctionPattern::Wildcard && !pattern.unmarked)
-            continue;
         // The run that the rows so far belong to: its file, line and function.
         const char* run_file = nullptr;
         int run_line = 0;

@@ -125,9 +125,11 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
         return out;
     }
     const Result<std::string>& list = env.kernel_symbols();
+    const KernelData data = find_kernel_data(lines(list));
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);) {
         // A small number is a distance from the processor's own memory.
-        if (!symbol->is_variable() || !symbol->module.empty() || static_cast<int64_t>(symbol->address) > 0)
+        if (!(symbol->is_variable() || data.has(*symbol)) || !symbol->module.empty() ||
+            static_cast<int64_t>(symbol->address) > 0)
             continue;
         out.has_all = out.has_all || symbol->name == "jiffies_64"; // every kernel has it
         out.hidden = out.hidden && symbol->address == 0;

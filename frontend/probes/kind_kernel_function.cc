@@ -41,9 +41,14 @@ std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string&
     std::vector<Symbol> out;
     const Result<std::string>& list = env.kernel_symbols();
     bool plain = !has_wildcard(pattern);
+    std::optional<KernelData> data; // looked for once something matches
+    auto is_data = [&](const KernelSymbol& symbol) {
+        data = data ? data : find_kernel_data(lines(list));
+        return data->has(symbol);
+    };
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
         if (symbol->is_function() && (plain ? symbol->name == pattern : glob_match(pattern, symbol->name)) &&
-            glob_match(module, symbol->module))
+            symbol->module.empty() == module.empty() && glob_match(module, symbol->module) && !is_data(*symbol))
             out.push_back({std::string(symbol->name), std::string(symbol->module), symbol->is_global()});
     return out;
 }
@@ -130,6 +135,8 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     const std::string& pattern = wanted.component->text;
     bool several = has_wildcard(pattern) || has_wildcard(wanted.module);
     std::vector<KernelFunction> found = kernel->functions(pattern, &wanted.module);
+    // `module("*")` is no name of the kernel itself.
+    std::erase_if(found, [&](const KernelFunction& one) { return one.module.empty() != wanted.module.empty(); });
     // Which symbols another kernel has is not known: its types have to do.
     if ((wanted.by_symbol || wanted.suffix == "exported" || found.empty()) && !resolving.env.other_kernel) {
         std::vector<KernelFunction> named;

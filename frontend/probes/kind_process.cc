@@ -252,7 +252,6 @@ std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPatt
         return module.statements(wanted[0]);
     FunctionPattern every = wanted[0];
     every.line_kind = FunctionPattern::Wildcard;
-    every.unmarked = true;
     struct Lines {
         int declared = 0;
         std::set<int> lines;

@@ -50,6 +50,7 @@ std::vector<std::string> all_forms() {
 struct Step {
     std::string_view name;
     PointComponent::Arg arg = PointComponent::None;
+    bool is_shy = false; // a pattern of stars alone does not find it
 };
 
 std::vector<Step> steps_of(std::string_view form) {
@@ -57,10 +58,14 @@ std::vector<Step> steps_of(std::string_view form) {
     while (!form.empty()) {
         std::string_view part = form.substr(0, form.find('.'));
         form.remove_prefix(std::min(part.size() + 1, form.size()));
+        Step step;
+        step.is_shy = part.starts_with('-');
+        part.remove_prefix(step.is_shy);
         const size_t open = part.find('(');
-        out.push_back({part.substr(0, open), open == std::string_view::npos          ? PointComponent::None
-                                             : part.substr(open).starts_with("(num") ? PointComponent::Number
-                                                                                     : PointComponent::String});
+        step.name = part.substr(0, open);
+        if (open != std::string_view::npos)
+            step.arg = part.substr(open).starts_with("(num") ? PointComponent::Number : PointComponent::String;
+        out.push_back(step);
     }
     return out;
 }
@@ -84,6 +89,8 @@ struct Matching {
         // A `**` stands for any number of components, of which only the last can have the argument.
         for (size_t end = step + 1; end <= steps.size() && (crosses || end == step + 1); end++) {
             const Step& last = steps[end - 1];
+            if (last.is_shy && wanted.name.find_first_not_of('*') == std::string::npos)
+                break;
             joined += (joined.empty() ? "" : ".") + std::string(last.name);
             if (last.arg == wanted.arg && (glob_match(wanted.name, joined) || (last.name == "*" && !crosses))) {
                 const size_t before = way.size();
@@ -108,6 +115,8 @@ struct Matching {
 std::vector<std::string> probe_point_forms() {
     std::vector<std::string> forms = all_forms();
     std::erase_if(forms, [](const std::string& form) { return form.starts_with("__"); });
+    for (std::string& form : forms)
+        std::erase(form, '-');
     std::sort(forms.begin(), forms.end());
     forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
     return forms;

@@ -235,6 +235,7 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     };
     for (const ast::ProbePoint& form : forms)
         resolve_form(form);
+    drop_fine_timers(out, before);
     drop_second_calls(out, before);
     if (out.size() > before || pattern.optional || *use.stopped)
         return;
@@ -250,6 +251,16 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     } else {
         report_unknown_point(pattern);
     }
+}
+
+// SystemTap has no timers below 100 us, so `timer.*(1)` does not mean those of nanoseconds; by their names they are
+// there.
+void Expander::drop_fine_timers(std::vector<Resolved>& out, size_t first) {
+    constexpr uint64_t finest_of_patterns_ns = 100'000;
+    auto is_fine = [](const Resolved& one) {
+        return one.point.kind == plan::ProbeKind::Timer && one.point.timer.interval_ns < finest_of_patterns_ns;
+    };
+    out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_fine), out.end());
 }
 
 // A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.

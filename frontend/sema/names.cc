@@ -3,12 +3,11 @@
 // Globals and functions of all files share one namespace; private ones are seen in their own file only. Library files
 // come in when one of their names is asked for.
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/global_value.h"
 #include "base/suggest.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/names.h"
@@ -267,21 +266,23 @@ void Names::apply_overrides(FileId main_file) {
                 .suggest(nearest_name(name, global_names()));
             continue;
         }
+        if (shape_of(*global) == Shape::Array) { // as SystemTap's modules, which have no parameter for one
+            c_.diags.report(DiagId::NoSuchGlobal, {}, fmt::format("-G {}={}: `{}` is an array", name, value, name));
+            continue;
+        }
         if (!use_as(*global, Shape::Scalar, global->range))
             continue;
-        char* end = nullptr;
-        errno = 0;
-        long long number = std::strtoll(value.c_str(), &end, 0);
-        bool numeric = !value.empty() && !*end && errno == 0;
-        if (global->type == hir::ValueType::Unknown && !numeric) {
+        const GlobalValue given = read_global_value(value, c_.options.max_string);
+        if (global->type == hir::ValueType::Unknown && !given.number) {
             global->type = hir::ValueType::String;
             notes_.fixed_at[global] = global->range;
         }
-        if (global->type == hir::ValueType::Long && !numeric)
-            c_.diags.report(DiagId::TypeMismatch, global->range,
-                            fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value, name, value));
-        global->initial_long = numeric ? number : 0;
-        global->initial_string = value;
+        if (Result<int64_t> number = number_of_global(name, given); global->type == hir::ValueType::Long && !number)
+            c_.diags.report(DiagId::TypeMismatch, global->range, number.error().message);
+        else if (std::string cut = cut_of_global(name, given); !cut.empty())
+            c_.diags.report(DiagId::CutText, {}, cut);
+        global->initial_long = given.number.value_or(0);
+        global->initial_string = given.text;
         overridden_.insert(global);
     }
 }

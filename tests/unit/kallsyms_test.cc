@@ -40,6 +40,22 @@ TEST(Kallsyms, Kinds) {
         EXPECT_TRUE(symbol(letter).is_function() && !symbol(letter).is_variable()) << letter;
 }
 
+TEST(Kallsyms, VariablesOfASectionThatCountsAsCode) {
+    std::string_view list =
+        "1000 T _stext\n2000 T _etext\n3000 T _sdata\n3010 T jiffies\n4000 T _edata\n9000 t _sdata\t[m]\n";
+    const KernelData data = find_kernel_data(list);
+    EXPECT_EQ(data.begin, 0x3000u);
+    EXPECT_EQ(data.end, 0x4000u);
+    KernelSymbol symbol;
+    symbol.address = 0x3010;
+    EXPECT_TRUE(data.has(symbol));
+    symbol.address = 0x1000;
+    EXPECT_FALSE(data.has(symbol));
+    symbol.address = 0; // an address that the kernel does not show
+    EXPECT_FALSE(find_kernel_data("0 T _sdata\n0 T jiffies\n0 T _edata\n").has(symbol));
+    EXPECT_FALSE(find_kernel_data("").has(symbol));
+}
+
 TEST(Kallsyms, WhatIsNoLine) {
     EXPECT_EQ(names("").size(), 0u);
     EXPECT_EQ(names("\n\nT f\nffff\nffff T\nffff T \nzzzz T f\n").size(), 0u);
