@@ -5,6 +5,8 @@
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
 //   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
 //   5 run      the Plan: load, attach, pump events, detach, report
+#include <malloc.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +26,7 @@
 #include "driver/options.h"
 #include "driver/pass.h"
 #include "driver/pass_options.h"
+#include "driver/plan_cache.h"
 #include "driver/relink.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
@@ -115,14 +118,20 @@ int translate(const Options& options, const plan::Origin* origin) {
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";
-    Result<plan::Plan> plan = generate(*program, t.sources, codegen, &dumps);
+    PlanCache cache(options, *program, t.sources, codegen);
+    std::optional<plan::Plan> kept = cache.load();
+    Result<plan::Plan> plan = kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.dump == "plan")
         fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
-    pass3.done(fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
-                           plan->host_object.size()));
+    if (!kept)
+        cache.store(*plan);
+    const std::string cached = fmt::format("using cached {}", cache.path());
+    pass3.done(kept ? cached
+                    : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
+                                  plan->host_object.size()));
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     PassTimer pass4(4, options);
@@ -132,11 +141,12 @@ int translate(const Options& options, const plan::Origin* origin) {
             return fail(path.error());
         fmt::print("{}\n", *path);
     }
-    pass4.done(fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
+    pass4.done(kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
     if (options.last_pass == 4)
         return 0;
 
-    // Pass 5: the session.
+    // Pass 5: the session. It may run for days, and LLVM has left the heap large and empty.
+    malloc_trim(0);
     PlanRun run;
     run.rearrange = [&](uint32_t arrangement) {
         codegen.arrangement = options.arrangement + arrangement;

@@ -323,6 +323,7 @@ struct Plan {
     bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;          // -t: BPF map `sonde_timing`
     bool suppress_errors = false; // --suppress-handler-errors: errors are counted; the first of each probe is told
+    bool names_module = false;    // the code has `module` in it: module_name()
     uint64_t marks = 0;           // offset in the data area of what Mark says; 0: there is no handler in the kernel
     std::vector<Global> globals;
     std::vector<Format> formats;
