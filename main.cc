@@ -5,8 +5,6 @@
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
 //   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
 //   5 run      the Plan: load, attach, pump events, detach, report
-#include <malloc.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +20,7 @@
 
 #include "base/result.h"
 #include "codegen/codegen.h"
+#include "codegen/give_back.h"
 #include "driver/listing.h"
 #include "driver/options.h"
 #include "driver/pass.h"
@@ -145,8 +144,8 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (options.last_pass == 4)
         return 0;
 
-    // Pass 5: the session. It may run for days, and LLVM has left the heap large and empty.
-    malloc_trim(0);
+    // Pass 5: the session.
+    give_memory_back();
     PlanRun run;
     run.rearrange = [&](uint32_t arrangement) {
         codegen.arrangement = options.arrangement + arrangement;
