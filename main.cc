@@ -20,10 +20,12 @@
 
 #include "base/result.h"
 #include "codegen/codegen.h"
+#include "codegen/give_back.h"
 #include "driver/listing.h"
 #include "driver/options.h"
 #include "driver/pass.h"
 #include "driver/pass_options.h"
+#include "driver/plan_cache.h"
 #include "driver/relink.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
@@ -115,14 +117,20 @@ int translate(const Options& options, const plan::Origin* origin) {
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";
-    Result<plan::Plan> plan = generate(*program, t.sources, codegen, &dumps);
+    PlanCache cache(options, *program, t.sources, codegen);
+    std::optional<plan::Plan> kept = cache.load();
+    Result<plan::Plan> plan = kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.dump == "plan")
         fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
-    pass3.done(fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
-                           plan->host_object.size()));
+    if (!kept)
+        cache.store(*plan);
+    const std::string cached = fmt::format("using cached {}", cache.path());
+    pass3.done(kept ? cached
+                    : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
+                                  plan->host_object.size()));
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     PassTimer pass4(4, options);
@@ -132,11 +140,12 @@ int translate(const Options& options, const plan::Origin* origin) {
             return fail(path.error());
         fmt::print("{}\n", *path);
     }
-    pass4.done(fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
+    pass4.done(kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
     if (options.last_pass == 4)
         return 0;
 
     // Pass 5: the session.
+    give_memory_back();
     PlanRun run;
     run.rearrange = [&](uint32_t arrangement) {
         codegen.arrangement = options.arrangement + arrangement;

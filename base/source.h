@@ -38,6 +38,8 @@ class Sources {
     // `name` is what messages show ("<input>" for -e and -). `tapset` marks library code (privileged, quiet warnings).
     FileId add(std::string name, std::string text, bool tapset = false);
 
+    // Ids go from 1 up to this.
+    FileId last() const { return static_cast<FileId>(files_.size()); }
     std::string_view name(FileId file) const;
     std::string_view text(FileId file) const;
     bool is_tapset(FileId file) const;

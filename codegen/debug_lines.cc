@@ -37,8 +37,11 @@ void DebugLines::describe(llvm::Function* function, Range range) {
     auto* type = di_->createSubroutineType(
         di_->getOrCreateTypeArray({di_->createBasicType("int", 32, llvm::dwarf::DW_ATE_signed)}));
     unsigned line = range.valid() ? sources_.line_column(range.file, range.begin).line : 1;
+    auto flags = llvm::DISubprogram::SPFlagDefinition;
+    if (function->hasLocalLinkage()) // the verifier checks what the others are called with by their types
+        flags |= llvm::DISubprogram::SPFlagLocalToUnit;
     auto* sub = di_->createFunction(file(range.file), function->getName(), "", file(range.file), line, type, line,
-                                    llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+                                    llvm::DINode::FlagZero, flags);
     function->setSubprogram(sub);
     ir_.SetCurrentDebugLocation(llvm::DILocation::get(ir_.getContext(), line, 0, sub));
 }

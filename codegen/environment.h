@@ -40,6 +40,7 @@ struct Environment {
     llvm::Value* budget = nullptr;     // HandlerWords::budget
     llvm::Value* outcome = nullptr;    // HandlerWords::outcome, or null
     llvm::Value* row = nullptr;        // i32: the probe point's row
+    llvm::Value* probe = nullptr;      // i64, BPF: the probe's number, for what becomes of its hits; not in functions
     llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
     llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
 };

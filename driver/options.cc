@@ -21,6 +21,7 @@
 
 #include "base/trusted_file.h"
 #include "driver/called_as.h"
+#include "driver/plan_cache.h"
 #include "frontend/parse/preprocess.h"
 
 namespace sonde {
@@ -47,8 +48,6 @@ constexpr Accepted accepted[] = {
     {"--all-modules", false, "the symbols of all modules are known"},
     {"--ldd", false, "the libraries of probed programs are known in any case"},
     {"--tmpdir", true, "there are no temporary files"},
-    {"--disable-cache", false, "there is no cache"},
-    {"--poison-cache", false, "there is no cache"},
     {"--save-uprobes", false, "there is no uprobes module"},
     {"--sign-module", false, "there is no kernel module"},
     {"--download-debuginfo", true, "DEBUGINFOD_URLS says where debug information comes from", "yes|no|ask|always|0"},
@@ -373,6 +372,12 @@ void add_pass_options(CLI::App& app, Options& o) {
                         std::ranges::all_of(name, [](unsigned char c) { return c == '_' || isalnum(c); });
             return good ? std::string() : fmt::format("`{}` is no name of letters, digits and _", text);
         });
+    app.add_flag_callback(
+        "--no-cache,--disable-cache", [&o] { o.cache = Cache::Off; },
+        "Translate all of it, and keep nothing: see the cache in docs/language.md");
+    app.add_flag_callback(
+        "--poison-cache", [&o] { o.cache = Cache::Poison; },
+        "Translate all of it, and keep the result for the next session");
     app.add_flag_function(
         "-v",
         [&o](int64_t times) {
@@ -562,7 +567,8 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     add_pass_options(app, options);
     add_machine_options(app, options);
     bool clean = false;
-    app.add_flag("--clean-cache", clean, "There is no cache: ends at once");
+    app.add_flag("--clean-cache", clean,
+                 "Delete of the cache what has not been used for longest, down to its limit, and end");
     app.add_option("FILE", options.positional, "The script (- for standard input), then its arguments");
 
     std::reverse(words.begin(), words.end()); // as CLI11 takes them
@@ -574,8 +580,10 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     options.has_script = app.count("-e") > 0;
     options.list_variables = app.count("-L") > 0;
     options.list = app.count("-l") > 0 || options.list_variables;
-    if (clean)
-        return 0;
+    if (clean) {
+        const Result<void> cleaned = PlanCache::clean();
+        return cleaned ? 0 : fail("--clean-cache: " + cleaned.error().message);
+    }
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
     if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);

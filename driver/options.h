@@ -26,6 +26,8 @@ struct Limits {
 };
 
 enum class When { Auto, Never, Always };
+// Poison: nothing is taken from it.
+enum class Cache { On, Poison, Off };
 enum class Inventory { None, Functions, Aliases, ProbeTypes };
 
 struct Options {
@@ -71,6 +73,7 @@ struct Options {
     int last_pass = 5;            // -p
     std::array<int, 5> verbose{}; // -v, --vp: of each pass
     When color = When::Auto;      // --color
+    Cache cache = Cache::On;      // --no-cache, --poison-cache
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
     bool no_global_display = false, skip_bad_variables = false, suppress_handler_errors = false;
 };

@@ -338,6 +338,7 @@ struct Plan {
     bool timing = false;          // -t: BPF map `sonde_timing`
     bool tells_context = false;   // prints say when they were made, and in which task: Directive::about
     bool suppress_errors = false; // --suppress-handler-errors: errors are counted; the first of each probe is told
+    bool names_module = false;    // the code has `module` in it: module_name()
     uint64_t marks = 0;           // offset in the data area of what Mark says; 0: there is no handler in the kernel
     std::vector<Global> globals;
     std::vector<Format> formats;

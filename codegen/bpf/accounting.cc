@@ -4,20 +4,10 @@
 
 namespace sonde {
 
-llvm::Value* BpfAccounting::count(size_t field) {
-    llvm::Value* row =
-        helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_counts"), u32_key(e_, bpf_.probe)});
-    llvm::BasicBlock *before = e_.GetInsertBlock(), *there = e_.block("count"), *end = e_.block("counted");
-    e_.CreateCondBr(e_.CreateIsNotNull(row), there, end);
-    e_.SetInsertPoint(there);
-    llvm::Value* old = e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(row, field), e_.number(1), llvm::Align(8),
-                                          llvm::AtomicOrdering::Monotonic);
-    e_.CreateBr(end);
-    e_.SetInsertPoint(end);
-    llvm::PHINode* result = e_.CreatePHI(e_.i64(), 2);
-    result->addIncoming(e_.number(0), before);
-    result->addIncoming(old, there);
-    return result;
+llvm::Value* BpfAccounting::count(size_t field, llvm::Value* probe) {
+    map_reference(e_, "sonde_counts");
+    return e_.routine("sonde_rt_count", e_.i64(),
+                      {probe ? probe : e_.number(bpf_.probe), e_.number(static_cast<int64_t>(field / 8))});
 }
 
 void BpfAccounting::count_if(llvm::Value* condition, size_t field) {
@@ -45,7 +35,7 @@ void BpfAccounting::lose_if(Environment& env, llvm::Value* condition) {
 void BpfAccounting::count_error(Environment& env, llvm::BasicBlock* told) {
     if (env.outcome)
         e_.CreateStore(e_.number(plan::Failed), env.outcome);
-    llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors));
+    llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors), env.probe);
     llvm::BasicBlock* tell = e_.block("tell");
     if (bpf_.state.options.suppress_errors) {
         e_.CreateCondBr(e_.CreateICmpEQ(of_probe, e_.number(0)), tell, told);

@@ -36,8 +36,9 @@ class BpfAccounting {
     void record_outcome(Environment& env);
 
   private:
-    // Adds 1 to a field of the probe's ProbeCounts; gives what was there before.
-    llvm::Value* count(size_t field);
+    // Adds 1 to a field of the probe's ProbeCounts; gives what was there before. `probe`: by default the one whose
+    // program is being lowered.
+    llvm::Value* count(size_t field, llvm::Value* probe = nullptr);
     void count_if(llvm::Value* condition, size_t field);
     void add_timing(size_t field, llvm::Value* value);
     void record_time();

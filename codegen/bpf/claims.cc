@@ -4,35 +4,31 @@
 
 namespace sonde {
 namespace {
-constexpr uint32_t claim_tries = 8;
+constexpr uint32_t slots_apart = 8; // of processors: as many are tried (rtlib/accounting.bpf.c)
 } // namespace
 
 llvm::Value* Claims::claim(const char* map, uint32_t slots) {
-    llvm::BasicBlock* claimed = e_.block("claimed");
-    auto saved = e_.saveIP();
-    e_.SetInsertPoint(claimed);
-    llvm::PHINode* slot = e_.CreatePHI(e_.ptr(), claim_tries);
-    e_.restoreIP(saved);
+    llvm::BasicBlock *there = e_.block("slot"), *busy = e_.block("busy"), *none = e_.block("none"),
+                     *claimed = e_.block("claimed");
     llvm::Value* key = e_.scratch("index", 8);
-    llvm::Value* first =
-        e_.CreateMul(e_.CreateTrunc(helper(e_, get_smp_processor_id, {}), e_.getInt32Ty()), e_.getInt32(claim_tries));
-    for (uint32_t i = 0; i < claim_tries; i++) {
-        llvm::Value* index = e_.CreateURem(e_.CreateAdd(first, e_.getInt32(i)), e_.getInt32(slots));
-        e_.CreateStore(index, key);
-        llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map), key});
-        llvm::BasicBlock *there = e_.block("slot"), *next = e_.block("nextslot");
-        e_.CreateCondBr(e_.CreateIsNotNull(element), there, next);
-        e_.SetInsertPoint(there);
-        auto* exchange = e_.CreateAtomicCmpXchg(element, e_.number(0), e_.number(1), llvm::Align(8),
-                                                llvm::AtomicOrdering::SequentiallyConsistent,
-                                                llvm::AtomicOrdering::SequentiallyConsistent);
-        llvm::Value* free = e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0));
-        e_.CreateCondBr(free, claimed, next);
-        slot->addIncoming(element, there);
-        e_.SetInsertPoint(next);
-    }
+    llvm::Value* first = e_.CreateMul(helper(e_, get_smp_processor_id, {}), e_.number(slots_apart));
+    e_.CreateStore(e_.CreateTrunc(e_.CreateURem(first, e_.number(slots)), e_.getInt32Ty()), key);
+    llvm::Value* own = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map), key});
+    e_.CreateCondBr(e_.CreateIsNotNull(own), there, busy);
+    e_.SetInsertPoint(there);
+    auto* exchange = e_.CreateAtomicCmpXchg(own, e_.number(0), e_.number(1), llvm::Align(8),
+                                            llvm::AtomicOrdering::SequentiallyConsistent,
+                                            llvm::AtomicOrdering::SequentiallyConsistent);
+    e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0)), claimed, busy);
+    e_.SetInsertPoint(busy);
+    llvm::Value* other = e_.routine("sonde_rt_claim", e_.ptr(), {map_reference(e_, map), first, e_.number(slots)});
+    e_.CreateCondBr(e_.CreateIsNotNull(other), claimed, none);
+    e_.SetInsertPoint(none);
     skip(offsetof(plan::ProbeCounts, skipped));
     e_.SetInsertPoint(claimed);
+    llvm::PHINode* slot = e_.CreatePHI(e_.ptr(), 2);
+    slot->addIncoming(own, there);
+    slot->addIncoming(other, busy);
     words_.push_back(slot);
     return e_.offset(slot, 8);
 }

@@ -36,6 +36,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     bpf_.argument = function->getArg(0);
     env.context = bpf_.argument;
     env.data = bpf_.data;
+    env.probe = e_.number(probe);
     bpf_.out = llvm::BasicBlock::Create(e_.getContext(), "out", function);
     parts_.claims.clear();
     env.task = e_.number(0);

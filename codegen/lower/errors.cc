@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <iterator>
+#include <utility>
 
 #include "codegen/lower/expr.h"
+#include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
 
 namespace sonde {
@@ -91,35 +93,76 @@ void spend(Lowerer& l, uint64_t statements, Range range) {
     raise_if(l, e.CreateICmpSLT(left, least), plan::no_actions_left, range);
 }
 
+namespace {
+
+constexpr uint64_t error_details_at = sizeof(plan::RecordHeader),
+                   error_text_at = error_details_at + sizeof(plan::ErrorDetails);
+
+// The body of report(): builds the record, whose site, argument and text are only known now, and sends it.
+void lower_report(Lowerer& l, llvm::Value* buffer) {
+    Emitter& e = l.e;
+    e.CreateStore(e.getInt32(plan::RaiseError), buffer);
+    e.CreateStore(e.CreateTrunc(e.CreateLoad(e.i64(), l.env.error), e.getInt32Ty()), e.offset(buffer, 4));
+    e.CreateStore(l.env.row, e.offset(buffer, 8));
+    for (uint64_t at = 0; at < sizeof(plan::ErrorDetails); at += 8)
+        e.CreateStore(e.CreateLoad(e.i64(), error_details(e, l.env, at)), e.offset(buffer, error_details_at + at));
+    llvm::Value* size = nullptr;
+    if (l.env.error_text) {
+        llvm::Value* first = e.CreateLoad(e.getInt8Ty(), l.env.error_text);
+        e.CreateStore(e.CreateSelect(has_error_text(l), first, e.getInt8(0)), l.env.error_text);
+        llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {e.offset(buffer, error_text_at), l.env.error_text});
+        size = e.CreateAdd(e.CreateAnd(length, e.number(static_cast<int64_t>(l.max_string() - 1))),
+                           e.number(static_cast<int64_t>(error_text_at + 1)));
+    } else {
+        e.CreateStore(e.number(0), e.offset(buffer, error_text_at));
+        size = e.number(static_cast<int64_t>(error_text_at + 8));
+    }
+    e.CreateStore(e.CreateTrunc(e.CreateSub(size, e.number(sizeof(plan::RecordHeader))), e.getInt32Ty()),
+                  e.offset(buffer, 12));
+    l.target.output().send(l.env, plan::RaiseError, buffer, size);
+}
+
+// void report(context, words, buffer, row, probe), once for all handlers: errors are rare, and their code is as much as
+// many a handler's.
+llvm::Function* report_function(Lowerer& l) {
+    Emitter& e = l.e;
+    const bool has_text = l.env.error_text;
+    const char* name = has_text ? "report_error_with_text" : "report_error";
+    if (llvm::Function* made = e.module().getFunction(name))
+        return made;
+    auto* type = llvm::FunctionType::get(e.getVoidTy(), {e.ptr(), e.ptr(), e.ptr(), e.getInt32Ty(), e.i64()}, false);
+    llvm::Function* out = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, e.module());
+    out->addFnAttr(llvm::Attribute::NoInline);
+    BodyState& body = l;
+    BodyState waiting = std::exchange(body, {});
+    auto saved_point = e.saveIP();
+    llvm::DebugLoc saved_location = e.getCurrentDebugLocation();
+    e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
+    e.lines().describe(out, waiting.handler->range);
+    l.env.context = out->getArg(0);
+    place_environment(l, out->getArg(1), has_text);
+    l.env.row = out->getArg(3);
+    l.env.probe = out->getArg(4);
+    lower_report(l, out->getArg(2));
+    e.CreateRetVoid();
+    body = std::move(waiting);
+    e.restoreIP(saved_point);
+    e.SetCurrentDebugLocation(saved_location);
+    return out;
+}
+
+} // namespace
+
 void report_error(Lowerer& l) {
     Emitter& e = l.e;
     llvm::BasicBlock *report = e.block("report"), *done = e.block("reported");
     e.CreateCondBr(is_aborted(l), done, report);
     e.SetInsertPoint(report);
-    // Site, argument and text are only known now.
-    bool text = l.env.error_text != nullptr;
-    const uint64_t details = sizeof(plan::RecordHeader), fixed = details + sizeof(plan::ErrorDetails);
     Mark mark(l);
-    llvm::Value* buffer = text ? l.new_bytes(fixed + 2 * l.max_string()) : l.scratch("record", fixed + 8);
-    e.CreateStore(e.getInt32(plan::RaiseError), buffer);
-    e.CreateStore(e.CreateTrunc(e.CreateLoad(e.i64(), l.env.error), e.getInt32Ty()), e.offset(buffer, 4));
-    e.CreateStore(l.env.row, e.offset(buffer, 8));
-    for (uint64_t at = 0; at < sizeof(plan::ErrorDetails); at += 8)
-        e.CreateStore(e.CreateLoad(e.i64(), error_details(e, l.env, at)), e.offset(buffer, details + at));
-    llvm::Value* size = nullptr;
-    if (text) {
-        llvm::Value* first = e.CreateLoad(e.getInt8Ty(), l.env.error_text);
-        e.CreateStore(e.CreateSelect(has_error_text(l), first, e.getInt8(0)), l.env.error_text);
-        llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {e.offset(buffer, fixed), l.env.error_text});
-        size = e.CreateAdd(e.CreateAnd(length, e.number(static_cast<int64_t>(l.max_string() - 1))),
-                           e.number(static_cast<int64_t>(fixed + 1)));
-    } else {
-        e.CreateStore(e.number(0), e.offset(buffer, fixed));
-        size = e.number(static_cast<int64_t>(fixed + 8));
-    }
-    e.CreateStore(e.CreateTrunc(e.CreateSub(size, e.number(sizeof(plan::RecordHeader))), e.getInt32Ty()),
-                  e.offset(buffer, 12));
-    l.target.output().send(l.env, plan::RaiseError, buffer, size);
+    llvm::Value* buffer =
+        l.env.error_text ? l.new_bytes(error_text_at + 2 * l.max_string()) : l.scratch("record", error_text_at + 8);
+    e.CreateCall(report_function(l),
+                 {l.env.context, l.env.error, buffer, l.env.row, l.env.probe ? l.env.probe : e.number(0)});
     e.CreateBr(done);
     e.SetInsertPoint(done);
 }

@@ -59,7 +59,10 @@ llvm::Value* emit_ctime(Lowerer& l, const hir::Intrinsic& expr) {
     return slot;
 }
 
-llvm::Value* emit_module_name(Lowerer& l, const hir::Intrinsic&) { return l.e.literal(l.e.state().plan.module); }
+llvm::Value* emit_module_name(Lowerer& l, const hir::Intrinsic&) {
+    l.e.state().plan.names_module = true;
+    return l.e.literal(l.e.state().plan.module);
+}
 
 llvm::Value* emit_counter(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* value = l.target.task().counter(static_cast<uint32_t>(hir::as<hir::ConstLong>(*expr.args[0]).value));

@@ -10,14 +10,24 @@ class Key {
   public:
     // `own_locals`: by their order of appearance; otherwise by their address.
     explicit Key(bool own_locals) : own_locals_(own_locals) {}
+    // Of a whole program: nothing is told apart by its address, and places in the script are part of it.
+    explicit Key(const Program& program) : own_locals_(true), program_(&program) {
+        for (const Function* function : program.functions)
+            functions_.emplace(function, functions_.size());
+    }
 
     std::string take() { return std::move(out_); }
+
+    // Structured bindings: a field that is added does not compile until it is named here.
+    void whole();
 
     void add(const Expr* expr) {
         if (!expr)
             return add(absent);
         add(expr->kind);
         add(expr->type);
+        if (program_)
+            add(expr->range);
         parts(*expr);
     }
 
@@ -25,6 +35,8 @@ class Key {
         if (!stmt)
             return add(absent);
         add(stmt->kind);
+        if (program_)
+            add(stmt->range);
         parts(*stmt);
     }
 
@@ -37,7 +49,10 @@ class Key {
     void add(const Local* local) {
         if (!own_locals_ || !local)
             return add(reinterpret_cast<uintptr_t>(local));
-        add(locals_.emplace(local, locals_.size()).first->second);
+        auto [entry, fresh] = locals_.emplace(local, locals_.size());
+        add(entry->second);
+        if (fresh && program_)
+            describe(*local);
     }
 
   private:
@@ -59,8 +74,25 @@ class Key {
             add(*value);
     }
     // There is one of each.
-    void add(const Global* global) { add(reinterpret_cast<uintptr_t>(global)); }
-    void add(const Function* function) { add(reinterpret_cast<uintptr_t>(function)); }
+    void add(const Global* global) {
+        if (!program_ || !global)
+            return add(reinterpret_cast<uintptr_t>(global));
+        add(global->index);
+    }
+    void add(const Function* function) {
+        if (!program_ || !function)
+            return add(reinterpret_cast<uintptr_t>(function));
+        auto [entry, fresh] = functions_.emplace(function, functions_.size());
+        add(entry->second);
+        if (fresh)
+            describe(*function);
+    }
+    void add(const Range& range) { all(range.file, range.begin, range.end); }
+    void add(const std::vector<Local*>& locals) {
+        add(locals.size());
+        for (const Local* local : locals)
+            add(local);
+    }
     template <typename... Values> void all(const Values&... values) { (add(values), ...); }
 
     void add(const plan::Format& format) {
@@ -68,11 +100,17 @@ class Key {
         for (const plan::Directive& one : format.directives) {
             all(one.kind, one.conversion, one.flag, one.width_is_arg, one.precision_is_arg, one.width, one.precision,
                 one.text, one.name);
-            const plan::StatsNeeds& stats = one.stats;
-            all(stats.variance, stats.histogram, stats.low, stats.high, stats.width, stats.variance_shift,
-                stats.elision, stats.bar_width);
+            add(one.stats);
         }
     }
+    void add(const plan::StatsNeeds& stats) {
+        const auto& [variance, histogram, low, high, width, variance_shift, elision, bar_width] = stats;
+        all(variance, histogram, low, high, width, variance_shift, elision, bar_width);
+    }
+    void describe(const Local& local);
+    void describe(const Global& global);
+    void describe(const Function& function);
+    void describe(const Handler& handler);
 
     void parts(const Expr& expr);
     void parts(const Stmt& stmt);
@@ -80,6 +118,8 @@ class Key {
     std::string out_;
     bool own_locals_;
     std::unordered_map<const Local*, size_t> locals_;
+    const Program* program_ = nullptr; // of a whole program
+    std::unordered_map<const Function*, size_t> functions_;
 };
 
 void Key::parts(const Expr& expr) {
@@ -119,7 +159,10 @@ void Key::parts(const Expr& expr) {
     case ExprKind::Contains:
         return all(as<Contains>(expr).array, as<Contains>(expr).keys);
     case ExprKind::Regex:
-        return all(as<Regex>(expr).subject, as<Regex>(expr).text, as<Regex>(expr).negated);
+        all(as<Regex>(expr).subject, as<Regex>(expr).text, as<Regex>(expr).negated);
+        if (program_) // the text says the rest
+            add(as<Regex>(expr).program && as<Regex>(expr).program->captures);
+        return;
     case ExprKind::Call:
         return all(as<Call>(expr).callee, as<Call>(expr).args);
     case ExprKind::Intrinsic:
@@ -183,7 +226,70 @@ void Key::parts(const Stmt& stmt) {
     }
 }
 
+void Key::describe(const Local& local) {
+    const auto& [name, type, range, index, assigned_within, stands_for] = local;
+    all(name, type, range, index, assigned_within);
+    add(stands_for);
+}
+
+void Key::describe(const Global& global) {
+    const auto& [name, range, index, type, keys, key_bounds, key_names, key_roles, capacity, has_own_capacity, wrap,
+                 initial_long, initial_string, address_of, stats, used_in_kernel, used_in_host, auto_print,
+                 print_as_pointer, is_settable] = global;
+    all(name, range, index, type, keys.size(), key_bounds.size());
+    for (ValueType key : keys)
+        add(key);
+    for (const auto& [length, low, high, is_text] : key_bounds)
+        all(length, low, high, is_text);
+    all(key_names.size(), key_roles.size());
+    for (const std::string& key : key_names)
+        add(key);
+    for (const plan::KeyRole role : key_roles)
+        add(role);
+    all(capacity, has_own_capacity, wrap, initial_long, initial_string, address_of, stats, used_in_kernel, used_in_host,
+        auto_print, print_as_pointer, is_settable);
+}
+
+void Key::describe(const Function& function) {
+    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, recursive, bounded] =
+        function;
+    all(name, range, params, locals, result, may_give_nothing, bare_return);
+    add(static_cast<const Stmt*>(body));
+    all(recursive, bounded);
+}
+
+void Key::describe(const Handler& handler) {
+    const auto& [name, range, kind, in_kernel, locals, body, condition, entry_values, checks_stack, at_return, is_go,
+                 reads_registers, return_address, points, timer, order, lock, locked_for] = handler;
+    all(name, range, kind, in_kernel, locals);
+    add(static_cast<const Stmt*>(body));
+    add(condition);
+    add(entry_values);
+    all(checks_stack, at_return, is_go, reads_registers);
+    add(return_address);
+    all(points.size(), timer.interval_ns, timer.random_ns, order, lock, locked_for);
+}
+
+void Key::whole() {
+    const auto& [globals, functions, handlers, locks, counters, files, texts] = *program_;
+    all(globals.size(), functions.size(), handlers.size(), locks, counters.size(), files.size(), texts.size());
+    for (const Global* global : globals)
+        describe(*global);
+    for (const Function* function : functions)
+        describe(*function);
+    for (const Handler* handler : handlers)
+        describe(*handler);
+    for (const std::string& text : texts)
+        add(text);
+}
+
 } // namespace
+
+std::string identity(const Program& program) {
+    Key key(program);
+    key.whole();
+    return key.take();
+}
 
 std::string identity(const Handler& handler) {
     Key key(true);

@@ -17,5 +17,8 @@ std::string identity(const Handler& handler);   // condition, return address and
 std::string identity(const Function& function); // without its name
 // Of an expression among others of the same body, whose locals are themselves.
 std::string identity(const Expr& expr);
+// Of all that a program is, places in the script too: equal programs become equal plans. Only what the plan's own
+// structures say is left out: of handlers their points, of the program its counters and the probed files.
+std::string identity(const Program& program);
 
 } // namespace sonde::hir

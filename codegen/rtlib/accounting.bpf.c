@@ -1,0 +1,33 @@
+/* What a hit needs only where something is in its way: once for all handlers, which stay small. */
+#include "rt.h"
+
+static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
+
+extern u8 sonde_counts; /* a map, defined by the script's module */
+
+enum { COUNTS = 6 }; /* words of plan::ProbeCounts */
+
+/* Adds 1 to one of the probe's counts; gives what it was. */
+ONCE u64 sonde_rt_count(u64 probe, u64 field)
+{
+    u32 index = (u32)probe;
+    u64* counts = bpf_map_lookup_elem(&sonde_counts, &index);
+    if (!counts || field >= COUNTS)
+        return 0;
+    return __sync_fetch_and_add(counts + field, 1);
+}
+
+enum { MORE_TRIES = 7 };
+
+/* The first free one of the slots after `first`, which is busy now; null if there is none near. */
+RT u64* sonde_rt_claim(void* map, u64 first, u64 slots)
+{
+#pragma clang loop unroll(full)
+    for (u32 i = 1; i <= MORE_TRIES; i++) {
+        u32 index = ((u32)first + i) % (u32)slots;
+        u64* word = bpf_map_lookup_elem(map, &index);
+        if (word && __sync_val_compare_and_swap(word, 0, 1) == 0)
+            return word;
+    }
+    return 0;
+}
