@@ -43,6 +43,9 @@ struct Environment {
     llvm::Value* probe = nullptr;      // i64, BPF: the probe's number, for what becomes of its hits; not in functions
     llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
     llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
+    // BPF, of a system call's handler and not of its functions, which find out themselves.
+    llvm::Value* call_registers = nullptr; // i64: hir::Argument::call_registers; null: nothing reads them
+    llvm::Value* in_32_bit_call = nullptr; // i64: what __in_32_bit_call() gives
 };
 
 // What a handler, with the functions that it calls, needs besides the BPF stack.

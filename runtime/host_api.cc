@@ -209,6 +209,7 @@ int64_t sonde_host_task_current(void* session) { return of(session).kernel_memor
 int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().level); }
 int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).numbers.numbering().space); }
 int64_t sonde_host_in_32_bit_call(void*) { return 0; }
+int64_t sonde_host_has_narrow_times(void*) { return 0; }
 int64_t sonde_host_raise(int64_t) { return 1; }
 int64_t sonde_host_loadavg(int64_t index) {
     double loads[3] = {};
@@ -290,6 +291,7 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_pid_level),
         SYMBOL(sonde_host_pid_space),
         SYMBOL(sonde_host_in_32_bit_call),
+        SYMBOL(sonde_host_has_narrow_times),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_memory_node),

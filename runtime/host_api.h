@@ -64,6 +64,7 @@ int64_t sonde_host_pid_level(void* session); // struct sonde_numbering
 int64_t sonde_host_pid_space(void* session);
 // 0: what the session runs itself is no system call.
 int64_t sonde_host_in_32_bit_call(void* session);
+int64_t sonde_host_has_narrow_times(void* session);
 // To the session itself: nonzero, and nothing is sent.
 int64_t sonde_host_raise(int64_t signal);
 // Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.

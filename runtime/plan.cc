@@ -75,7 +75,7 @@ const char* name_of(Mechanism mechanism) {
 }
 
 const char* type_at(ProbeKind kind, const Point& point) {
-    if (is_about(kind, Subject::Tracepoint) && point.number >= 0)
+    if (is_about(kind, Subject::Tracepoint) && point.is_system_call())
         kind = point.symbol == "sys_exit" ? ProbeKind::SyscallReturn : ProbeKind::Syscall;
     return name_of(kind);
 }

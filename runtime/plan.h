@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/batch.h"
+#include "runtime/calls_32.h"
 #include "runtime/kinds.h"
 #include "runtime/session_words.h"
 
@@ -217,15 +218,23 @@ struct FileSpec {
     uint64_t max_size = 0; // bytes that a reader gets at most; 0: max_string - 1
 };
 
+// A way in which 32-bit programs make a system call.
+struct NarrowCall {
+    int64_t number = 0;     // i386's, or one of calls_32.h
+    uint64_t arguments = 0; // where they are: bytes of calls_32.h
+};
+
 // One place where a handler is attached, with what pp() and its relatives say there.
 struct Point {
-    std::string pp;            // pp(): the resolved point, process("/bin/x").function("f@f.c:3").call
-    std::string pn;            // pn(): as the script has it
-    std::string function;      // probefunc(), ppfunc()
-    std::string path;          // uprobes: the file
-    std::string symbol;        // tracepoints and the kernel's functions: the name
-    std::string module;        // the module that has it; empty: the kernel itself
-    int64_t number = -1;       // of a system call, at the tracepoint of all; -1: none
+    std::string pp;       // pp(): the resolved point, process("/bin/x").function("f@f.c:3").call
+    std::string pn;       // pn(): as the script has it
+    std::string function; // probefunc(), ppfunc()
+    std::string path;     // uprobes: the file
+    std::string symbol;   // tracepoints and the kernel's functions: the name
+    std::string module;   // the module that has it; empty: the kernel itself
+    int64_t number = -1;  // of a system call, at the tracepoint of all; -1: none, or only in 32-bit programs
+    // The same call in 32-bit programs, at the same tracepoint.
+    std::vector<NarrowCall> narrow_calls;
     std::string build_id;      // hex; empty if the file has none
     uint64_t offset = 0;       // of the instruction: in the file (uprobes), after the symbol (kprobes)
     uint64_t entry_offset = 0; // returns: the same for the entry snapshot (where parameters are right)
@@ -239,6 +248,8 @@ struct Point {
     HookSpec hook;    // Netfilter
     FileSpec file;    // FileRead, FileWrite
     uint32_t row = 0; // its index in Plan::rows; also the attach cookie (set by the compiler's last step)
+
+    bool is_system_call() const { return number >= 0 || !narrow_calls.empty(); }
 };
 
 // What probe_type() gives there.

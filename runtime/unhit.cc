@@ -107,12 +107,13 @@ std::string explain(const UnhitContext& context, const Written& written) {
             return reasons.size() == 1 ? reasons[0]
                                        : fmt::format("{} (and {} more files)", reasons[0], reasons.size() - 1);
     }
-    const bool all_calls = std::all_of(written.points.begin(), written.points.end(),
-                                       [](const auto& one) { return one.second->number >= 0; });
+    const bool all_calls = std::all_of(written.points.begin(), written.points.end(), [](const auto& one) {
+        return one.second->number >= 0 && one.second->narrow_calls.empty();
+    });
     if (all_calls && is_32_bit_program(context.program))
-        return fmt::format("{} is a 32-bit program, whose system calls have other numbers: syscall_any and "
-                           "process.syscall see them",
-                           context.program);
+        return fmt::format(
+            "{} is a 32-bit program, whose calls this handler cannot see: it reads structures that are others there",
+            context.program);
     if (outside)
         return fmt::format("only processes other than {} came by", context.target);
     if (all_user && context.inlined_copies && written.points.size() <= 16)

@@ -2,38 +2,140 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <vector>
 
+#include "base/check.h"
 #include "codegen/rtlib/pt_regs.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {
 namespace {
 
-// Where a table by the calls' numbers has a call's row, and 1 added; 0: it is none of these.
-llvm::Value* syscall_cell(BpfContext& bpf, llvm::Value* called, const std::vector<plan::Point>& points) {
-    Emitter& e = bpf.e;
-    // Up to 32 bytes it would be a constant to be merged, which LLVM puts into another section of that name.
-    uint64_t most = 15;
-    for (const plan::Point& point : points)
-        most = std::max(most, static_cast<uint64_t>(point.number));
-    std::vector<uint32_t> rows(std::bit_ceil(most + 1));
-    for (const plan::Point& point : points)
-        rows[static_cast<size_t>(point.number)] = point.row + 1;
-    go_if(bpf, e.CreateICmpULT(called, e.number(static_cast<int64_t>(rows.size()))));
+// The kernel's number for a return from rt_sigreturn: that call restores the registers of before the signal
+// (arch/x86/kernel/signal.c). Those of 32-bit programs have two such calls, which are not told apart then.
+constexpr int rt_sigreturn = 15, after_sigreturn = -1;
+// The number stands for all that are beyond the kernel's table (frontend/probes/kind_syscall.cc).
+constexpr int beyond_table = 511;
+
+// What a call's number means in a 64-bit and in a 32-bit program: which of the handler's points it is, from 1 on, or
+// none.
+struct SyscallCell {
+    uint32_t wide = 0, narrow = 0;
+};
+// In place of a point: the call is told by more than its number (runtime/calls_32.h).
+constexpr uint32_t has_inner_calls = 0xffff;
+constexpr unsigned half_cell = 16;
+
+struct SyscallCells {
+    std::map<int64_t, SyscallCell> by_number;
+    std::vector<uint32_t> inner; // from SONDE_INNER_CALLS on; empty: none of them
+    uint32_t most = 0;           // of a cell's halves
+};
+
+SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters) {
+    SyscallCells cells;
+    for (const plan::Point& point : points) {
+        const uint32_t here = point.row - points[0].row + 1;
+        cells.most = std::max(cells.most, here);
+        if (point.number >= 0)
+            cells.by_number[point.number].wide = here;
+        if (point.number == rt_sigreturn && !enters)
+            cells.by_number[after_sigreturn].wide = here;
+        for (const plan::NarrowCall& call : point.narrow_calls) {
+            if (call.number < SONDE_INNER_CALLS) {
+                cells.by_number[call.number].narrow = here;
+                continue;
+            }
+            cells.inner.resize(SONDE_INNER_COUNT);
+            cells.inner[static_cast<size_t>(call.number - SONDE_INNER_CALLS)] = here;
+        }
+    }
+    CHECK(cells.most < has_inner_calls);
+    if (!cells.inner.empty())
+        for (int64_t outer : {SONDE_CALL_OLD_SELECT, SONDE_CALL_OLD_MMAP, SONDE_CALL_SOCKETCALL, SONDE_CALL_IPC})
+            cells.by_number[outer].narrow = has_inner_calls;
+    return cells;
+}
+
+// A table's element; `index` is less than its size.
+llvm::Value* table_element(Emitter& e, const char* name, const std::vector<uint32_t>& elements, llvm::Value* index) {
     auto* table = new llvm::GlobalVariable(
-        e.module(), llvm::ArrayType::get(e.getInt32Ty(), rows.size()), true, llvm::GlobalValue::InternalLinkage,
-        llvm::ConstantDataArray::get(e.getContext(), llvm::ArrayRef<uint32_t>(rows)), "syscall_rows");
+        e.module(), llvm::ArrayType::get(e.getInt32Ty(), elements.size()), true, llvm::GlobalValue::InternalLinkage,
+        llvm::ConstantDataArray::get(e.getContext(), llvm::ArrayRef<uint32_t>(elements)), name);
     table->setSection(".rodata");
     table->setAlignment(llvm::Align(8));
     // The verifier does not remember the comparison with each copy of the number.
-    llvm::Value* safe = e.masked(called, rows.size() - 1);
-    return e.CreateGEP(e.getInt32Ty(), table, safe);
+    llvm::Value* safe = e.masked(index, elements.size() - 1);
+    return e.CreateZExt(e.CreateLoad(e.getInt32Ty(), e.CreateGEP(e.getInt32Ty(), table, safe)), e.i64());
+}
+
+// The call's cell, 0 if its number is none of these; the handler may end here.
+llvm::Value* syscall_cell(BpfContext& bpf, llvm::Value* called, const SyscallCells& cells) {
+    Emitter& e = bpf.e;
+    auto word = [](const SyscallCell& cell) { return cell.wide | cell.narrow << half_cell; };
+    constexpr size_t few = 3;
+    if (cells.by_number.size() <= few) {
+        llvm::Value* found = e.number(0);
+        for (const auto& [number, cell] : cells.by_number)
+            found = e.CreateSelect(e.CreateICmpEQ(called, e.number(number)), e.number(word(cell)), found);
+        return found;
+    }
+    const int64_t first = cells.by_number.begin()->first, last = cells.by_number.rbegin()->first;
+    const int64_t begin = std::min<int64_t>(first, 0);
+    // Up to 32 bytes it would be a constant to be merged, which LLVM puts into another section of that name.
+    constexpr uint64_t least = 16;
+    std::vector<uint32_t> table(std::bit_ceil(std::max(least, static_cast<uint64_t>(last - begin + 1))));
+    for (const auto& [number, cell] : cells.by_number)
+        table[static_cast<size_t>(number - begin)] = word(cell);
+    llvm::Value* index = e.CreateSub(called, e.number(begin));
+    go_if(bpf, e.CreateICmpULT(index, e.number(static_cast<int64_t>(table.size()))));
+    return table_element(e, "syscall_rows", table, index);
+}
+
+// Where all calls of 32-bit programs have their arguments, by their numbers: one table in a module.
+llvm::Value* argument_table(BpfContext& bpf) {
+    constexpr const char* name = "call_arguments";
+    if (llvm::GlobalVariable* made = bpf.e.module().getGlobalVariable(name, true))
+        return made;
+    std::vector<uint64_t> table(std::bit_ceil<uint64_t>(SONDE_INNER_CALLS + SONDE_INNER_COUNT));
+    for (const plan::Point& point : bpf.state.plan.rows)
+        for (const plan::NarrowCall& call : point.narrow_calls)
+            table[static_cast<size_t>(call.number)] = call.arguments;
+    auto* made = new llvm::GlobalVariable(
+        bpf.e.module(), llvm::ArrayType::get(bpf.e.i64(), table.size()), true, llvm::GlobalValue::InternalLinkage,
+        llvm::ConstantDataArray::get(bpf.e.getContext(), llvm::ArrayRef<uint64_t>(table)), name);
+    made->setSection(".rodata");
+    made->setAlignment(llvm::Align(8));
+    return made;
+}
+
+bool reads_call_registers(const hir::Handler& handler) {
+    bool found = false;
+    for_each_expr(handler, [&](const hir::Expr& expr) {
+        found = found || (expr.kind == hir::ExprKind::Argument &&
+                          hir::as<hir::Argument>(expr).number == hir::Argument::call_registers);
+    });
+    return found;
+}
+
+// A 32-bit program's arguments are put where a 64-bit one has them, on the stack.
+llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* called, llvm::Value* is_narrow) {
+    Emitter& e = bpf.e;
+    llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", SONDE_REGS_ORIG_AX - SONDE_REGS_R10);
+    e.CreateStore(regs, place);
+    llvm::BasicBlock *narrow = e.block("narrow_call"), *ready = e.block("registers");
+    e.CreateCondBr(is_narrow, narrow, ready);
+    e.SetInsertPoint(narrow);
+    e.CreateStore(e.routine("sonde_rt_call_registers", e.i64(), {regs, called, argument_table(bpf), copy}), place);
+    e.CreateBr(ready);
+    e.SetInsertPoint(ready);
+    return e.CreateLoad(e.i64(), place);
 }
 
 // Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have numbers
 // of their own.
-llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& env,
+llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& env, const hir::Handler& handler,
                           const std::vector<plan::Point>& points) {
     Emitter& e = bpf.e;
     llvm::Value* regs = registers.argument(env, 0);
@@ -43,31 +145,43 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
         helper(e, probe_read_kernel, {value, e.number(8), e.CreateAdd(regs, e.number(at))});
         return e.CreateLoad(e.i64(), value);
     };
-    bool enters = points[0].symbol == "sys_enter" || bpf.saves_entry;
+    const bool enters = points[0].symbol == "sys_enter" || bpf.saves_entry;
+    const SyscallCells cells = syscall_cells(points, enters);
     llvm::Value* called = enters ? registers.argument(env, 1) : field(SONDE_REGS_ORIG_AX);
-    // rt_sigreturn restores the registers of before the signal, with -1 for the call's number
-    // (arch/x86/kernel/signal.c).
-    constexpr int rt_sigreturn = 15;
-    if (!enters && std::ranges::any_of(points, [](const plan::Point& point) { return point.number == rt_sigreturn; }))
-        called = e.CreateSelect(e.CreateICmpEQ(called, e.number(-1)), e.number(rt_sigreturn), called);
-    // The number stands for all that are beyond the kernel's table (frontend/probes/kind_syscall.cc).
-    constexpr int beyond_table = 511;
-    if (std::ranges::any_of(points, [](const plan::Point& point) { return point.number == beyond_table; }))
+    if (cells.by_number.contains(beyond_table))
         called = e.CreateSelect(e.CreateICmpSGT(called, e.number(beyond_table)), e.number(beyond_table), called);
-    llvm::Value* row = nullptr;
-    if (points.size() == 1) {
-        go_if(bpf, e.CreateICmpEQ(called, e.number(points[0].number)));
-        row = e.getInt32(points[0].row);
-    } else {
-        llvm::Value* found = e.CreateLoad(e.getInt32Ty(), syscall_cell(bpf, called, points));
-        go_if(bpf, e.CreateICmpNE(found, e.getInt32(0)));
-        row = e.CreateSub(found, e.getInt32(1));
-    }
-    if (bpf.state.options.kernel_types)
-        go_if(bpf, e.CreateICmpEQ(e.routine("sonde_rt_in_compat_call", e.i64(), {regs}), e.number(0)));
-    else
+    llvm::Value* cell = syscall_cell(bpf, called, cells);
+    go_if(bpf, e.CreateICmpNE(cell, e.number(0)));
+    llvm::Value *wide = e.CreateAnd(cell, e.number(has_inner_calls)), *here = wide;
+    // Without the kernel's types a 32-bit program is told by its code segment, and nothing else of it is known.
+    if (!bpf.state.options.kernel_types) {
         go_if(bpf, e.CreateICmpEQ(e.CreateAnd(field(SONDE_REGS_CS), e.number(0xffff)), e.number(SONDE_USER_CS)));
-    return row;
+    } else {
+        env.in_32_bit_call = e.routine("sonde_rt_in_compat_call", e.i64(), {regs});
+        llvm::Value* is_narrow = e.CreateICmpNE(env.in_32_bit_call, e.number(0));
+        here = e.CreateSelect(is_narrow, e.CreateLShr(cell, e.number(half_cell)), wide);
+    }
+    if (bpf.state.options.kernel_types && !cells.inner.empty()) {
+        llvm::Value* place = e.stack(8);
+        e.CreateStore(here, place);
+        llvm::BasicBlock *inside = e.block("inner_call"), *found = e.block("call");
+        e.CreateCondBr(e.CreateICmpEQ(here, e.number(has_inner_calls)), inside, found);
+        e.SetInsertPoint(inside);
+        llvm::Value* inner = e.routine("sonde_rt_inner_call", e.i64(), {regs, called});
+        go_if(bpf, e.CreateICmpULT(inner, e.number(SONDE_INNER_COUNT)));
+        e.CreateStore(table_element(e, "inner_calls", cells.inner, inner), place);
+        e.CreateBr(found);
+        e.SetInsertPoint(found);
+        here = e.CreateLoad(e.i64(), place);
+    }
+    go_if(bpf, e.CreateICmpNE(here, e.number(0)));
+    const bool has_narrow =
+        std::ranges::any_of(points, [](const plan::Point& point) { return !point.narrow_calls.empty(); });
+    if (env.in_32_bit_call && has_narrow && reads_call_registers(handler))
+        env.call_registers = call_registers(bpf, regs, called, e.CreateICmpNE(env.in_32_bit_call, e.number(0)));
+    if (points.size() == 1)
+        return e.getInt32(points[0].row);
+    return e.CreateTrunc(e.CreateAdd(here, e.number(static_cast<int64_t>(points[0].row) - 1)), e.getInt32Ty());
 }
 
 } // namespace
@@ -124,8 +238,8 @@ void find_row(BpfContext& bpf, Task& task, Registers& registers, const hir::Hand
     const plan::Probe& probe = bpf.state.plan.probes[bpf.probe];
     bool event = plan::is_task_event(handler.kind), one = probe.points.size() == 1;
     env.row = first_row(bpf);
-    if (!probe.points.empty() && probe.points[0].number >= 0)
-        env.row = find_syscall(bpf, registers, env, probe.points);
+    if (!probe.points.empty() && probe.points[0].is_system_call())
+        env.row = find_syscall(bpf, registers, env, handler, probe.points);
     else if (!one && !event)
         env.row = e.CreateTrunc(helper(e, get_attach_cookie, {bpf.argument}), e.getInt32Ty());
     if (!probe.has_subjects())

@@ -47,6 +47,11 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
     static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
     bool result = number == hir::Argument::result;
+    if (number == hir::Argument::call_registers) {
+        if (env.call_registers)
+            return env.call_registers;
+        number = 0;
+    }
     switch (plan::traits(bpf_.kind).context) {
     case plan::Context::Words:
         return context_word(e_, env.context, 8ull * static_cast<unsigned>(number));

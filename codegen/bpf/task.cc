@@ -78,8 +78,10 @@ llvm::Value* BpfTask::number(Environment& env, hir::TaskNumber what) {
         return e_.CreateAnd(helper(e_, get_smp_processor_id, {}), e_.number(0xffffffff));
     case hir::TaskNumber::Random:
     case hir::TaskNumber::Jiffies:
-    case hir::TaskNumber::In32BitCall:
+    case hir::TaskNumber::HasNarrowTimes:
         return e_.routine(routine, e_.i64(), {});
+    case hir::TaskNumber::In32BitCall:
+        return env.in_32_bit_call ? env.in_32_bit_call : e_.routine(routine, e_.i64(), {});
     case hir::TaskNumber::PidLevel:
         return numbering(e_, offsetof(sonde_numbering, level));
     case hir::TaskNumber::PidSpace:

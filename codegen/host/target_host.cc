@@ -202,6 +202,7 @@ class HostTask final : public Task {
         case hir::TaskNumber::PidLevel:
         case hir::TaskNumber::PidSpace:
         case hir::TaskNumber::In32BitCall:
+        case hir::TaskNumber::HasNarrowTimes:
             return e_.routine(routine, e_.i64(), {env.context});
         default:
             return e_.routine(routine, e_.i64(), {});

@@ -40,9 +40,12 @@ bool at_syscall(const Lowerer& l) {
            });
 }
 
-// Where calls of 32-bit programs come by, too: where they are told by their numbers (bpf/points.cc) they do not.
+// Where calls of 32-bit programs come by, too.
 bool sees_32_bit_calls(const Lowerer& l) {
-    return at_syscall(l) ? l.root->points[0].number < 0 : plan::is_about(l.root->kind, plan::Subject::SystemCall);
+    return at_syscall(l) ? std::ranges::any_of(
+                               l.root->points,
+                               [](const plan::Point& point) { return point.number < 0 || !point.narrow_calls.empty(); })
+                         : plan::is_about(l.root->kind, plan::Subject::SystemCall);
 }
 
 // Both raw tracepoints give the registers first.

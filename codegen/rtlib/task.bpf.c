@@ -89,6 +89,18 @@ RT s64 sonde_rt_in_compat_call(u64 regs)
     return (cs & 0xffff) != SONDE_USER_CS;
 }
 
+/* Whether it has times of 32 bits: clock_gettime64 to sched_rr_get_interval_time64 have not (syscall_32.tbl). */
+RT s64 sonde_rt_has_narrow_times(void)
+{
+    enum { FIRST_OF_64 = 403, LAST_OF_64 = 423 };
+    u64 number = 0;
+    if (!sonde_rt_in_32_bit_call())
+        return 0;
+    bpf_probe_read_kernel(&number, sizeof number,
+                          (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_ORIG_AX);
+    return number < FIRST_OF_64 || number > LAST_OF_64;
+}
+
 /* As the program's last arch_prctl() or clone() has set it; the C libraries use no other way. */
 RT s64 sonde_rt_thread_pointer(void)
 {

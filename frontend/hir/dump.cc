@@ -106,7 +106,9 @@ std::string text(const Expr& expr) {
         return fmt::format("reg{}", as<Register>(expr).number);
     case ExprKind::Argument:
         return as<Argument>(expr).number == Argument::result ? "result"
-                                                             : fmt::format("arg{}", as<Argument>(expr).number);
+               : as<Argument>(expr).number == Argument::call_registers
+                   ? "registers"
+                   : fmt::format("arg{}", as<Argument>(expr).number);
     case ExprKind::Load: {
         const auto& e = as<Load>(expr);
         std::string bits = e.bit_size ? fmt::format(":{}+{}", e.bit_offset, e.bit_size) : "";

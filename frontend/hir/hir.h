@@ -287,6 +287,7 @@ struct Register : Expr { // Long
 // Handlers at such points only.
 struct Argument : Expr { // Long
     static constexpr int result = -1;
+    static constexpr int call_registers = -2; // a system call's, as a 64-bit program has them (struct pt_regs)
     int number;
     Argument(Range r, int n) : Expr(ExprKind::Argument, ValueType::Long, r), number(n) {}
 };

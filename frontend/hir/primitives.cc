@@ -17,9 +17,23 @@ const Primitive* find_primitive(std::string_view name) {
 }
 
 const char* routine_name(TaskNumber number) {
-    static constexpr const char* names[] = {
-        "",     "pid", "tid",          "kernel_pid", "ppid",   "uid",       "euid",      "gid",
-        "egid", "cpu", "task_current", "jiffies",    "random", "pid_level", "pid_space", "in_32_bit_call"};
+    static constexpr const char* names[] = {"",
+                                            "pid",
+                                            "tid",
+                                            "kernel_pid",
+                                            "ppid",
+                                            "uid",
+                                            "euid",
+                                            "gid",
+                                            "egid",
+                                            "cpu",
+                                            "task_current",
+                                            "jiffies",
+                                            "random",
+                                            "pid_level",
+                                            "pid_space",
+                                            "in_32_bit_call",
+                                            "has_narrow_times"};
     return names[static_cast<size_t>(number)];
 }
 

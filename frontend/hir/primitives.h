@@ -45,6 +45,7 @@ enum class TaskNumber : uint8_t {
     PidLevel,
     PidSpace,
     In32BitCall,
+    HasNarrowTimes,
 };
 // "pid": what its routines' names end in.
 const char* routine_name(TaskNumber number);

@@ -16,10 +16,11 @@ namespace sonde {
 struct VariableSource;
 
 struct Syscall {
-    int number;
+    int number; // -1: only 32-bit programs make it
     const char* name;
     const char* parameters; // "int fd, char *buf"
     const char* text;       // "d p": how `argstr` has them (syscalls.def)
+    std::vector<plan::NarrowCall> narrow_calls = {};
 };
 
 // Where a function calls another one, and by whom it is called itself.

@@ -2,6 +2,9 @@
 //
 // All of them are the raw tracepoints sys_enter and sys_exit: one program for any number of calls, which finds out at
 // which of its points it is by the call's number. Parameters are in the user's registers, as they were at the call.
+//
+// A call of a 32-bit program is a second number of the same point, so that both share a handler: its arguments are put
+// where a 64-bit program has them before the handler runs.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -9,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/glob.h"
 #include "base/kallsyms.h"
 #include "base/suggest.h"
@@ -17,11 +21,63 @@
 namespace sonde {
 namespace {
 
-const Syscall all_syscalls[] = {
+constexpr int first_of_all_architectures = 424; // from here on a call has one number and a function of its name
+
+// Where a 32-bit program has a call's arguments, as syscalls_32.def says it; by default in the registers in their
+// order, where a `long` has a sign.
+uint64_t narrow_arguments(std::string_view parameters, std::string_view sources) {
+    uint64_t out = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        const std::string_view parameter = parameters.substr(0, parameters.find(','));
+        parameters.remove_prefix(std::min(parameters.size(), parameter.size() + 2));
+        const std::string_view source = sources.substr(0, sources.find(' '));
+        sources.remove_prefix(std::min(sources.size(), source.size() + 1));
+        const bool is_signed = parameter.starts_with("long ") || parameter.starts_with("off_t ");
+        unsigned way = is_signed ? SONDE_ARGUMENT_SIGNED : SONDE_ARGUMENT_REGISTER, place = i;
+        if (!source.empty()) {
+            place = static_cast<unsigned>(source.back() - '1');
+            if (source.size() == 2)
+                way = source[0] == 'w'   ? SONDE_ARGUMENT_ID
+                      : source[0] == 'p' ? SONDE_ARGUMENT_PAGES
+                      : source[0] == '+' ? SONDE_ARGUMENT_PAIR
+                      : is_signed        ? SONDE_ARGUMENT_SIGNED_WORD
+                                         : SONDE_ARGUMENT_WORD;
+            else if (source == "0")
+                way = SONDE_ARGUMENT_NOWHERE, place = 0;
+        }
+        out |= static_cast<uint64_t>(way | place) << 8 * i;
+    }
+    return out;
+}
+
+std::vector<Syscall> make_syscalls() {
+    std::vector<Syscall> all = {
 #define SYSCALL(number, name, parameters, text) {number, name, parameters, text},
 #include "frontend/probes/syscalls.def"
 #undef SYSCALL
-};
+    };
+    auto add = [&](int64_t number, std::string_view name, std::string_view sources) {
+        const auto call = std::ranges::find(all, name, &Syscall::name);
+        CHECK(call != all.end());
+        call->narrow_calls.push_back({number, narrow_arguments(call->parameters, sources)});
+    };
+    for (const Syscall& call : all)
+        if (call.number >= first_of_all_architectures)
+            add(call.number, call.name, "");
+#define SAME(number, name) add(number, name, "");
+#define SAME_FROM(number, name, sources) add(number, name, sources);
+#define CALL(number, name, parameters, text, sources)                                                                  \
+    all.push_back({-1, name, parameters, text, {{number, narrow_arguments(parameters, sources)}}});
+#include "frontend/probes/syscalls_32.def"
+#undef SAME
+#undef SAME_FROM
+#undef CALL
+    return all;
+}
+const std::vector<Syscall>& all_syscalls() {
+    static const std::vector<Syscall> all = make_syscalls();
+    return all;
+}
 
 // Names that SystemTap has for a call that the kernel now calls something else.
 constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
@@ -29,17 +85,11 @@ constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
     {"truncate64", "truncate"},
     {"fadvise64_64", "fadvise64"},
 };
-// Calls that SystemTap has probes for and that 64-bit programs do not make: such a probe is never hit.
+// Calls that SystemTap has probes for and that no program can make, and its names for what 32-bit programs do, which
+// comes by as the call itself: such a probe is never hit.
 constexpr std::string_view absent[] = {
-    "bdflush",     "chown16",     "fchown16",       "fstatfs64",      "get_thread_area",
-    "gethostname", "lchown16",    "llseek",         "lookup_dcookie", "mmap32",
-    "nfsservctl",  "nice",        "pipe32",         "pselect7",       "pwrite32",
-    "readdir",     "recv",        "rt_sigaction32", "send",           "set_thread_area",
-    "setregid16",  "setresgid16", "setresuid16",    "setreuid16",     "settimeofday32",
-    "sgetmask",    "sigaction",   "sigaction32",    "signal",         "sigpending",
-    "sigprocmask", "sigreturn",   "sigsuspend",     "ssetmask",       "statfs64",
-    "stime",       "sysctl",      "sysctl32",       "timerfd",        "tux",
-    "uselib",      "ustat32",     "vm86_warning",   "waitpid",
+    "bdflush",        "gethostname", "mmap32", "nfsservctl", "pipe32",  "pselect7", "pwrite32", "rt_sigaction32",
+    "settimeofday32", "sigaction32", "sysctl", "sysctl32",   "timerfd", "tux",      "ustat32",  "vm86_warning",
 };
 
 // The calls that this kernel has no code for, each as one more call `ni_syscall`.
@@ -51,8 +101,6 @@ constexpr int beyond_table = 511;
 constexpr std::pair<int, std::string_view> unnamed[] = {
     {335, "uretprobe"}, {336, "uprobe"}, {453, "map_shadow_stack"}, {470, "listns"}, {471, "rseq_slice_yield"},
 };
-// From here on a call's function has the call's name.
-constexpr int first_of_all_architectures = 424;
 
 // The kernel's functions for system calls, by the calls' names: whether they do something. Those that a kernel may be
 // built without have a weak function that does not (COND_SYSCALL of arch/x86/include/asm/syscall_wrapper.h).
@@ -74,12 +122,21 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
                                            : !function->second;
     };
     std::vector<Syscall> out;
+    const std::vector<Syscall>& all = all_syscalls();
     for (int number = 0; number <= beyond_table; number++) {
-        const auto* known = std::ranges::find(all_syscalls, number, &Syscall::number);
+        const auto known = std::ranges::find(all, number, &Syscall::number);
         const auto* own = std::ranges::find(unnamed, number, &std::pair<int, std::string_view>::first);
-        if (known != std::end(all_syscalls) ? is_missing(number, known->name)
-                                            : own == std::end(unnamed) || !functions.contains(own->second))
+        if (known != all.end() ? is_missing(number, known->name)
+                               : own == std::end(unnamed) || !functions.contains(own->second))
             out.push_back({number, no_code, "", ""});
+        // The functions of calls that only 32-bit programs make are not asked for.
+        const auto narrow = std::ranges::find_if(all, [&](const Syscall& one) {
+            return std::ranges::count(one.narrow_calls, number, &plan::NarrowCall::number) > 0;
+        });
+        const bool calls_others = number == SONDE_CALL_OLD_SELECT || number == SONDE_CALL_OLD_MMAP ||
+                                  number == SONDE_CALL_SOCKETCALL || number == SONDE_CALL_IPC;
+        if (narrow != all.end() ? narrow->number >= 0 && is_missing(narrow->number, narrow->name) : !calls_others)
+            out.push_back({-1, no_code, "", "", {{number, 0}}});
     }
     return out;
 }
@@ -123,10 +180,11 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         resolved.point.symbol = is_return ? "sys_exit" : "sys_enter";
         resolved.point.function = syscall.name;
         resolved.point.number = syscall.number;
+        resolved.point.narrow_calls = syscall.narrow_calls;
         resolved.point.pp = fmt::format("syscall.{}{}{}", syscall.name, is_return ? ".return" : "", active);
         points.push_back(std::move(resolved));
     };
-    for (const Syscall& syscall : all_syscalls)
+    for (const Syscall& syscall : all_syscalls())
         if (glob_match(wanted, syscall.name))
             add(syscall);
     if (wanted == no_code) {
@@ -138,7 +196,7 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
     if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
         std::vector<std::string> names;
-        for (const Syscall& syscall : all_syscalls)
+        for (const Syscall& syscall : all_syscalls())
             names.emplace_back(syscall.name);
         resolving.diags
             .report(DiagId::NoMatch, component->range, fmt::format("there is no system call `{}`", component->name))

@@ -269,13 +269,20 @@ void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
     auto is_unnamed = [&](const Syscall* call) {
         return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
     };
-    std::set<std::pair<int, bool>> named;
+    std::set<std::pair<int64_t, bool>> named, named_narrow;
     for (size_t i = first; i < out.size(); i++)
-        if (const ResolvedPoint& point = out[i].point; point.syscall && !is_unnamed(point.syscall))
+        if (const ResolvedPoint& point = out[i].point; point.syscall && !is_unnamed(point.syscall)) {
             named.emplace(point.syscall->number, point.is_exit);
+            for (const plan::NarrowCall& call : point.syscall->narrow_calls)
+                named_narrow.emplace(call.number, point.is_exit);
+        }
     auto is_second = [&](const Resolved& one) {
         const ResolvedPoint& point = one.point;
-        return is_unnamed(point.syscall) && named.contains({point.syscall->number, point.is_exit});
+        if (!is_unnamed(point.syscall))
+            return false;
+        const std::vector<plan::NarrowCall>& narrow = point.syscall->narrow_calls;
+        return narrow.empty() ? named.contains({point.syscall->number, point.is_exit})
+                              : named_narrow.contains({narrow[0].number, point.is_exit});
     };
     out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
 }

@@ -16,6 +16,7 @@
 #include "frontend/sema/build_stmt.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/handlers.h"
+#include "frontend/variables/readable_calls.h"
 
 namespace sonde {
 
@@ -204,6 +205,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         // Before the prologue parameters may be in registers, which have no address and cannot be written.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
+        keep_readable_calls(resolved.point, reach.targets);
         if (reach.registers)
             keep_registers(resolved.point, in_.context.env);
         const ResolvedPoint& point = resolved.point;
@@ -220,8 +222,10 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
-            key +=
-                fmt::format(" {} {}", point.is_exit, met[fmt::format("{} {}", point.point.pp, point.point.number)]++);
+            key += fmt::format(
+                " {} {}", point.is_exit,
+                met[fmt::format("{} {} {}", point.point.pp, point.point.number,
+                                point.point.narrow_calls.empty() ? 0 : point.point.narrow_calls[0].number)]++);
         // Each timer has its run, also beside another one of that interval.
         if (point.timer.interval_ns != 0)
             key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);

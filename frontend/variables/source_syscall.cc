@@ -1,7 +1,10 @@
 // `$filename`, `$return` and the summaries of a system call. Pointers are the caller's: they lead to user memory.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/variables/readable_calls.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
 
@@ -17,7 +20,7 @@ struct SyscallVariable {
 
 // Where struct pt_regs of x86-64 has the arguments: rdi, rsi, rdx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
 constexpr int64_t argument_offsets[] = {112, 104, 96, 56, 72, 64};
-constexpr int tracepoint_regs = 0, tracepoint_result = 1; // arguments of sys_exit
+constexpr int tracepoint_result = 1; // an argument of sys_exit
 
 // "const char *filename" as a type and a name.
 SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
@@ -85,10 +88,10 @@ std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
     return out;
 }
 
-// An argument's register, all 64 bits of it.
+// An argument's register, all 64 bits of it; a 32-bit program's arguments are where a 64-bit one has them.
 hir::Expr* syscall_register(Binding& b, size_t index) {
-    auto* at = b.make<hir::Load>(
-        b.expr.range, b.plus(b.make<hir::Argument>(b.expr.range, tracepoint_regs), argument_offsets[index]), 8u, false);
+    hir::Expr* registers = b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers);
+    auto* at = b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offsets[index]), 8u, false);
     at->user = false;
     return at;
 }
@@ -97,8 +100,21 @@ Place syscall_argument(Binding& b, const SyscallVariable& variable, size_t index
     return value_place(variable.type, syscall_register(b, index));
 }
 
+// What a 32-bit tracer has put there has no upper half: an error is told as the kernel does it
+// (arch/x86/include/asm/syscall.h, syscall_get_error()).
 Place syscall_result(Binding& b) {
-    return value_place(b.point.kernel->find_type("long"), b.make<hir::Argument>(b.expr.range, tracepoint_result));
+    using enum hir::BinaryOp;
+    auto result = [&] { return b.make<hir::Argument>(b.expr.range, tracepoint_result); };
+    auto half = [&](bool is_signed) { return b.make<hir::Retype>(b.expr.range, result(), 4u, is_signed); };
+    hir::Expr* value = result();
+    if (!b.point.point.narrow_calls.empty()) {
+        constexpr int64_t before_errors = 0xfffff000;
+        hir::Expr* is_narrow =
+            b.make<hir::Intrinsic>(b.expr.range, "__in_32_bit_call", hir::ValueType::Long, std::vector<hir::Expr*>());
+        hir::Expr* is_error = b.binary(Gt, half(false), b.number(before_errors));
+        value = b.ternary(b.binary(And, is_narrow, is_error), half(true), value);
+    }
+    return value_place(b.point.kernel->find_type("long"), value);
 }
 
 std::optional<Place> syscall_variable(Binding& b) {
@@ -250,7 +266,61 @@ std::string list_syscall_variables(const ResolvedPoint& point) {
     return line;
 }
 
+// What i386's ABI makes of a type: there a long and a pointer have 4 bytes, and nothing is aligned to more than 4.
+struct NarrowLayout {
+    bool is_same = true; // as in a 64-bit program
+    uint64_t align = 1;
+};
+NarrowLayout narrow_layout(const Type* written) {
+    const Type* type = strip(written);
+    if (!type)
+        return {};
+    switch (type->kind) {
+    case Type::Pointer:
+        return {.is_same = false};
+    case Type::Array:
+        return narrow_layout(type->target);
+    case Type::Struct:
+    case Type::Union:
+        break;
+    default:
+        return {.is_same = type->size < 8 || type->name.find("long long") != std::string::npos,
+                .align = std::clamp<uint64_t>(type->size, 1, 4)};
+    }
+    NarrowLayout layout;
+    uint64_t end = 0;
+    for (const TypeMember& member : complete(type)->members) {
+        const NarrowLayout inner = narrow_layout(member.type);
+        // What is packed has no gaps here either.
+        const uint64_t expected = (end + inner.align - 1) / inner.align * inner.align;
+        layout.is_same = layout.is_same && inner.is_same && (member.bit_size || member.byte_offset <= expected);
+        layout.align = std::max(layout.align, inner.align);
+        end = type->kind == Type::Union ? 0 : member.byte_offset + strip(member.type)->size;
+    }
+    return layout;
+}
+
 } // namespace
+
+void keep_readable_calls(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
+    if (!point.syscall || point.point.number < 0 || point.point.narrow_calls.empty())
+        return;
+    const std::vector<SyscallVariable> variables = syscall_variables(point);
+    auto is_other = [&](const SyscallVariable& variable) {
+        const Type* type = strip(variable.type);
+        return type->kind == Type::Pointer && type->target && !narrow_layout(type->target).is_same;
+    };
+    // A value of the script has the type of any of them.
+    auto reads_other = [&](const ast::TargetExpr* target) {
+        const bool is_any = target->base == ast::TargetExpr::Value || target->name.starts_with("$$") ||
+                            target->name.starts_with("$arg");
+        return !target->components.empty() && std::ranges::any_of(variables, [&](const SyscallVariable& variable) {
+            return (is_any || target->name == "$" + variable.name) && is_other(variable);
+        });
+    };
+    if (std::ranges::any_of(targets, reads_other))
+        point.point.narrow_calls.clear();
+}
 
 const VariableSource syscall_source = {
     .find = syscall_variable, .summary = syscall_summary, .list = list_syscall_variables};

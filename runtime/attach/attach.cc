@@ -176,7 +176,7 @@ Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, 
         if (together)
             break;
         // One tracepoint is that of all system calls.
-        if (point.number >= 0 && std::exchange(syscalls, true))
+        if (point.is_system_call() && std::exchange(syscalls, true))
             continue;
         // Processes' memory is watched from when they are there (watchpoint.h).
         if (mechanism == plan::Mechanism::Watchpoint && !point.watch.is_kernel)

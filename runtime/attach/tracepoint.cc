@@ -19,7 +19,7 @@ Result<std::unique_ptr<Attachment>> attach_tracepoint(const PointToAttach& one) 
         return attach_raw_tracepoint(one.program_fd(), "sys_enter");
     // A program at several knows by the cookie at which it is (6.10, "bpf: support BPF cookie in raw tracepoint
     // (raw_tp, tp_btf) programs"); a system call is known by its number.
-    const bool with_cookie = one.probe.points.size() > 1 && one.point.number < 0;
+    const bool with_cookie = one.probe.points.size() > 1 && !one.point.is_system_call();
     constexpr int bpf_raw_tracepoint_open = 17;
     struct {
         uint64_t name;

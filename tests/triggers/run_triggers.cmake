@@ -53,6 +53,9 @@ foreach(level O0 O2)
 endforeach()
 add_run_trigger(narrow_calls narrow_calls.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector)
 target_link_options(trigger_narrow_calls PRIVATE -m32 -nostdlib -static -no-pie)
+add_run_trigger(all_calls_32 all_calls_32.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector
+  -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+target_link_options(trigger_all_calls_32 PRIVATE -m32 -nostdlib -static -no-pie)
 # The same at fixed addresses.
 add_run_trigger(globals-fixed globals.c -O0 -fno-pie)
 target_sources(trigger_globals-fixed PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)
