@@ -86,7 +86,7 @@ void add_option(ToolHead& head, const std::string& line, std::string_view script
 
 void add_argument(ToolHead& head, const std::string& line) {
     std::vector<std::string> parts = columns(line);
-    if (parts.size() != 2)
+    if (parts.empty() || parts.size() > 2)
         return;
     ToolArgument argument;
     std::string& name = parts[0];
@@ -100,8 +100,19 @@ void add_argument(ToolHead& head, const std::string& line) {
     }
     argument.placeholder = name;
     argument.type = value_of(name);
-    argument.help = parts[1];
+    if (parts.size() == 2) // else it is on the next line
+        argument.help = parts[1];
     head.arguments.push_back(std::move(argument));
+}
+
+void continue_text(std::string& text, const std::string& line) {
+    text += (text.empty() ? "" : " ") + line.substr(line.find_first_not_of(' '));
+}
+
+// Long lists are in the script.
+std::string shortened(const std::string& text) {
+    constexpr size_t most = 40;
+    return text.size() <= most ? text : text.substr(0, text.rfind(',', most) + 1) + "...";
 }
 
 // Two columns, the right one aligned.
@@ -137,9 +148,9 @@ ToolHead read_tool_head(std::string_view script) {
         else if (part == Part::Example)
             head.example.push_back(line);
         else if (part == Part::Options && goes_on && !head.options.empty())
-            head.options.back().help += line.substr(line.find_first_not_of(' ') - 1);
+            continue_text(head.options.back().help, line);
         else if (part == Part::Arguments && goes_on && !head.arguments.empty())
-            head.arguments.back().help += line.substr(line.find_first_not_of(' ') - 1);
+            continue_text(head.arguments.back().help, line);
         else if (part == Part::Options && !line.empty())
             add_option(head, line, script);
         else if (part == Part::Arguments && !line.empty())
@@ -170,7 +181,8 @@ std::string describe_tool(const std::string& name, const ToolHead& head) {
     std::vector<std::pair<std::string, std::string>> rows;
     for (const ToolArgument& argument : head.arguments)
         rows.emplace_back(argument.placeholder,
-                          argument.help + (argument.initial.empty() ? "" : fmt::format(" ({})", argument.initial)));
+                          argument.help +
+                              (argument.initial.empty() ? "" : fmt::format(" ({})", shortened(argument.initial))));
     if (!rows.empty()) {
         out += "\nArguments:\n";
         list_rows(out, rows);
