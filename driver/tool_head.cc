@@ -10,8 +10,9 @@ namespace sonde {
 namespace {
 
 constexpr std::pair<std::string_view, ToolValue> placeholders[] = {
-    {"NUMBER", ToolValue::Number}, {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
-    {"TEXT", ToolValue::Text},     {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
+    {"NUMBER", ToolValue::Number},   {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
+    {"TEXT", ToolValue::Text},       {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
+    {"PROGRAM", ToolValue::Library}, {"DATABASE", ToolValue::Library},
 };
 
 ToolValue value_of(std::string_view placeholder) {

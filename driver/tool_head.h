@@ -35,7 +35,7 @@ enum class ToolValue : uint8_t {
     Seconds,  // SECONDS: whole ones, from 1 on
     Text,     // TEXT
     Point,    // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
-    Library,  // LIBRARY: a library's name, or a path; a path in the script
+    Library,  // LIBRARY, PROGRAM, DATABASE: the name of a library or a program, or a path; a path in the script
 };
 
 struct ToolOption {
