@@ -104,7 +104,8 @@ class Reader {
         // "Never hit" is news about a point that was asked for, not about one of several ways to see an event.
         if (std::ranges::none_of(head_.arguments, [](const auto& one) { return one.type == ToolValue::Point; }))
             out_.emplace_back("-w");
-        out_.insert(out_.end(), {"--tool", name_, "--"});
+        // Tables at the end are as long as they are.
+        out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_, "--"});
         if (Result<void> read = read_arguments(); !read)
             return std::move(read).error();
         return std::move(out_);
