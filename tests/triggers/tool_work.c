@@ -23,7 +23,7 @@ static void die(const char *what)
 static void sleep_ms(int ms)
 {
     struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
-    while (nanosleep(&time, &time) != 0 && errno == EINTR)
+    while (ms > 0 && nanosleep(&time, &time) != 0 && errno == EINTR)
         ;
 }
 
