@@ -174,6 +174,13 @@ class Search {
 
 std::vector<std::string> shared_libraries(const std::string& program) { return Search(program).found; }
 
+std::vector<std::string> installed_libraries() {
+    std::vector<std::string> out;
+    for (auto& [name, path] : read_loader_cache())
+        out.push_back(path);
+    return out;
+}
+
 namespace {
 
 std::vector<ProcessMapping> read_mapped_code(int64_t pid) {

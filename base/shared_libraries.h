@@ -13,6 +13,9 @@ namespace sonde {
 // what is linked statically and for what is no ELF file.
 std::vector<std::string> shared_libraries(const std::string& program);
 
+// The paths of the libraries in the loader's cache (ldconfig(8)), those of programs like this one.
+std::vector<std::string> installed_libraries();
+
 // The files with code that a running process has mapped, other than its program; what dlopen() has brought too.
 std::vector<std::string> mapped_libraries(int64_t pid);
 

@@ -22,6 +22,7 @@
 #include "base/trusted_file.h"
 #include "driver/called_as.h"
 #include "driver/plan_cache.h"
+#include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
 
 namespace sonde {
@@ -289,6 +290,16 @@ void add_script_options(CLI::App& app, Options& o) {
 }
 
 void add_run_options(CLI::App& app, Options& o) {
+    // What expand_tool() makes of `sonde TOOL`.
+    app.add_option_function<std::string>(
+           "--tool",
+           [&o](const std::string& name) {
+               require(find_tool(name).empty() ? fmt::format("--tool {}: there is no such tool", name) : "");
+               o.tool = name;
+               o.filters_target = !tool_chooses_target(name);
+           },
+           "")
+        ->group("");
     const auto some = [](const std::string& text) { return text.empty() ? "it needs a value" : ""; };
     app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid")
         ->check(some);
@@ -534,8 +545,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         o.inventory == Inventory::None)
         return fmt::format("-r {}: that is not the kernel that runs here; add `-p4 -m NAME` and run NAME.sonde there",
                            o.kernel);
-    bool has_work =
-        o.has_script || o.list || o.inventory != Inventory::None || !o.positional.empty() || !o.extras.empty();
+    bool has_work = o.has_script || !o.tool.empty() || o.list || o.inventory != Inventory::None ||
+                    !o.positional.empty() || !o.extras.empty();
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
 }
 
@@ -544,13 +555,32 @@ int fail(const std::string& message) {
     return exit_failure;
 }
 
+void add_options(CLI::App& app, Options& options) {
+    add_script_options(app, options);
+    add_run_options(app, options);
+    add_pass_options(app, options);
+    add_machine_options(app, options);
+}
+
 } // namespace
+
+OwnOption find_own_option(const std::string& name) {
+    CLI::App app;
+    Options options;
+    add_options(app, options);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    // with_value(): the value of these is optional, and never the next word.
+    return !option                                                                              ? OwnOption::None
+           : option->get_expected_max() == 0 || with_value(name).find('=') != std::string::npos ? OwnOption::Flag
+                                                                                                : OwnOption::Value;
+}
 
 std::variant<Options, int> read_words(std::vector<std::string> words) {
     Options options;
     options.words = words;
     options.compatible = systemtap_version;
     CLI::App app{"Traces programs and the kernel: runs SystemTap's language on BPF.\n"
+                 "  sonde TOOL [options]    (`sonde tools` lists them)\n"
                  "  sonde [options] FILE [ARGS]\n  sonde [options] -e SCRIPT [ARGS]\n  sonde [options] -l|-L POINT\n"
                  "  sonde --why '$VARIABLE' POINT\n"
                  "Exit status: 0 success, 1 failure, 3 success, but events or hits were lost (--lossy-ok: 0)"};
@@ -562,10 +592,7 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     // Scripts that make scripts read "version N.N" here, and decide by it what they write.
     app.set_version_flag("-V,--version",
                          fmt::format("sonde {}: SystemTap's language, version {}", SONDE_VERSION, systemtap_version));
-    add_script_options(app, options);
-    add_run_options(app, options);
-    add_pass_options(app, options);
-    add_machine_options(app, options);
+    add_options(app, options);
     bool clean = false;
     app.add_flag("--clean-cache", clean,
                  "Delete of the cache what has not been used for longest, down to its limit, and end");
@@ -600,7 +627,10 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     if (!given)
         return fail(given.error().message);
-    for (const std::string& word : *given)
+    std::variant<std::vector<std::string>, int> expanded = expand_tool(*given);
+    if (const int* status = std::get_if<int>(&expanded))
+        return *status;
+    for (const std::string& word : std::get<0>(expanded))
         words->push_back(with_value(word));
     return read_words(*std::move(words));
 }

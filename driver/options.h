@@ -42,6 +42,8 @@ struct Options {
     std::vector<std::string> positional;      // FILE and script arguments
     std::string command;                      // -c
     int64_t target_pid = 0;                   // -x
+    std::string tool;                         // the tool whose script runs (driver/tools.h)
+    bool filters_target = true;               // false: the tool's script asks for target() itself
     std::string report;                       // --report
     LossKinds tolerated;                      // --lossy-ok
     bool raw = false;                         // --raw
@@ -77,6 +79,10 @@ struct Options {
     bool guru = false, warnings_off = false, warnings_fatal = false, unoptimized = false, timing = false;
     bool no_global_display = false, skip_bad_variables = false, suppress_handler_errors = false;
 };
+
+// Whether sonde has an option of that name ("-o", "--report"), and whether the word after it is its value.
+enum class OwnOption : uint8_t { None, Flag, Value };
+OwnOption find_own_option(const std::string& name);
 
 // What the words ask for; or the exit status, when that is all there is to do (help, version, nothing to clean) or when
 // they cannot be understood, which is said on standard error. The words of $SYSTEMTAP_DIR/rc (default

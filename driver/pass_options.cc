@@ -53,7 +53,7 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.max_errors = options.limits.max_errors;
     codegen.max_skipped = options.limits.max_skipped;
     codegen.ring_bytes = options.ring_bytes;
-    codegen.filter_target = !options.command.empty() || options.target_pid != 0;
+    codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
     codegen.timing = options.timing || !options.report.empty();
     codegen.tells_context = options.format == OutputFormat::Json;
     codegen.suppress_errors = options.suppress_handler_errors;

@@ -37,8 +37,8 @@ Result<void> check_kernel(const plan::Plan& plan) {
 } // namespace
 
 bool is_saved_plan(const Options& options) {
-    return !options.has_script && !options.list && options.why.empty() && !options.positional.empty() &&
-           options.positional[0].ends_with(".sonde");
+    return !options.has_script && options.tool.empty() && !options.list && options.why.empty() &&
+           !options.positional.empty() && options.positional[0].ends_with(".sonde");
 }
 
 Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& options, const plan::Origin* origin) {

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/trusted_file.h"
+#include "driver/tools.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
 
@@ -126,6 +127,10 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
     size_t first_argument = 0;
     if (options.has_script) {
         ids.push_back(t.sources.add("<input>", options.script));
+    } else if (!options.tool.empty()) {
+        std::string name = fmt::format("<{}>", options.tool);
+        ids.push_back(t.sources.add(name, origin ? origin->scripts[0].text : std::string(find_tool(options.tool))));
+        t.texts.scripts.push_back({name, std::string(t.sources.text(ids[0]))});
     } else if (!options.list && options.why.empty() && !options.positional.empty()) {
         const std::string& path = options.positional[0];
         if (origin && origin->scripts.empty())

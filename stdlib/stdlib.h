@@ -1,4 +1,5 @@
-// The tapset that is built into the binary: scripts in sonde's own language (stdlib/*.stp).
+// The tapset and the tools that are built into the binary: scripts in sonde's own language (stdlib/*.stp,
+// stdlib/tools/*.stp).
 #pragma once
 
 #include <span>
@@ -15,5 +16,14 @@ struct StdlibFile {
 
 // All embedded files, sorted by name.
 std::span<const StdlibFile> stdlib_files();
+
+// A script that `sonde NAME` runs (stdlib/tools/NAME.stp); docs/adding.md says what its head means.
+struct ToolFile {
+    std::string_view name; // "opensnoop"
+    std::string_view text;
+};
+
+// All of them, sorted by name.
+std::span<const ToolFile> tool_files();
 
 } // namespace sonde

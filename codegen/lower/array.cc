@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include "codegen/lower/errors.h"
@@ -110,7 +111,12 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
     for (size_t i = 0; i < keys.size(); i++)
         values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], l.max_string()) ? lower(l, *keys[i])
                                                                                                : nullptr);
-    for (size_t i = 0; i < global.keys.size(); i++) {
+    // By rising offsets, since a text of the longest size writes beyond its end: numbers of 4 bytes are the last
+    // (codegen/layout.cc).
+    std::vector<size_t> order(global.keys.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {}, [&](size_t i) { return global.keys[i].offset; });
+    for (size_t i : order) {
         const plan::KeyPart& part = global.keys[i];
         llvm::Value* field = e.offset(buffer, part.offset);
         if (keys[i] && slice_mask)

@@ -1,0 +1,325 @@
+#include "driver/tools.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+#include "base/suggest.h"
+#include "driver/options.h"
+#include "driver/tool_head.h"
+#include "driver/tool_point.h"
+#include "runtime/messages.h"
+#include "stdlib/stdlib.h"
+
+namespace sonde {
+namespace {
+
+constexpr int exit_failure = 1;
+
+// What every tool has beside its own options.
+const ToolOption duration{'d', "duration", "SECONDS", ToolValue::Seconds, "", "", ""};
+const ToolOption process{'p', "pid", "PID", ToolValue::Number, "", "", ""};
+
+// Those of sonde's options that say what the script is, which the tool is already.
+constexpr std::string_view no_options_of_tools[] = {"-e", "-E", "-l", "-L", "--why", "--relink"};
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Seconds of "10ms" or, where the unit may be missing, of "0.5"; nothing if it is no time above 0.
+std::optional<double> read_time(const std::string& text, bool needs_unit) {
+    constexpr std::pair<std::string_view, double> units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}};
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || !std::isfinite(number) || number <= 0 || number > 1e9)
+        return {};
+    std::string_view unit = end;
+    if (unit.empty())
+        return needs_unit ? std::nullopt : std::optional(number);
+    const auto* found = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
+    return found == std::end(units) ? std::nullopt : std::optional(number * found->second);
+}
+
+// What the script gets for a word, of an option or an argument.
+Result<std::string> convert(ToolValue type, const std::string& word, const PointTarget& target) {
+    const auto wrong = [&](std::string_view expected) { return Error(fmt::format("`{}` is {}", word, expected)); };
+    switch (type) {
+    case ToolValue::Flag:
+        return std::string("1");
+    case ToolValue::Number:
+        return is_number(word) ? Result(word) : wrong("no number of digits");
+    case ToolValue::Duration:
+        if (std::optional<double> seconds = read_time(word, true))
+            return std::to_string(std::llround(*seconds * 1e6));
+        return wrong("no time with its unit: `500us`, `10ms`, `1.5s`, `1m`");
+    case ToolValue::Seconds:
+        return is_number(word) && std::strtoll(word.c_str(), nullptr, 10) > 0 ? Result(word)
+                                                                              : wrong("no number of whole seconds");
+    case ToolValue::Text:
+        return word;
+    case ToolValue::Point:
+        return expand_point(word, target);
+    case ToolValue::Library:
+        return find_library_path(word, target);
+    }
+    return word;
+}
+
+// The words of a tool's command line, read one by one.
+class Reader {
+  public:
+    Reader(std::string name, const ToolHead& head, const std::vector<std::string>& words)
+        : name_(std::move(name)), head_(head), words_(words) {}
+
+    // Sonde's own words. Wrong ones are an error.
+    Result<std::vector<std::string>> read() {
+        bool ended = false; // by --
+        for (at_ = 1; at_ < words_.size(); at_++) {
+            const std::string& word = words_[at_];
+            if (!ended && word == "--") {
+                ended = true;
+                continue;
+            }
+            if (ended || word.size() < 2 || word[0] != '-')
+                arguments_.push_back(word);
+            else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
+                return std::move(read).error();
+        }
+        for (const auto& [option, word] : given_) {
+            Result<std::string> value = convert(option->type, word, target_);
+            if (!value)
+                return std::move(value).error().in(fmt::format("--{} {}", option->name, option->placeholder));
+            out_.insert(out_.end(), {"-G", fmt::format("{}={}", option->global, *value)});
+        }
+        // "Never hit" is news about a point that was asked for, not about one of several ways to see an event.
+        if (std::ranges::none_of(head_.arguments, [](const auto& one) { return one.type == ToolValue::Point; }))
+            out_.emplace_back("-w");
+        // Tables at the end are as long as they are.
+        out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_, "--"});
+        if (Result<void> read = read_arguments(); !read)
+            return std::move(read).error();
+        return std::move(out_);
+    }
+
+  private:
+    // The word after an option, which is its value.
+    Result<std::string> next_word(const std::string& option, const std::string& placeholder) {
+        if (at_ + 1 >= words_.size())
+            return Error(fmt::format("{} needs a value: {}", option, placeholder));
+        return words_[++at_];
+    }
+
+    const ToolOption* find(const auto& matches) const {
+        auto found = std::ranges::find_if(head_.options, matches);
+        if (found != head_.options.end())
+            return &*found;
+        return matches(duration) ? &duration : matches(process) ? &process : nullptr;
+    }
+
+    Result<void> take(const ToolOption& option, const std::string& value) {
+        if (&option == &duration) {
+            std::optional<double> seconds = read_time(value, false);
+            if (!seconds)
+                return Error(fmt::format("--duration SECONDS: `{}` is no time above 0: `10`, `0.5`, `5m`", value));
+            out_.insert(out_.end(), {"-T", fmt::format("{}", *seconds)});
+        } else if (&option == &process) {
+            if (!is_number(value) || std::strtoll(value.c_str(), nullptr, 10) == 0)
+                return Error(fmt::format("--pid PID: `{}` is no number of a process", value));
+            take_own("-x", value);
+        } else {
+            given_.emplace_back(&option, value);
+        }
+        return {};
+    }
+
+    void take_own(const std::string& option, const std::string& value) {
+        out_.insert(out_.end(), {option, value});
+        if (option == "-c")
+            target_.command = value;
+        if (option == "-x")
+            target_.pid = std::strtoll(value.c_str(), nullptr, 10);
+    }
+
+    Result<void> read_long(const std::string& word) {
+        size_t equals = word.find('=');
+        std::string name = word.substr(0, equals);
+        const ToolOption* option = find([&](const ToolOption& one) { return "--" + one.name == name; });
+        if (option && option->type == ToolValue::Flag && equals != std::string::npos)
+            return Error(fmt::format("{} takes no value", name));
+        if (option && option->type == ToolValue::Flag)
+            return take(*option, "");
+        if (!option && (!is_own(name) || find_own_option(name) == OwnOption::None))
+            return no_option(name);
+        if (!option && (equals != std::string::npos || find_own_option(name) == OwnOption::Flag)) {
+            out_.push_back(word);
+            return {};
+        }
+        Result<std::string> value = equals != std::string::npos ? Result(word.substr(equals + 1))
+                                                                : next_word(name, option ? option->placeholder : "...");
+        if (!value)
+            return std::move(value).error();
+        if (option)
+            return take(*option, *value);
+        take_own(name, *value);
+        return {};
+    }
+
+    // Flags may stand together: -fT; a value may follow at once: -n5.
+    Result<void> read_short(const std::string& word) {
+        for (size_t letter = 1; letter < word.size(); letter++) {
+            std::string name{'-', word[letter]};
+            const ToolOption* option = find([&](const ToolOption& one) { return one.letter == word[letter]; });
+            const OwnOption own = option || !is_own(name) ? OwnOption::None : find_own_option(name);
+            if (!option && own == OwnOption::None)
+                return no_option(name);
+            if (option ? option->type == ToolValue::Flag : own == OwnOption::Flag) {
+                if (!option)
+                    out_.push_back(name);
+                else if (Result<void> taken = take(*option, ""); !taken)
+                    return taken;
+                continue;
+            }
+            std::string rest = word.substr(letter + 1);
+            Result<std::string> value =
+                !rest.empty() ? Result(rest) : next_word(name, option ? option->placeholder : "...");
+            if (!value)
+                return std::move(value).error();
+            if (option)
+                return take(*option, *value);
+            take_own(name, *value);
+            return {};
+        }
+        return {};
+    }
+
+    static bool is_own(const std::string& name) {
+        return std::ranges::find(no_options_of_tools, name) == std::end(no_options_of_tools);
+    }
+
+    Error no_option(const std::string& name) const {
+        if (!is_own(name))
+            return Error(fmt::format("{} has no effect on a tool, which is a script: `sonde {} --source` prints it",
+                                     name, name_));
+        std::vector<std::string> names = {"--duration", "--pid", "--help", "--source"};
+        for (const ToolOption& option : head_.options)
+            names.push_back("--" + option.name);
+        std::string near = nearest_name(name, names);
+        return Error(fmt::format("{} has no option `{}`{}", name_, name,
+                                 near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+    }
+
+    Result<void> read_arguments() {
+        if (arguments_.size() > head_.arguments.size())
+            return Error(head_.arguments.empty()
+                             ? fmt::format("{} takes no argument: `{}`", name_, arguments_[0])
+                             : fmt::format("one argument too many: `{}`", arguments_[head_.arguments.size()]));
+        for (size_t i = 0; i < head_.arguments.size(); i++) {
+            const ToolArgument& argument = head_.arguments[i];
+            if (i >= arguments_.size() && !argument.optional)
+                return Error(fmt::format("{} needs {}: {}", name_, argument.placeholder, argument.help));
+            if (i >= arguments_.size() && argument.initial.empty())
+                break;
+            const std::string& word = i < arguments_.size() ? arguments_[i] : argument.initial;
+            Result<std::string> value = convert(argument.type, word, target_);
+            if (!value)
+                return std::move(value).error().in(argument.placeholder);
+            out_.push_back(*std::move(value));
+        }
+        return {};
+    }
+
+    std::string name_;
+    const ToolHead& head_;
+    const std::vector<std::string>& words_;
+    size_t at_ = 0;
+    PointTarget target_;
+    std::vector<std::pair<const ToolOption*, std::string>> given_;
+    std::vector<std::string> arguments_, out_;
+};
+
+int fail(const std::string& message) {
+    fmt::print(stderr, "ERROR: {}\n", message);
+    return exit_failure;
+}
+
+std::vector<std::string> tool_names() {
+    std::vector<std::string> out = {"tools"};
+    for (const ToolFile& tool : tool_files())
+        out.emplace_back(tool.name);
+    return out;
+}
+
+// `sonde tools`, or `sonde tools WORD`: those that have the word in their name or their line.
+int list_tools(const std::vector<std::string>& words) {
+    if (words.size() > 2 || (words.size() == 2 && words[1].starts_with('-')))
+        return fail("`sonde tools` lists all tools, `sonde tools WORD` those with that word");
+    const std::string word = words.size() == 2 ? words[1] : "";
+    size_t listed = 0;
+    for (const ToolFile& tool : tool_files()) {
+        std::string line = fmt::format("{:<14} {}\n", tool.name, read_tool_head(tool.text).title);
+        if (line.find(word) == std::string::npos)
+            continue;
+        fmt::print("{}", line);
+        listed++;
+    }
+    return listed > 0 ? 0
+                      : fail(fmt::format("no tool has `{}` in its name or its line; `sonde tools` lists all", word));
+}
+
+} // namespace
+
+std::string_view find_tool(std::string_view name) {
+    const auto tools = tool_files();
+    const auto found = std::ranges::find(tools, name, &ToolFile::name);
+    return found == tools.end() ? std::string_view() : found->text;
+}
+
+bool tool_chooses_target(std::string_view name) { return read_tool_head(find_tool(name)).chooses_target; }
+
+std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::string>& words) {
+    if (words.empty() || words[0].starts_with('-') || words[0].find('/') != std::string::npos)
+        return words;
+    const std::string& name = words[0];
+    const std::string_view script = find_tool(name);
+    const bool is_tool = name == "tools" || !script.empty();
+    std::error_code ignored;
+    // A folder cannot be meant as a script.
+    if (std::filesystem::exists(name, ignored) && !std::filesystem::is_directory(name, ignored)) {
+        if (is_tool)
+            warn(fmt::format("`{}` is a file here, and that is run; the tool `{}` runs where no such file is", name,
+                             name));
+        return words;
+    }
+    if (!is_tool) {
+        const std::string near = nearest_name(name, tool_names());
+        if (near.empty() || name.find('.') != std::string::npos)
+            return words;
+        return fail(fmt::format(
+            "`{}` is neither a file here nor a tool; did you mean `{}`? `sonde tools` lists the tools", name, near));
+    }
+    if (name == "tools")
+        return list_tools(words);
+    const ToolHead head = read_tool_head(script);
+    const auto options_end = std::ranges::find(words, "--");
+    const auto has = [&](std::string_view word) { return std::find(words.begin(), options_end, word) != options_end; };
+    if (has("-h") || has("--help"))
+        return fmt::print("{}", describe_tool(name, head)), 0;
+    if (has("--source"))
+        return fmt::print("{}", script), 0;
+    Result<std::vector<std::string>> read = Reader(name, head, words).read();
+    if (read)
+        return *std::move(read);
+    return fail(fmt::format("{}\n  {}\nSee sonde {} --help.", read.error().message, tool_usage(name, head), name));
+}
+
+} // namespace sonde
