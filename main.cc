@@ -119,18 +119,19 @@ int translate(const Options& options, const plan::Origin* origin) {
     dumps.want_bpf = options.dump == "bpf";
     PlanCache cache(options, *program, t.sources, codegen);
     std::optional<plan::Plan> kept = cache.load();
-    Result<plan::Plan> plan = kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
+    const bool is_kept = kept.has_value();
+    Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.dump == "plan")
         fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
-    if (!kept)
+    if (!is_kept)
         cache.store(*plan);
     const std::string cached = fmt::format("using cached {}", cache.path());
-    pass3.done(kept ? cached
-                    : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
-                                  plan->host_object.size()));
+    pass3.done(is_kept ? cached
+                       : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
+                                     plan->host_object.size()));
     if (options.last_pass == 3 || !options.dump.empty())
         return 0;
     PassTimer pass4(4, options);
@@ -140,7 +141,7 @@ int translate(const Options& options, const plan::Origin* origin) {
             return fail(path.error());
         fmt::print("{}\n", *path);
     }
-    pass4.done(kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
+    pass4.done(is_kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
     if (options.last_pass == 4)
         return 0;
 
