@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -134,11 +136,23 @@ void check_foreach(const hir::Program& program, const Notes& notes, SemaContext&
 void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context) {
     if (context.options.unoptimized)
         return;
+    // A probe's handler may differ from point to point, and do nothing at some: `if (@defined($x)) ...`.
+    const auto place = [&](const hir::Handler* handler) {
+        const Range& head = notes.heads.at(handler);
+        return std::tuple(head.file, head.begin, head.end);
+    };
+    std::set<decltype(place(nullptr))> effective;
+    std::vector<const hir::Handler*> idle;
     for (const hir::Handler* handler : program.handlers) {
         std::set<const hir::Function*> seen;
-        if (!has_effect(*handler->body, seen))
-            context.report_once(DiagId::SideEffectFree, notes.heads.at(handler), "this probe's handler does nothing");
+        if (has_effect(*handler->body, seen))
+            effective.insert(place(handler));
+        else
+            idle.push_back(handler);
     }
+    for (const hir::Handler* handler : idle)
+        if (!effective.contains(place(handler)))
+            context.report_once(DiagId::SideEffectFree, notes.heads.at(handler), "this probe's handler does nothing");
 }
 
 } // namespace sonde
