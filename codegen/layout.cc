@@ -23,8 +23,7 @@ plan::Value plan_value(hir::ValueType type) {
 void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
     for (size_t i = 0; i < global.keys.size(); i++) {
         const hir::KeyBound& bound = global.key_bounds[i];
-        plan::KeyPart part;
-        part.type = plan_value(global.keys[i]);
+        plan::KeyPart part{plan_value(global.keys[i])};
         if (part.type == plan::Value::String) {
             uint64_t size = round_up(bound.length + 1);
             part.size =

@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
 #include "base/suggest.h"
-#include "base/terminal_text.h"
+#include "runtime/json.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -48,24 +47,6 @@ Result<LossKinds> parse_loss_kinds(const std::string& list) {
         }
     }
     return kinds;
-}
-
-std::string json_string(std::string_view text) {
-    std::string out = "\"";
-    while (!text.empty()) {
-        size_t length = utf8_length(text);
-        unsigned char first = static_cast<unsigned char>(text[0]);
-        if (length == 0)
-            out += "\\ufffd";
-        else if (first == '"' || first == '\\')
-            out += {'\\', text[0]};
-        else if (first < 0x20 || first == 0x7f)
-            out += fmt::format("\\u{:04x}", first);
-        else
-            out += text.substr(0, length);
-        text.remove_prefix(std::max<size_t>(length, 1));
-    }
-    return out + "\"";
 }
 
 void Accounting::add(Loss what, uint64_t count, const std::string& place, const std::string& detail) {
@@ -126,40 +107,39 @@ void Accounting::say_hits() const {
     sonde::say(std::move(out));
 }
 
-std::string Accounting::json(const std::string& script, int status) const {
-    std::string out = fmt::format("{{\n  \"script\": {},\n  \"status\": {},\n  \"lossy\": {},\n  \"losses\": [",
-                                  json_string(script), status, lossy());
-    const char* comma = "";
-    auto numbers = [](const ProbeRow& row) {
-        std::string known = row.counted ? fmt::format("\"hits\": {}, \"handled\": {}, \"lost\": {}, ", row.hits(),
-                                                      row.handled, row.lost)
-                                        : "";
-        return fmt::format("{}\"skipped\": {}, \"missed\": {}, \"errors\": {}", known, row.skipped, row.missed,
-                           row.failed);
-    };
-    for (const Item& item : items_) {
-        out += fmt::format("{}\n    {{\"kind\": {}, \"count\": {}", comma, json_string(row_of(item.what).name),
-                           item.count);
-        if (!item.place.empty())
-            out += fmt::format(", \"place\": {}", json_string(item.place));
-        if (!item.detail.empty())
-            out += fmt::format(", \"detail\": {}", json_string(item.detail));
-        out += "}";
-        comma = ",";
-    }
-    out += fmt::format("{}],\n  \"probes\": [", items_.empty() ? "" : "\n  ");
-    comma = "";
-    for (const ProbeRow& row : rows_) {
-        out += fmt::format("{}\n    {{\"place\": {}, \"point\": {}, \"points\": {}, {}", comma, json_string(row.place),
-                           json_string(row.point), row.points, numbers(row));
-        if (row.counted)
-            out += fmt::format(", \"ns\": {{\"min\": {}, \"mean\": {}, \"max\": {}}}", row.min_ns, row.mean_ns,
-                               row.max_ns);
-        out += "}";
-        comma = ",";
-    }
-    out += fmt::format("{}],\n  \"sum\": {{{}}}\n}}\n", rows_.empty() ? "" : "\n  ", numbers(sum()));
+namespace {
+Json numbers_json(const ProbeRow& row) {
+    Json out = Json::object();
+    if (row.counted)
+        out = {{"hits", row.hits()}, {"handled", row.handled}, {"lost", row.lost}};
+    out.update({{"skipped", row.skipped}, {"missed", row.missed}, {"errors", row.failed}});
     return out;
+}
+} // namespace
+
+Json Accounting::json(const std::string& script, int status) const {
+    Json losses = Json::array(), probes = Json::array();
+    for (const Item& item : items_) {
+        Json loss{{"kind", row_of(item.what).name}, {"count", item.count}};
+        if (!item.place.empty())
+            loss["place"] = item.place;
+        if (!item.detail.empty())
+            loss["detail"] = item.detail;
+        losses.push_back(std::move(loss));
+    }
+    for (const ProbeRow& row : rows_) {
+        Json probe{{"place", row.place}, {"point", row.point}, {"points", row.points}};
+        probe.update(numbers_json(row));
+        if (row.counted)
+            probe["ns"] = {{"min", row.min_ns}, {"mean", row.mean_ns}, {"max", row.max_ns}};
+        probes.push_back(std::move(probe));
+    }
+    return {{"script", script},
+            {"status", status},
+            {"lossy", lossy()},
+            {"losses", std::move(losses)},
+            {"probes", std::move(probes)},
+            {"sum", numbers_json(sum())}};
 }
 
 } // namespace sonde

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/result.h"
 
 namespace sonde {
@@ -57,8 +59,8 @@ class Accounting {
     void say_hits() const;
     // A line of standard error for each.
     void say() const;
-    // The same and all else that is known, as a JSON object of several lines.
-    std::string json(const std::string& script, int status) const;
+    // The same and all else that is known, as an object.
+    nlohmann::ordered_json json(const std::string& script, int status) const;
 
   private:
     struct Item {
@@ -70,8 +72,5 @@ class Accounting {
     std::vector<Item> items_;
     std::vector<ProbeRow> rows_;
 };
-
-// The text as a JSON string, with its quotes. Bytes that are not UTF-8 become U+FFFD.
-std::string json_string(std::string_view text);
 
 } // namespace sonde

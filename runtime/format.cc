@@ -83,16 +83,16 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
 // it is. After a call it is the call that stands in the source; what a function has inlined, it calls where that was.
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
-    const bool lines = style == plan::StackWithLines;
-    std::string out, place = lines ? symbols.source(process, address - behind_call) : "";
-    for (const InlinedCall& call : symbols.inlined(process, address - behind_call)) {
-        out += style == plan::BriefStack
-                   ? fmt::format("{} (inlined)\n", call.name)
-                   : fmt::format(" {:#x} : {} (inlined) [{}]{}\n", address, call.name,
-                                 symbols.text(process, address, SONDE_SYMBOL_PATH), at_place(place));
-        place = lines && !call.file.empty() ? fmt::format("{}:{}", call.file, call.line) : "";
-    }
-    return out + render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place);
+    std::string out;
+    for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
+        if (place.inlined.empty())
+            out += render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place.source);
+        else if (style == plan::BriefStack)
+            out += fmt::format("{} (inlined)\n", place.inlined);
+        else
+            out += fmt::format(" {:#x} : {} (inlined) [{}]{}\n", address, place.inlined,
+                               symbols.text(process, address, SONDE_SYMBOL_PATH), at_place(place.source));
+    return out;
 }
 
 // The same from what was made before. Of the kernel's addresses there is none: modules come and go.

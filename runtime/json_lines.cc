@@ -4,11 +4,11 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/array_values.h"
 #include "runtime/format.h"
 #include "runtime/histogram.h"
+#include "runtime/json.h"
 #include "runtime/printed_values.h"
 #include "runtime/process_numbers.h"
 #include "runtime/symbols/no_stacks.h"
@@ -17,10 +17,9 @@
 namespace sonde {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using plan::Directive;
 
-std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line(const Json& json) { return json_text(json) + "\n"; }
 
 std::string hexadecimal(uint64_t number) { return fmt::format("{:#x}", number); }
 
@@ -151,6 +150,14 @@ Json payload_json(const plan::Plan& plan, const plan::Global& global, const char
     return statistic_json(global.stats, statistic.block, statistic.buckets.data());
 }
 
+// The names of its functions.
+std::string stack_field(const std::vector<Frame>& innermost_first) {
+    std::vector<std::string> names;
+    for (auto frame = innermost_first.rbegin(); frame != innermost_first.rend(); ++frame)
+        names.push_back(frame_name(*frame));
+    return folded(names);
+}
+
 std::string csv_field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
@@ -248,7 +255,7 @@ std::string JsonLines::array(const plan::Global& global, const std::vector<Array
 
 std::string JsonLines::end(const Accounting& accounting, int status, uint64_t errors, uint64_t skipped) const {
     Json out{{"type", "end"}, {"errors", errors}, {"skipped", skipped}};
-    out.update(Json::parse(accounting.json(plan_.script, status)));
+    out.update(accounting.json(plan_.script, status));
     return line(out);
 }
 
@@ -268,7 +275,7 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
         const std::vector<KeyValue> key = key_values(plan, global, element);
         for (size_t i = 0; i < key.size(); i++)
             fields.push_back(is_stack(global.keys[i].role)
-                                 ? folded_stack(frames_of(symbols, process_of(global, key, numbers), key[i]))
+                                 ? stack_field(frames_of(symbols, process_of(global, key, numbers), key[i]))
                              : key[i].is_text ? key[i].text
                                               : std::to_string(key[i].number));
         if (global.type == plan::Value::Stats) {

@@ -10,7 +10,6 @@
 #include "base/terminal_text.h"
 #include "runtime/array_values.h"
 #include "runtime/histogram.h"
-#include "runtime/pictures/flame.h"
 #include "runtime/session_state.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/unhit.h"
@@ -112,13 +111,16 @@ Result<void> Session::find_pictures() {
     if (!base)
         return std::move(base).error();
     Result<FoldedWeights> parsed = parse_folded(*base);
-    return parsed ? Result<void>() : Error(fmt::format("{}: {}", options.flame_base, parsed.error().message));
+    if (!parsed)
+        return Error(fmt::format("{}: {}", options.flame_base, parsed.error().message));
+    flame_base = *std::move(parsed);
+    return {};
 }
 
 Result<void> Session::draw_pictures() {
     for (size_t i = 0; i < pictured.size(); i++)
         if (Result<void> drawn = draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(),
-                                              options.pictures[i], options.flame_base);
+                                              options.pictures[i], flame_base ? &*flame_base : nullptr);
             !drawn)
             return drawn;
     return {};

@@ -21,6 +21,7 @@
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
 #include "runtime/control_process.h"
+#include "runtime/json.h"
 #include "runtime/kernel_addresses.h"
 #include "runtime/messages.h"
 #include "runtime/overload.h"
@@ -677,10 +678,11 @@ Result<int> Run::end() {
         say("ERROR: " + joined_.error().message);
     session_.messages->finish(hurry());
     signals_->ignore_from_here();
-    if (!options_.report.empty())
-        if (Result<void> written = write_file(options_.report, session_.accounting.json(plan_.script, status()));
-            !written)
+    if (!options_.report.empty()) {
+        const std::string report = json_text(session_.accounting.json(plan_.script, status()), 2) + "\n";
+        if (Result<void> written = write_file(options_.report, report); !written)
             return std::move(written).error();
+    }
     return status();
 }
 

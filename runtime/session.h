@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "runtime/accounting.h"
 #include "runtime/output.h"
-#include "runtime/pictures/pictures.h"
+#include "runtime/pictures/request.h"
 #include "runtime/plan.h"
 
 namespace sonde {

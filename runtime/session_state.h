@@ -23,6 +23,7 @@
 #include "runtime/load.h"
 #include "runtime/messages.h"
 #include "runtime/output.h"
+#include "runtime/pictures/pictures.h"
 #include "runtime/plan.h"
 #include "runtime/process_numbers.h"
 #include "runtime/session.h"
@@ -75,6 +76,7 @@ class Session {
     };
     std::map<const plan::Probe*, Errors> errors; // that were suppressed
     std::vector<size_t> pictured;                // the global of each of SessionOptions::pictures
+    std::optional<FoldedWeights> flame_base;     // SessionOptions::flame_base
     bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
     bool is_json() const { return options.output.format == OutputFormat::Json; }

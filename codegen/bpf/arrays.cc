@@ -279,9 +279,7 @@ llvm::Value* BpfArrays::foreach_begin(Environment&, const ForeachSpec& spec) {
     if (loop.sort_direction != 0 && loop.sort_column == 0 && array.type == hir::ValueType::Stats) {
         rank = SONDE_RANK_STATISTIC + static_cast<uint64_t>(loop.sort_stat);
     } else if (loop.sort_direction != 0) {
-        plan::KeyPart by;
-        by.type = global.type;
-        by.offset = static_cast<uint32_t>(SONDE_SCAN_KEY(global.key_size));
+        plan::KeyPart by{global.type, static_cast<uint32_t>(SONDE_SCAN_KEY(global.key_size))};
         if (loop.sort_column > 0)
             by = global.keys[static_cast<size_t>(loop.sort_column - 1)];
         rank = by.type == plan::Value::String ? SONDE_RANK_STRING

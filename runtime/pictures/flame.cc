@@ -9,6 +9,7 @@
 
 #include "base/terminal_text.h"
 #include "runtime/pictures/flame_script.h"
+#include "runtime/symbols/frames.h"
 
 namespace sonde {
 namespace {
@@ -199,13 +200,10 @@ class Drawing {
 std::string folded_text(const std::vector<FlameStack>& stacks) {
     FoldedWeights weights;
     for (const FlameStack& stack : stacks) {
-        std::string names;
-        for (const FlameFrame& frame : stack.frames) {
-            std::string name = frame.name;
-            std::replace_if(name.begin(), name.end(), [](char c) { return c == ';' || c == '\n'; }, ':');
-            names += (names.empty() ? "" : ";") + name;
-        }
-        weights[names] += stack.weight;
+        std::vector<std::string> names;
+        for (const FlameFrame& frame : stack.frames)
+            names.push_back(frame.name);
+        weights[folded(names)] += stack.weight;
     }
     std::string out;
     for (const auto& [names, weight] : weights)

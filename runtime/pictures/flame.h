@@ -17,9 +17,9 @@ namespace sonde {
 
 enum class FrameKind : uint8_t {
     Label,   // no function: what else the key of an array has
-    User,    //
-    Inlined, // of the user's
-    Kernel,
+    User,    // a function of a program or library
+    Inlined, // one that the compiler has inlined there
+    Kernel,  // a function of the kernel or of a module
     Unknown, // in no file: what a just-in-time compiler made
 };
 

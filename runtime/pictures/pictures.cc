@@ -9,7 +9,6 @@
 #include "base/suggest.h"
 #include "runtime/array_values.h"
 #include "runtime/messages.h"
-#include "runtime/pictures/flame.h"
 
 namespace sonde {
 namespace {
@@ -103,7 +102,7 @@ Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& reque
 
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
-                          const std::string& against) {
+                          const FoldedWeights* base) {
     const plan::Global& global = plan.globals[index];
     std::vector<FlameStack> stacks;
     uint64_t negative = 0;
@@ -121,22 +120,13 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
              Weight::Answer);
     if (request.kind == PictureRequest::Folded)
         return write_file(request.file, folded_text(stacks));
-    FoldedWeights before;
     FlameOptions options;
+    options.base = base;
     options.title = global.name;
-    for (const plan::Probe& probe : plan.probes)
-        if (probe.in_kernel && !probe.points.empty()) {
-            options.title += ": " + probe.points[0].pn;
-            break;
-        }
-    if (!against.empty()) {
-        Result<std::string> text = read_file(against);
-        Result<FoldedWeights> parsed = text ? parse_folded(*text) : Result<FoldedWeights>(std::move(text).error());
-        if (!parsed)
-            return Error(fmt::format("{}: {}", against, parsed.error().message));
-        before = *std::move(parsed);
-        options.base = &before;
-    }
+    const auto hit = std::ranges::find_if(
+        plan.probes, [](const plan::Probe& probe) { return probe.in_kernel && !probe.points.empty(); });
+    if (hit != plan.probes.end())
+        options.title += ": " + hit->points[0].pn;
     return write_file(request.file,
                       request.file.ends_with(".svg") ? flame_svg(stacks, options) : flame_html(stacks, options));
 }

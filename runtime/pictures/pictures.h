@@ -6,6 +6,8 @@
 
 #include "base/result.h"
 #include "runtime/host_arrays.h"
+#include "runtime/pictures/flame.h"
+#include "runtime/pictures/request.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -13,21 +15,12 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
-struct PictureRequest {
-    enum Kind : uint8_t { Folded, Flame } kind = Folded;
-    std::string array; // empty: the only one whose key has a stack
-    std::string file;  // Flame: .svg or .html
-};
-
-// `[ARRAY=]FILE`, as the options --folded and --flame have it.
-Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text);
-
 // The global that the picture is made of, by its index. Errors say which arrays there are.
 Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& request);
 
-// Makes the file. `against`: the path of a folded file to compare with; empty: none.
+// Makes the file. `base`: weights that a flame graph is compared with; null: none. Errors: it cannot be written.
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
-                          const std::string& against);
+                          const FoldedWeights* base);
 
 } // namespace sonde

@@ -10,29 +10,36 @@
 
 namespace sonde {
 
+std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source) {
+    std::vector<FramePlace> out;
+    std::string source = with_source ? symbols.source(process, address) : "";
+    for (const InlinedCall& call : symbols.inlined(process, address)) {
+        out.push_back({call.name, std::move(source)});
+        source = with_source && !call.file.empty() ? fmt::format("{}:{}", call.file, call.line) : "";
+    }
+    out.push_back({"", std::move(source)});
+    return out;
+}
+
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source) {
     std::vector<Frame> out;
-    const uint64_t place = address - after_call;
-    Frame frame;
-    frame.address = address;
-    frame.is_kernel = static_cast<int64_t>(address) < 0;
-    frame.file = symbols.text(process, address, SONDE_SYMBOL_PATH);
-    frame.source = with_source ? symbols.source(process, place) : "";
-    for (const InlinedCall& call : symbols.inlined(process, place)) {
-        Frame inlined = frame;
-        inlined.function = call.name;
-        inlined.is_inlined = true;
-        out.push_back(std::move(inlined));
-        // What a function has inlined, it calls where that was.
-        frame.source = with_source && !call.file.empty() ? fmt::format("{}:{}", call.file, call.line) : "";
+    const std::string file = symbols.text(process, address, SONDE_SYMBOL_PATH);
+    for (FramePlace& place : places_at(symbols, process, address - after_call, with_source)) {
+        Frame frame;
+        frame.address = address;
+        frame.is_kernel = static_cast<int64_t>(address) < 0;
+        frame.file = file;
+        frame.source = std::move(place.source);
+        frame.is_inlined = !place.inlined.empty();
+        frame.function = std::move(place.inlined);
+        out.push_back(std::move(frame));
     }
     const std::string text =
         symbols.text(process, address, SONDE_SYMBOL_BRIEF | (after_call ? uint64_t{SONDE_BEHIND_CALL} : 0));
     if (const size_t plus = text.rfind("+0x"); plus != std::string::npos && !text.starts_with("0x")) {
-        frame.function = text.substr(0, plus);
-        frame.offset = std::strtoull(text.c_str() + plus + 1, nullptr, 16);
+        out.back().function = text.substr(0, plus);
+        out.back().offset = std::strtoull(text.c_str() + plus + 1, nullptr, 16);
     }
-    out.push_back(std::move(frame));
     return out;
 }
 
@@ -43,11 +50,10 @@ std::string frame_name(const Frame& frame) {
                               : fmt::format("[{}]", frame.file.substr(frame.file.rfind('/') + 1));
 }
 
-std::string folded_stack(const std::vector<Frame>& innermost_first) {
+std::string folded(const std::vector<std::string>& names) {
     std::string out;
-    for (auto frame = innermost_first.rbegin(); frame != innermost_first.rend(); ++frame) {
-        std::string name = frame_name(*frame);
-        std::replace(name.begin(), name.end(), ';', ':');
+    for (std::string name : names) {
+        std::replace_if(name.begin(), name.end(), [](char c) { return c == ';' || c == '\n'; }, ':');
         out += (out.empty() ? "" : ";") + name;
     }
     return out;

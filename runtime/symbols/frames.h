@@ -18,12 +18,20 @@ struct Frame {
     bool is_inlined = false, is_kernel = false;
 };
 
+// A function that an address of a stack is in, and where in the source that one stands.
+struct FramePlace {
+    std::string inlined; // its name; empty: the function whose code it is, not an inlined one
+    std::string source;  // "file.c:12"; empty: not known, or not asked for
+};
+// The innermost first; the last is the function whose code it is. What a function has inlined, it calls where that was.
+std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source);
+
 // What lies at an address of a stack: inlined functions, the innermost first, then the one whose code it is. `process`
 // as for Symbols. `after_call`: a return address, so that the call before it is meant. `with_source` reads line tables.
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source);
 
-// The names of a stack's functions, the outermost first, with `;` between them, as flame graphs are made of.
-std::string folded_stack(const std::vector<Frame>& innermost_first);
+// Names, the outermost first, with `;` between them, as flame graphs are made of.
+std::string folded(const std::vector<std::string>& names);
 // What a frame is called there: its function, else its file, else its address.
 std::string frame_name(const Frame& frame);
 

@@ -2,20 +2,29 @@
 #include <gtest/gtest.h>
 
 #include "runtime/accounting.h"
+#include "runtime/json.h"
 #include "runtime/messages.h"
 
 namespace sonde {
 namespace {
 
 TEST(Accounting, Json) {
-    EXPECT_EQ(json_string("a\"b\\c\n\x1b[0m"), "\"a\\\"b\\\\c\\u000a\\u001b[0m\"");
-    EXPECT_EQ(json_string("gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x90\xa7"),
+    EXPECT_EQ(json_text("a\"b\\c\n\x1b[0m"), "\"a\\\"b\\\\c\\n\\u001b[0m\"");
+    EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x90\xa7"),
               "\"gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x90\xa7\"");
     // No UTF-8: cut short, overlong, a surrogate, beyond the last character.
-    EXPECT_EQ(json_string("\xc3"), "\"\\ufffd\"");
-    EXPECT_EQ(json_string("\xc0\x80"), "\"\\ufffd\\ufffd\"");
-    EXPECT_EQ(json_string("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");
-    EXPECT_EQ(json_string("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+    const std::string replaced = "\xef\xbf\xbd";
+    EXPECT_EQ(json_text("\xc3"), "\"" + replaced + "\"");
+    for (const char* text : {"a\xc0\x80z", "a\xed\xa0\x80z", "a\xf4\x90\x80\x80z"}) {
+        const std::string shown = json_text(text);
+        EXPECT_TRUE(shown.starts_with("\"a" + replaced) && shown.ends_with(replaced + "z\"")) << shown;
+    }
+    Accounting accounting;
+    accounting.add(Loss::Records, 2, "a\xff.stp:1:1");
+    const std::string report = json_text(accounting.json("a.stp", 3), 2);
+    EXPECT_NE(report.find("\"kind\": \"records\",\n      \"count\": 2,\n      \"place\": \"a" + replaced), report.npos)
+        << report;
+    EXPECT_NE(report.find("\"status\": 3,\n  \"lossy\": true"), report.npos) << report;
 }
 
 TEST(Accounting, LossesAreAddedUpByPlace) {
