@@ -62,6 +62,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.initial_long = global->initial_long;
         out.initial_string = global->initial_string;
         out.address_of = global->address_of;
+        out.is_own = global->is_own;
         out.auto_print = global->auto_print;
         out.is_settable = global->is_settable && !global->is_array();
         out.print_as_pointer = global->print_as_pointer;

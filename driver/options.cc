@@ -64,7 +64,6 @@ struct Refused {
 constexpr Refused refused[] = {
     {"-i,--interactive", "scripts cannot be put together interactively"},
     {"--language-server", "there is no language server"},
-    {"--monitor", "there is no status window; timer probes can print what the script knows"},
     {"--remote,--remote-prefix", "sonde runs where it is called: copy a saved plan (-p4) and run it there"},
     {"--use-server,--list-servers,--trust-servers,--use-http-server",
      "there are no compile servers: nothing is compiled "
@@ -84,6 +83,16 @@ std::string set_overload(Options& options, const std::string& text) {
         return fmt::format("--overload: `{}` is neither a percentage nor `off`", text);
     else
         options.overload = percent;
+    return "";
+}
+
+// --live: the message, or nothing.
+std::string set_live(Options& options, const std::string& text) {
+    char* end = nullptr;
+    const double seconds = text.empty() ? 1 : std::strtod(text.c_str(), &end);
+    if (!text.empty() && (*end || !std::isfinite(seconds) || seconds < 0.05 || seconds > 86400))
+        return fmt::format("--live: `{}` is no number of seconds from 0.05 to 86400", text);
+    options.live_s = seconds;
     return "";
 }
 
@@ -355,6 +364,10 @@ void add_run_options(CLI::App& app, Options& o) {
             ->allow_extra_args(false);
     app.add_option("--flame-against", o.flame_base,
                    "FILE that --folded wrote: colours of --flame tell what became more and what less since then");
+    app.add_option_function<std::string>(
+           "--live,--monitor", [&o](const std::string& text) { require(set_live(o, text)); },
+           "[=SECONDS] Show the script's arrays, histograms and rates on the terminal as they are now (1)")
+        ->expected(0, 1);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -539,6 +552,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
             return picture.kind == PictureRequest::Flame;
         }))
         return "--flame-against needs --flame FILE: it colours that picture";
+    if (o.live_s && o.background)
+        return "--live and -F exclude each other: a background process has no terminal";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&

@@ -50,6 +50,7 @@ struct Options {
     std::optional<double> overload;           // --overload: percent of a processor; infinity: off
     std::string output;                       // -o
     std::vector<PictureRequest> pictures;     // --folded, --flame
+    std::optional<double> live_s;             // --live, --monitor
     std::string flame_base;                   // --flame-against
     OutputFormat format = OutputFormat::Text; // --format
     uint64_t output_bytes = 0;                // -S: a file's most; 0: no limit

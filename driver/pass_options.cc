@@ -93,6 +93,7 @@ SessionOptions session_options(const Options& options) {
     session.timing = options.timing;
     session.pictures = options.pictures;
     session.flame_base = options.flame_base;
+    session.live_s = options.live_s;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

@@ -436,6 +436,15 @@ void serve_control_files(const plan::Plan& plan, Fd socket) {
 
 // ---- standard input -------------------------------------------------------------------------------------------------
 
+bool reads_standard_input(const plan::Plan& plan) {
+    return std::ranges::any_of(plan.probes, [](const plan::Probe& probe) {
+        return plan::traits(probe.kind).cause == plan::Cause::Write &&
+               std::ranges::any_of(probe.points, [](const plan::Point& point) {
+                   return point.path == "__stdin" || point.path == "__stdin_line";
+               });
+    });
+}
+
 StandardInput::StandardInput(const plan::Plan& plan, RunFileHandler run)
     : run_(std::move(run)), limit_(plan.max_string - 1) {
     for (const plan::Probe& probe : plan.probes)

@@ -37,6 +37,9 @@ std::vector<ControlNode> control_nodes(const plan::Plan& plan);
 // for writing. A leftover of sessions that were killed together with their servers is removed.
 void serve_control_files(const plan::Plan& plan, Fd socket);
 
+// Whether the plan has probes of input.char or input.line.
+bool reads_standard_input(const plan::Plan& plan);
+
 // What input.char and input.line are made of. A terminal gives characters as they are typed.
 class StandardInput {
   public:

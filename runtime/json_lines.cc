@@ -225,12 +225,19 @@ std::string JsonLines::text(const char* type, std::string_view text) const {
     return line({{"type", type}, {"text", text}});
 }
 
-std::string JsonLines::scalar(const plan::Global& global, const char* payload) const {
-    return line({{"type", "global"}, {"name", global.name}, {"value", payload_json(plan_, global, payload)}});
+std::string JsonLines::scalar(const plan::Global& global, const char* payload, int64_t time) const {
+    Json out{{"type", "global"}, {"name", global.name}};
+    if (time)
+        out["time"] = time;
+    out["value"] = payload_json(plan_, global, payload);
+    return line(out);
 }
 
-std::string JsonLines::array(const plan::Global& global, const std::vector<ArrayElement>& elements) const {
+std::string JsonLines::array(const plan::Global& global, const std::vector<ArrayElement>& elements,
+                             int64_t time) const {
     Json out{{"type", "array"}, {"name", global.name}};
+    if (time)
+        out["time"] = time;
     Json& names = out["keys"] = Json::array();
     for (size_t i = 0; i < global.keys.size(); i++)
         names.push_back(name_of_key(global, i));

@@ -28,9 +28,10 @@ class JsonLines {
     std::string print(const plan::RecordHeader& header, std::span<const uint8_t> payload) const;
     // What has no more structure: {"type": TYPE, "text": TEXT}.
     std::string text(const char* type, std::string_view text) const;
-    // A scalar, of its place in the data area, or an array with its elements.
-    std::string scalar(const plan::Global& global, const char* payload) const;
-    std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) const;
+    // A scalar, of its place in the data area, or an array with its elements. `time`: when that was, in nanoseconds
+    // since 1970, if the session goes on; 0: its end.
+    std::string scalar(const plan::Global& global, const char* payload, int64_t time = 0) const;
+    std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements, int64_t time = 0) const;
     // The last line.
     std::string end(const Accounting& accounting, int status, uint64_t errors, uint64_t skipped) const;
 

@@ -178,6 +178,7 @@ struct Global {
     int64_t initial_long = 0;
     std::string initial_string;
     std::string address_of;   // a symbol of the kernel's: its address is the initial value; empty: none
+    bool is_own = false;      // of the script, not of the library
     bool auto_print = false;  // print at the end of the session
     bool is_settable = false; // scalars: another initial value than these may be set before the session
     bool print_as_pointer = false;

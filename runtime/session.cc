@@ -23,6 +23,7 @@
 #include "runtime/control_process.h"
 #include "runtime/json.h"
 #include "runtime/kernel_addresses.h"
+#include "runtime/live/live.h"
 #include "runtime/messages.h"
 #include "runtime/overload.h"
 #include "runtime/probed_files.h"
@@ -408,6 +409,7 @@ class Run {
     const SessionOptions& options_;
     rlimit files_before_{}; // how many files a command may open
     Session session_;
+    std::unique_ptr<Live> live_; // --live; null: without
     std::optional<ProbedFiles> probed_;
     std::optional<Signals> signals_;
     plan::Ways ways_;
@@ -432,6 +434,12 @@ Result<void> Run::begin_output() {
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
+    if (options_.live_s) {
+        Result<std::unique_ptr<Live>> live = Live::start(session_, *options_.live_s);
+        if (!live)
+            return std::move(live).error();
+        live_ = *std::move(live);
+    }
     if (Result<void> opened = session_.output.open(options_.output); !opened)
         return opened;
     Result<std::unique_ptr<Messages>> messages =
@@ -548,6 +556,8 @@ Result<void> Run::trace_events() {
     command_.release();
     session_.messages->settle(hurry());
     options_.armed();
+    if (live_)
+        live_->begin_screen();
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command);
@@ -576,7 +586,10 @@ void Run::pump() {
         files_->control->serve(files_->run, is_ending);
     while (!session_.exiting) {
         const int64_t wait = timers.until_next(session_.kernel ? poll_ms * 1000000ll : 1000000000ll);
-        wait_for_events(std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started))));
+        wait_for_events(std::min({wait, live_ ? std::max<int64_t>(0, live_->next_ns() - now_ns()) : wait,
+                                  std::max<int64_t>(0, limit - (now_ns() - started))}));
+        if (live_ && live_->turn())
+            session_.exiting = session_.interrupted = true;
         if (overload)
             guard(session_, *overload, attachments_);
         session_.target_files.drain();
@@ -618,7 +631,8 @@ void Run::wait_for_events(int64_t most_ns) {
                     {rings_.event_fd(), POLLIN, 0},
                     {session_.output.writer().failure_fd(), POLLIN, 0},
                     {files_->control ? files_->control->fd() : -1, POLLIN, 0},
-                    {files_->input.fd(), POLLIN, 0}};
+                    {files_->input.fd(), POLLIN, 0},
+                    {live_ ? live_->fd() : -1, POLLIN, 0}};
     const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
     ppoll(fds, std::size(fds), &timeout, nullptr);
     session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
@@ -632,6 +646,8 @@ void Run::wait_for_events(int64_t most_ns) {
 
 // No kernel handler runs any more when it returns.
 void Run::stop() {
+    if (live_)
+        live_->end_screen();
     __atomic_store_n(&session_.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.missed[attachment->probe] += attachment->missed();

@@ -31,8 +31,9 @@ struct SessionOptions {
     int verbose = 0;
     bool timing = false;                  // -t
     std::vector<PictureRequest> pictures; // --folded, --flame: made of arrays at the end
-    std::string flame_base; // --flame-against: a folded file that flame graphs are compared with; empty: none
-    std::string report;     // --report: what became of the hits goes into this file, as JSON; empty: none
+    std::string flame_base;       // --flame-against: a folded file that flame graphs are compared with; empty: none
+    std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none
+    std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

@@ -60,6 +60,7 @@ struct Global {
     plan::StatsNeeds stats;      // what the script's extractors read; only for Stats
     bool used_in_kernel = false; // some kernel handler (or function called from one) touches it
     bool used_in_host = false;
+    bool is_own = false;           // the script declares it, not the library
     bool auto_print = false;       // written and never read: printed at the end
     bool print_as_pointer = false; // its numbers are addresses: printed in hexadecimal then
     // A scalar whose initial value -G can set when the plan, which is saved, runs: here only a default.

@@ -143,6 +143,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
             context.report_once(
                 DiagId::BadDeclaration, global->range,
                 fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
+        global->is_own = !library;
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
         const auto type = notes.c_types_of_variables.find(global);
         global->print_as_pointer = type != notes.c_types_of_variables.end() && !type->second.other &&

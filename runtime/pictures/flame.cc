@@ -9,6 +9,7 @@
 
 #include "base/terminal_text.h"
 #include "runtime/pictures/flame_script.h"
+#include "runtime/pictures/flame_tree.h"
 #include "runtime/symbols/frames.h"
 
 namespace sonde {
@@ -17,34 +18,6 @@ namespace {
 constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
 constexpr double letter_width = 7.3; // of the font below
 constexpr double least_width = 0.1;  // pixels: narrower boxes are not drawn
-
-struct Box {
-    FlameFrame frame;
-    uint64_t weight = 0;
-    double before = 0; // the weight in the earlier file, in this one's scale
-    std::vector<std::unique_ptr<Box>> callees;
-
-    Box& callee(const FlameFrame& called) {
-        for (const std::unique_ptr<Box>& one : callees)
-            if (one->frame == called)
-                return *one;
-        callees.push_back(std::make_unique<Box>());
-        callees.back()->frame = called;
-        return *callees.back();
-    }
-    void sort() {
-        std::sort(callees.begin(), callees.end(),
-                  [](const auto& a, const auto& b) { return a->frame.name < b->frame.name; });
-        for (const std::unique_ptr<Box>& one : callees)
-            one->sort();
-    }
-    size_t depth() const {
-        size_t most = 0;
-        for (const std::unique_ptr<Box>& one : callees)
-            most = std::max(most, one->depth());
-        return most + 1;
-    }
-};
 
 std::string escaped(std::string_view text) {
     std::string out;
@@ -89,7 +62,7 @@ std::string color_of(const FlameFrame& frame) {
     return "#cccccc";
 }
 
-std::string difference_color(const Box& box, double whole) {
+std::string difference_color(const FlameBox& box, double whole) {
     const double change = (static_cast<double>(box.weight) - box.before) / whole;
     const double strength = std::min(1.0, std::abs(change) * 4);
     const auto other = static_cast<unsigned>(245 - 165 * strength);
@@ -99,17 +72,8 @@ std::string difference_color(const Box& box, double whole) {
 
 class Drawing {
   public:
-    Drawing(const std::vector<FlameStack>& stacks, const FlameOptions& options) : options_(options) {
-        root_.frame = {"all", FrameKind::Label};
-        for (const FlameStack& stack : stacks) {
-            Box* box = &root_;
-            box->weight += stack.weight;
-            for (const FlameFrame& frame : stack.frames) {
-                box = &box->callee(frame);
-                box->weight += stack.weight;
-            }
-        }
-        root_.sort();
+    Drawing(const std::vector<FlameStack>& stacks, const FlameOptions& options)
+        : options_(options), root_(merge_stacks(stacks)) {
         if (options.base)
             compare(*options.base);
     }
@@ -117,18 +81,18 @@ class Drawing {
     std::string svg() {
         const double height = head + row_height * static_cast<double>(root_.depth()) + foot;
         bottom_ = height - foot;
-        out_ = fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" data-width=\"{0}\" width=\"{0}\" "
-            "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"'DejaVu Sans Mono', monospace\" font-size=\"12\">\n"
-            "<style>.flame g.f {{ cursor: pointer; }} .flame text {{ pointer-events: none; }} "
-            ".flame .search, .flame .reset {{ pointer-events: auto; cursor: pointer; }}</style>\n"
-            "<rect width=\"100%\" height=\"100%\" fill=\"#fffdf7\"/>\n"
-            "<text x=\"{2}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n"
-            "<text class=\"search\" x=\"{4}\" y=\"20\" text-anchor=\"end\" fill=\"#666\">search</text>\n"
-            "<text class=\"reset\" x=\"10\" y=\"20\" fill=\"#666\">reset</text>\n"
-            "<text class=\"info\" x=\"10\" y=\"{5}\"> </text>\n"
-            "<text class=\"found\" x=\"{4}\" y=\"{5}\" text-anchor=\"end\"> </text>\n",
-            page_width, height, page_width / 2, escaped(options_.title), page_width - 10, height - 8);
+        out_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" data-width=\"{0}\" width=\"{0}\" "
+                           "height=\"{1}\" viewFlameBox=\"0 0 {0} {1}\" font-family=\"'DejaVu Sans Mono', monospace\" "
+                           "font-size=\"12\">\n"
+                           "<style>.flame g.f {{ cursor: pointer; }} .flame text {{ pointer-events: none; }} "
+                           ".flame .search, .flame .reset {{ pointer-events: auto; cursor: pointer; }}</style>\n"
+                           "<rect width=\"100%\" height=\"100%\" fill=\"#fffdf7\"/>\n"
+                           "<text x=\"{2}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n"
+                           "<text class=\"search\" x=\"{4}\" y=\"20\" text-anchor=\"end\" fill=\"#666\">search</text>\n"
+                           "<text class=\"reset\" x=\"10\" y=\"20\" fill=\"#666\">reset</text>\n"
+                           "<text class=\"info\" x=\"10\" y=\"{5}\"> </text>\n"
+                           "<text class=\"found\" x=\"{4}\" y=\"{5}\" text-anchor=\"end\"> </text>\n",
+                           page_width, height, page_width / 2, escaped(options_.title), page_width - 10, height - 8);
         if (root_.weight)
             draw(root_, 0, 0);
         else
@@ -146,7 +110,7 @@ class Drawing {
             sum += weight;
         const double scale = sum ? static_cast<double>(root_.weight) / static_cast<double>(sum) : 0;
         for (const auto& [stack, weight] : base) {
-            Box* box = &root_;
+            FlameBox* box = &root_;
             box->before += static_cast<double>(weight) * scale;
             for (size_t at = 0; box && at <= stack.size();) {
                 const size_t end = std::min(stack.find(';', at), stack.size());
@@ -161,7 +125,7 @@ class Drawing {
         }
     }
 
-    void draw(const Box& box, uint64_t before, size_t depth) {
+    void draw(const FlameBox& box, uint64_t before, size_t depth) {
         const auto whole = static_cast<double>(root_.weight);
         const double x = static_cast<double>(before) / whole, share = static_cast<double>(box.weight) / whole;
         const double width = share * page_width;
@@ -183,14 +147,14 @@ class Drawing {
                             options_.base ? difference_color(box, whole) : color_of(box.frame), x * page_width + 3,
                             y + 12, escaped(label));
         uint64_t at = before;
-        for (const std::unique_ptr<Box>& callee : box.callees) {
+        for (const std::unique_ptr<FlameBox>& callee : box.callees) {
             draw(*callee, at, depth + 1);
             at += callee->weight;
         }
     }
 
     const FlameOptions& options_;
-    Box root_;
+    FlameBox root_;
     double bottom_ = 0;
     std::string out_;
 };

@@ -100,20 +100,26 @@ Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& reque
     return last;
 }
 
+WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
+                            const std::vector<ArrayElement>& elements) {
+    const plan::Global& global = plan.globals[index];
+    WeightedStacks out;
+    for (const ArrayElement& element : elements) {
+        const int64_t weight = weight_of(global, element);
+        out.negative += weight < 0;
+        if (weight <= 0)
+            continue;
+        out.stacks.push_back(stack_of(plan, symbols, numbers, global, element));
+        out.stacks.back().weight = static_cast<uint64_t>(weight);
+    }
+    return out;
+}
+
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
                           const FoldedWeights* base) {
     const plan::Global& global = plan.globals[index];
-    std::vector<FlameStack> stacks;
-    uint64_t negative = 0;
-    for (const ArrayElement& element : elements) {
-        const int64_t weight = weight_of(global, element);
-        negative += weight < 0;
-        if (weight <= 0)
-            continue;
-        stacks.push_back(stack_of(plan, symbols, numbers, global, element));
-        stacks.back().weight = static_cast<uint64_t>(weight);
-    }
+    const auto [stacks, negative] = weigh_stacks(plan, symbols, numbers, index, elements);
     if (negative)
         warn(fmt::format("{}: {} stacks of `{}` have a value below 0, and are left out", request.file, negative,
                          global.name),

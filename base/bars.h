@@ -1,0 +1,18 @@
+// Bars of block characters (Unicode's block elements, U+2581 to U+2588), for terminals.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace sonde {
+
+// A bar of eighths of a character: `part` (0 to 1) of `width` characters. Without blanks after it.
+std::string bar_text(double part, size_t width);
+// How many characters a text has (of UTF-8), each as wide as another.
+size_t text_width(std::string_view text);
+// Numbers as a row of bars of eight heights, the last `width` of them; the largest of these is full, 0 is a blank.
+std::string sparkline(const std::deque<double>& numbers, size_t width);
+
+} // namespace sonde
