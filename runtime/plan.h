@@ -398,6 +398,7 @@ constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/thr
 //   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables has looked_up ones; the program
 //   sonde_ask_file tells which
 //                  inode a file has)
+//   sonde_rules    what unwinding has looked up in these tables (if Plan::tables)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)
 //   sonde_targets  array of u64, a bit for each of `most_processes` ids, mapped by the runtime (if filter_target; the

@@ -63,6 +63,7 @@ std::string Maps::declare() {
     if (bpf_.state.plan.tables & plan::looked_up) {
         declare("sonde_files", HashOfMaps, 8, 4, 4096);
         declare("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
+        declare("sonde_rules", Array, 4, sizeof(sonde_rules), 1);
         declare("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
     }

@@ -18,17 +18,50 @@ struct walk {
     struct mapped in;
 };
 
+extern u8 sonde_rules; /* a map, defined by the script's module */
+
+/* Programs call from the same places again and again: what was found for them is kept, for all processors. Nothing is
+ * locked. A rule's two words match only if they were written together, for that place of that file; files keep their
+ * tables as long as the session runs. */
 static u32 rule_at(u64 address, struct mapped* in)
 {
-    struct row row = {in->at.inode, UNWIND_ROWS, address - in->at.start + in->at.offset, 0, 0};
-    return sonde_rt_find_row(&row) ? (u32)(row.first >> 32) : SONDE_RULE_NONE;
+    u32 none = 0;
+    u64 place = address - in->at.start + in->at.offset, file = in->at.inode * 0x9e3779b97f4a7c15;
+    volatile struct sonde_rule* kept = 0;
+    struct sonde_rules* rules = bpf_map_lookup_elem(&sonde_rules, &none);
+    if (rules && place >> 32 == 0) {
+        kept = &rules->rule[masked((place * 0x9e3779b1 >> 15) ^ (file >> 50), SONDE_RULES - 1)];
+        u64 what = kept->place_and_rule;
+        if ((what ^ kept->mark) == file && what >> 32 == place)
+            return (u32)what;
+    }
+    struct row row = {in->at.inode, UNWIND_ROWS, place, 0, 0};
+    if (!sonde_rt_find_row(&row))
+        return SONDE_RULE_NONE;
+    u32 rule = (u32)(row.first >> 32);
+    if (kept) {
+        kept->place_and_rule = place << 32 | rule;
+        kept->mark = (place << 32 | rule) ^ file;
+    }
+    return rule;
 }
 
-/* A stack that is in use is in memory: nothing has to be waited for. */
-static u64 read_word(u64 address, u64 size, u64* value)
+/* A stack that is in use is in memory: nothing has to be waited for. What one read costs does not depend on its size, and
+ * the words that are wanted lie near each other, so that some more are read along. */
+static u64 read_word(struct sonde_stack* stack, u64 address, u64 size, u64* value)
 {
+    u64 place = address - stack->window_at;
     *value = 0;
-    return bpf_probe_read_user(value, (u32)size, (const void*)address) == 0;
+    if (place >= sizeof stack->window) {
+        stack->window_at = address;
+        place = 0;
+        if (bpf_probe_read_user(stack->window, sizeof stack->window, (const void*)address) != 0)
+            stack->window_at = 0;
+    }
+    if (size != 8 || place & 7 || !stack->window_at)
+        return bpf_probe_read_user(value, (u32)size, (const void*)address) == 0;
+    *value = stack->window[masked(place >> 3, SONDE_STACK_WINDOW - 1)];
+    return 1;
 }
 
 /* Where a function shall return to a uretprobe, the kernel has kept the address. */
@@ -92,14 +125,14 @@ static long climb(u64 i, struct walk* w)
         cfa = w->rsp + ((w->rip & 15) * word >= cfa ? 2 * word : word);
         break;
     case SONDE_RULE_REALIGN:
-        if (!read_word(rbp - cfa, word, &cfa))
+        if (!read_word(w->stack, rbp - cfa, word, &cfa))
             return 1;
         saved = cfa - rbp;
         break;
     case SONDE_RULE_SIGNAL:
         /* struct ucontext: the registers r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip from byte 40 on. */
-        if (!read_word(w->rsp + 160, 8, &cfa) || !read_word(w->rsp + 168, 8, &back) ||
-            !read_word(w->rsp + 120, 8, &w->rbp))
+        if (!read_word(w->stack, w->rsp + 160, 8, &cfa) || !read_word(w->stack, w->rsp + 168, 8, &back) ||
+            !read_word(w->stack, w->rsp + 120, 8, &w->rbp))
             return 1;
         w->rsp = cfa;
         w->rip = back;
@@ -111,9 +144,8 @@ static long climb(u64 i, struct walk* w)
     default:
         return 1;
     }
-    if (cfa <= w->rsp || !read_word(cfa - word, word, &back))
-        return 1;
-    if (saved && !read_word(cfa - saved, word, &w->rbp))
+    if (cfa <= w->rsp || (saved && !read_word(w->stack, cfa - saved, word, &w->rbp)) ||
+        !read_word(w->stack, cfa - word, word, &back))
         return 1;
     if (w->returns) {
         struct returning r = {w->returns, cfa - word, 0};
@@ -187,6 +219,7 @@ ONCE int sonde_rt_unwind(struct sonde_stack* stack, u64 most)
         return 0;
     }
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
+    stack->window_at = 0;
     if (probes)
         READ(w.returns, probes->return_instances);
     LOOP((u32)most + 1, climb, &w);
@@ -221,17 +254,55 @@ struct text {
     struct sonde_stack* stack;
     u64 len, first, end;
 };
+/* Eight hexadecimal digits, as the bytes of a word in memory: each four bits get a byte, all at once. */
+static inline u64 hexadecimal(u64 bits)
+{
+    u64 each = (bits | bits << 16) & 0x0000ffff0000ffff;
+    each = (each | each << 8) & 0x00ff00ff00ff00ff;
+    each = (each | each << 4) & 0x0f0f0f0f0f0f0f0f;
+    u64 letters = (each + 0x0606060606060606) >> 4 & 0x0101010101010101; /* 1 where it is 10 or more */
+    return __builtin_bswap64(each + 0x3030303030303030 + letters * ('a' - '0' - 10));
+}
+/* How many digits a number has. Without branches, as below(). */
+static inline u64 count_digits(u64 number)
+{
+    u64 wide = 1 - below(number >> 32, 1), rest = number >> 32 * wide, digits = 8 * wide + 1;
+    for (u64 step = 4; step; step >>= 1) {
+        u64 more = 1 - below(rest >> 4 * step, 1);
+        rest >>= 4 * step * more;
+        digits += step * more;
+    }
+    return digits;
+}
+struct __attribute__((packed)) unaligned {
+    u64 word;
+};
+static inline void put_word(u8* to, u64 word) { ((struct unaligned*)to)->word = word; }
+
 static long add_address(u64 i, struct text* t)
 {
+    enum { LONGEST = 18 }; /* 0x and 16 digits */
     u64 n = t->first + i;
     if (n >= t->end || n >= t->stack->depth)
         return 1;
-    u64 len = t->len & MASK;
+    u64 len = t->len & MASK, address = t->stack->address[masked(n, SONDE_STACK_MOST - 1)];
     if (i) {
         t->slot->text[len] = ' ';
         len = cut(len + 1);
     }
-    t->len = sonde_rt_append_long(t->slot, len, (s64)t->stack->address[masked(n, SONDE_STACK_MOST - 1)], 'x' | '#' << 8);
+    if (len + LONGEST > MASK) {
+        t->len = sonde_rt_append_long(t->slot, len, (s64)address, 'x' | '#' << 8);
+        return 0;
+    }
+    u64 digits = count_digits(address), left = address << (64 - 4 * digits);
+    u8* to = t->slot->text + masked(len, MASK);
+    to[0] = '0';
+    to[1] = 'x';
+    put_word(to + 2, hexadecimal(left >> 32));
+    put_word(to + 10, hexadecimal(left & 0xffffffff));
+    len += 2 + digits;
+    t->slot->text[masked(len, MASK)] = 0;
+    t->len = len;
     return 0;
 }
 /* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */

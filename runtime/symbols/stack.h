@@ -3,7 +3,7 @@
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
-enum { SONDE_STACK_MOST = 128 }; /* addresses; a power of two */
+enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
     SONDE_STACK_FRESH, /* not unwound yet */
     SONDE_STACK_WHOLE, /* up to the outermost function */
@@ -29,6 +29,8 @@ struct sonde_stack {
     unsigned long long from;          /* a sonde_stack_origin */
     unsigned long long state, depth;
     unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
+    /* While it is unwound: the words from an address on that were read last; 0: none. */
+    unsigned long long window_at, window[SONDE_STACK_WINDOW];
 };
 
 /* Both stacks of a hit. Of the kernel's, `rip` is the function that is probed, or 0; `rsp` is 0 where there is none,
@@ -54,6 +56,16 @@ struct sonde_dispatch {
  * on. */
 struct sonde_no_stacks {
     unsigned long long count[SONDE_STACK_STATES - SONDE_STACK_NONE];
+};
+
+/* What unwinding has looked up: the rule for a place in a file. */
+struct sonde_rule {
+    unsigned long long place_and_rule; /* the place in the upper half */
+    unsigned long long mark;           /* of the file, and of the other word */
+};
+enum { SONDE_RULES = 8192 }; /* a power of two */
+struct sonde_rules {
+    struct sonde_rule rule[SONDE_RULES];
 };
 
 /* A part of a process that is mapped from a file: seen for the first time. */
