@@ -124,10 +124,14 @@ void lay_out_marks(plan::Plan& plan) {
     if (std::none_of(plan.probes.begin(), plan.probes.end(), [](const plan::Probe& probe) { return probe.in_kernel; }))
         return;
     plan.marks = plan.data_size;
-    plan.data_size += plan::mark_kinds * plan.marks_size();
+    plan.data_size = hit_note_offset(plan) + sizeof(HitNote);
 }
 
 } // namespace
+
+uint64_t hit_note_offset(const plan::Plan& plan) {
+    return round_up(plan.marks + plan::mark_kinds * plan.marks_size());
+}
 
 void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options,
                   plan::Plan& plan) {

@@ -30,6 +30,8 @@ class HandlerPrograms {
                        Environment& env) = 0;
     // The probe's condition is known to hold.
     virtual void condition_held(Environment& env) = 0;
+    // i1: an error of the same hit is told already, by a handler of the same place. Null: it cannot be.
+    virtual llvm::Value* has_failed_before() = 0;
     // Releases what begin() claimed, and returns; the builder then stands nowhere.
     virtual void end(Environment& env) = 0;
     virtual void join_legs(const hir::Handler& handler) = 0;

@@ -164,23 +164,28 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
 }
 
 // Until one calls exit() or fails.
-void run_begin_probes(Session& session, Rings& rings) {
-    const std::vector<const plan::Probe*> probes =
-        in_order(session.plan, [](plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Start; });
+void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
     for (size_t at = 0; at < probes.size() && !session.exiting;)
         at = run_point(session, rings, probes, at);
 }
 
+void run_begin_probes(Session& session, Rings& rings) {
+    run_points(session, rings, in_order(session.plan, [](plan::ProbeKind kind) {
+                   return plan::traits(kind).cause == plan::Cause::Start;
+               }));
+}
+
 // End probes; beyond the error that is one too many, error probes instead.
 void run_end_probes(Session& session, Rings& rings) {
-    for (const plan::Probe* probe : in_order(session.plan, [](plan::ProbeKind kind) {
-             plan::Cause cause = plan::traits(kind).cause;
-             return cause == plan::Cause::End || cause == plan::Cause::Failure;
-         })) {
-        if (session.aborted)
-            return;
-        if ((plan::traits(probe->kind).cause == plan::Cause::Failure) == session.failed)
-            run_handler(session, rings, *probe);
+    const std::vector<const plan::Probe*> probes = in_order(session.plan, [](plan::ProbeKind kind) {
+        plan::Cause cause = plan::traits(kind).cause;
+        return cause == plan::Cause::End || cause == plan::Cause::Failure;
+    });
+    for (size_t at = 0; at < probes.size() && !session.aborted;) {
+        if ((plan::traits(probes[at]->kind).cause == plan::Cause::Failure) == session.failed)
+            at = run_point(session, rings, probes, at);
+        else
+            at++;
     }
 }
 
@@ -602,11 +607,7 @@ void Run::pump() {
             session_.exiting = true;
         }
         if (!session_.exiting)
-            for (const plan::Probe* probe : timers.take_due()) {
-                run_handler(session_, rings_, *probe);
-                if (session_.exiting)
-                    break;
-            }
+            run_points(session_, rings_, timers.take_due());
         const int64_t now = now_ns();
         if (now - started >= limit)
             session_.exiting = session_.interrupted = true;
@@ -651,7 +652,10 @@ void Run::stop() {
     __atomic_store_n(&session_.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.missed[attachment->probe] += attachment->missed();
-    attachments_.clear();
+    // The last first: it is what the kernel runs first at a place, and taking it off waits for a hit that is under way,
+    // which has led to all of the place's handlers then.
+    while (!attachments_.empty())
+        attachments_.pop_back();
     if (watchpoints_)
         watchpoints_->clear();
     files_->control.reset();

@@ -278,7 +278,7 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
     if (plan.suppress_errors)
         return suppress_error(header, message);
     const HeldError error{message, error_counted_in_kernel};
-    if (!holds_errors_)
+    if (!holds_errors_ || error.is_counted) // another hit's, which came meanwhile
         return fail(error);
     if (!held_error_)
         held_error_ = error;

@@ -90,7 +90,8 @@ class Session {
     // A record from a handler, of either place.
     void handle_record(const uint8_t* record, size_t size);
     void run_host_handler(const plan::Probe& probe);
-    // From here to release_error() an error of a handler waits: the first of them is reported there, and counts once.
+    // From here to release_error() an error of a host handler waits: the first of them is reported there, and counts
+    // once.
     void hold_errors() { holds_errors_ = true; }
     void release_error();
 

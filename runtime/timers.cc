@@ -14,8 +14,9 @@ Timers::Timers(const plan::Plan& plan) {
 }
 
 void Timers::start() {
+    const int64_t now = now_ns(); // for all: those of one point stay together
     for (Timer& timer : timers_)
-        timer.next = now_ns() + interval(*timer.probe);
+        timer.next = now + interval(*timer.probe);
 }
 
 int64_t Timers::until_next(int64_t most) const {

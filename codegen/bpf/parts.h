@@ -5,6 +5,7 @@
 #include "codegen/bpf/claims.h"
 #include "codegen/bpf/context.h"
 #include "codegen/bpf/maps.h"
+#include "codegen/bpf/one_hit.h"
 #include "codegen/target.h"
 
 namespace sonde {
@@ -148,6 +149,7 @@ class BpfPrograms final : public HandlerPrograms {
         Task& task;
         Registers& registers;
         BpfEntryValues& entry_values;
+        OneHit& one_hit;
     };
     explicit BpfPrograms(const Parts& parts) : parts_(parts), bpf_(parts.bpf), e_(parts.bpf.e) {}
     bool tells_outcomes() const override { return bpf_.state.options.timing; }
@@ -155,6 +157,7 @@ class BpfPrograms final : public HandlerPrograms {
     void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                Environment& env) override;
     void condition_held(Environment& env) override { parts_.accounting.mark(plan::Mark::Wanted, env.row); }
+    llvm::Value* has_failed_before() override { return parts_.one_hit.has_failed(); }
     void end(Environment& env) override;
     void join_legs(const hir::Handler& handler) override;
     void need_frame(uint64_t size) override { parts_.maps.need_frame(size); }

@@ -68,7 +68,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
 }
 
 void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
-    go_if(bpf_, e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), bpf_.data), e_.number(plan::Running)));
+    parts_.one_hit.go_if_running();
     llvm::Value* program = plan::is_task_event(bpf_.kind) ? begin_task_event(bpf_, env) : nullptr;
     if (std::optional<int> task = task_argument(handler))
         env.task = parts_.registers.argument(env, *task);
@@ -84,6 +84,7 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
 void BpfPrograms::end(Environment& env) {
     parts_.claims.release();
     parts_.accounting.record_outcome(env);
+    parts_.one_hit.note_end(e_.CreateLoad(e_.i64(), env.error));
     if (plan::decides(bpf_.kind))
         e_.CreateRet(decision(e_.CreateLoad(e_.i64(), decision_place(e_, env))));
     else

@@ -25,6 +25,7 @@ class HostPrograms final : public HandlerPrograms {
         env.row = e_.getInt32(points.empty() ? 0 : points[0].row);
     }
     void condition_held(Environment&) override {}
+    llvm::Value* has_failed_before() override { return nullptr; }
     void end(Environment&) override { e_.CreateRetVoid(); }
     void join_legs(const hir::Handler&) override {}
     void need_frame(uint64_t) override {}

@@ -68,6 +68,11 @@ void end_program(Lowerer& l) {
     l.e.SetInsertPoint(l.on_error);
     if (l.env.batch)
         l.target.output().send_batch(l.env); // it comes before the message
+    if (llvm::Value* told = l.target.programs().has_failed_before()) {
+        llvm::BasicBlock* report = l.e.block("first_error");
+        l.e.CreateCondBr(told, l.leave, report);
+        l.e.SetInsertPoint(report);
+    }
     report_error(l);
     l.branch_to(l.leave);
     l.e.SetInsertPoint(l.leave);

@@ -1,0 +1,120 @@
+#include "codegen/bpf/one_hit.h"
+
+#include <cstddef>
+
+#include "codegen/layout.h"
+#include "codegen/lower/errors.h"
+#include "codegen/rtlib/pt_regs.h"
+
+namespace sonde {
+namespace {
+
+// The note's `probe` is one more than its number, 0 where there is no note.
+constexpr int64_t told = int64_t{1} << 32; // in `probe`: by an error, not by exit()
+
+bool is_candidate(const hir::Handler& handler) {
+    return handler.in_kernel && plan::is_uprobe(handler.kind) && !handler.condition;
+}
+
+} // namespace
+
+const OneHit::Places& OneHit::places() {
+    if (!places_) {
+        places_.emplace();
+        const auto& handlers = bpf_.state.program.handlers;
+        for (size_t i = 0; i < handlers.size(); i++)
+            if (is_candidate(*handlers[i]))
+                for (const plan::Point& point : handlers[i]->points)
+                    places_->try_emplace({point.path, point.offset, handlers[i]->kind}, i, i).first->second.second = i;
+    }
+    return *places_;
+}
+
+OneHit::Neighbours OneHit::neighbours() {
+    const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
+    Neighbours out;
+    // A leg for the entry only keeps values.
+    if (bpf_.saves_entry || !is_candidate(own))
+        return out;
+    for (const plan::Point& point : own.points) {
+        const auto& [first, last] = places().at({point.path, point.offset, own.kind});
+        out.before = out.before || first < bpf_.probe;
+        out.after = out.after || last > bpf_.probe;
+    }
+    return out;
+}
+
+llvm::Value* OneHit::field(uint64_t at) const { return e_.offset(bpf_.data, hit_note_offset(bpf_.state.plan) + at); }
+
+llvm::Value* OneHit::is_of_hit() {
+    llvm::Value* thread = helper(e_, get_current_pid_tgid, {});
+    llvm::Value* place = context_word(e_, bpf_.argument, SONDE_REGS_IP);
+    llvm::Value* same_thread =
+        e_.CreateICmpEQ(thread, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, thread)), true));
+    llvm::Value* same_place = e_.CreateICmpEQ(place, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, place)), true));
+    return e_.CreateAnd(same_thread, same_place);
+}
+
+void OneHit::go_if_running() {
+    llvm::Value* runs = e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), bpf_.data), e_.number(plan::Running));
+    const Neighbours near = neighbours();
+    if (!near.before && !near.after)
+        return go_if(bpf_, runs);
+    llvm::BasicBlock *go = e_.block("go"), *stopped = e_.block("stopped"), *same = e_.block("same_hit");
+    e_.CreateCondBr(runs, go, stopped);
+    e_.SetInsertPoint(stopped);
+    e_.CreateCondBr(is_of_hit(), same, bpf_.out);
+    e_.SetInsertPoint(same);
+    llvm::Value* noted =
+        e_.CreateAnd(e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true), e_.number(told - 1));
+    if (near.after) { // it may be this handler's own: then that was another hit
+        llvm::BasicBlock *over = e_.block("next_hit"), *other = e_.block("of_another");
+        e_.CreateCondBr(e_.CreateICmpEQ(noted, e_.number(int64_t{bpf_.probe} + 1)), over, other);
+        e_.SetInsertPoint(over);
+        e_.CreateStore(e_.number(0), field(offsetof(HitNote, thread)));
+        e_.CreateBr(bpf_.out);
+        e_.SetInsertPoint(other);
+    }
+    llvm::Value* is_before = e_.CreateAnd(e_.CreateICmpNE(noted, e_.number(0)),
+                                          e_.CreateICmpULE(noted, e_.number(int64_t{bpf_.probe})));
+    e_.CreateCondBr(is_before, go, bpf_.out);
+    e_.SetInsertPoint(go);
+}
+
+void OneHit::note_end(llvm::Value* error) {
+    if (!neighbours().after)
+        return;
+    llvm::BasicBlock *stopped = e_.block("stopped"), *noted = e_.block("noted"), *note = e_.block("note"),
+                     *free = e_.block("no_note");
+    llvm::Value* state = e_.CreateLoad(e_.i64(), bpf_.data, true);
+    e_.CreateCondBr(e_.CreateICmpEQ(state, e_.number(plan::Running)), noted, stopped);
+    e_.SetInsertPoint(stopped);
+    // abort() leaves nothing to others.
+    e_.CreateCondBr(e_.CreateICmpEQ(error, e_.number(abort_site)), noted, free);
+    e_.SetInsertPoint(free);
+    llvm::Value* own = e_.CreateOr(
+        e_.CreateSelect(e_.CreateICmpNE(error, e_.number(0)), e_.number(told), e_.number(0)),
+        e_.number(int64_t{bpf_.probe} + 1));
+    // The first one's, of whichever thread, stays.
+    auto* exchange = e_.CreateAtomicCmpXchg(field(offsetof(HitNote, probe)), e_.number(0), own, llvm::Align(8),
+                                            llvm::AtomicOrdering::SequentiallyConsistent,
+                                            llvm::AtomicOrdering::SequentiallyConsistent);
+    e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0)), note, noted);
+    e_.SetInsertPoint(note);
+    e_.CreateStore(context_word(e_, bpf_.argument, SONDE_REGS_IP), field(offsetof(HitNote, place)));
+    e_.CreateStore(helper(e_, get_current_pid_tgid, {}), field(offsetof(HitNote, thread)));
+    e_.CreateBr(noted);
+    e_.SetInsertPoint(noted);
+}
+
+llvm::Value* OneHit::has_failed() {
+    if (!neighbours().before)
+        return nullptr;
+    llvm::Value* probe = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true);
+    llvm::Value* is_told = e_.CreateICmpNE(e_.CreateAnd(probe, e_.number(told)), e_.number(0));
+    llvm::Value* is_before =
+        e_.CreateICmpULE(e_.CreateAnd(probe, e_.number(told - 1)), e_.number(int64_t{bpf_.probe}));
+    return e_.CreateAnd(e_.CreateAnd(is_told, is_before), is_of_hit());
+}
+
+} // namespace sonde

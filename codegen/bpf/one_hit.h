@@ -1,0 +1,54 @@
+// A hit that several handlers share, as they sit at the same place of a program: all of them run for it, whichever
+// ends the session.
+//
+// An error, or exit(), stops all handlers at once by the session's state, which each looks at first. Those that the same
+// hit still leads to shall run all the same. The kernel runs them one after another in the thread that was hit, so a
+// handler that finds the session stopped at its end leaves a note, in the data area, of the thread, the place, and which
+// probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread and place
+// and of a probe before it in the script: the kernel runs them in the script's order (runtime/attach/attach.cc). At the
+// thread's next hit of that place the note's own handler comes first, and takes the note away. A hit pays nothing for
+// this but where it shares its place: one load and branch at the end of all handlers there but the last, below a
+// nanosecond.
+//
+// What has a condition of its own is no part of this, as in SystemTap, nor are places in the kernel.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "codegen/bpf/context.h"
+#include "codegen/environment.h"
+
+namespace sonde {
+
+class OneHit {
+  public:
+    explicit OneHit(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    // At a program's beginning: goes on if the session runs, or if this hit has begun while it did.
+    void go_if_running();
+    // At a program's end, with the error that it ends by, or 0.
+    void note_end(llvm::Value* error);
+    // i1: a handler before this one has told an error of the same hit. Null: none can have.
+    llvm::Value* has_failed();
+
+  private:
+    struct Neighbours {
+        bool before = false, after = false; // in the script, at one of the handler's places
+    };
+    Neighbours neighbours();
+    // The first and the last handler of each place.
+    using Places = std::map<std::tuple<std::string, uint64_t, plan::ProbeKind>, std::pair<size_t, size_t>>;
+    const Places& places();
+    llvm::Value* field(uint64_t at) const;
+    // The note is of this thread and place.
+    llvm::Value* is_of_hit();
+
+    BpfContext& bpf_;
+    Emitter& e_;
+    std::optional<Places> places_;
+};
+
+} // namespace sonde
