@@ -24,6 +24,9 @@ struct HandlerWords {
     int64_t outcome;  // BPF with -t: plan::HitOutcome
 };
 
+// abort() leaves the handler as errors do, and nothing catches it: it stands where the site of an error would.
+constexpr int64_t abort_site = -1;
+
 // What every function of a module gets besides its arguments.
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session

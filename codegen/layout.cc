@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/plan_state.h"
 #include "codegen/rtlib/scan.h"
 #include "runtime/wrap.h"
 
@@ -128,10 +129,6 @@ void lay_out_marks(plan::Plan& plan) {
 }
 
 } // namespace
-
-uint64_t hit_note_offset(const plan::Plan& plan) {
-    return round_up(plan.marks + plan::mark_kinds * plan.marks_size());
-}
 
 void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options,
                   plan::Plan& plan) {

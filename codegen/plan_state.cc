@@ -49,6 +49,10 @@ uint32_t PlanState::add_call(const std::string& callee, Range range) {
     return std::min(entry->second, plan::unknown_call);
 }
 
+uint64_t hit_note_offset(const plan::Plan& plan) {
+    return (plan.marks + plan::mark_kinds * plan.marks_size() + 7) & ~7ull;
+}
+
 uint64_t PlanState::entry_offset(const hir::Handler& handler, size_t index) const {
     uint64_t at = 0;
     for (size_t i = 0; i < index; i++)

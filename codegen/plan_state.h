@@ -12,6 +12,12 @@
 
 namespace sonde {
 
+// What codegen/bpf/one_hit.h keeps in the data area, after the marks.
+struct HitNote {
+    uint64_t probe, thread, place;
+};
+uint64_t hit_note_offset(const plan::Plan& plan);
+
 struct PlanState {
     const hir::Program& program;
     const Sources& sources;

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "codegen/layout.h"
-#include "codegen/lower/errors.h"
 #include "codegen/rtlib/pt_regs.h"
 
 namespace sonde {
@@ -49,8 +47,7 @@ llvm::Value* OneHit::field(uint64_t at) const { return e_.offset(bpf_.data, hit_
 llvm::Value* OneHit::is_of_hit() {
     llvm::Value* thread = helper(e_, get_current_pid_tgid, {});
     llvm::Value* place = context_word(e_, bpf_.argument, SONDE_REGS_IP);
-    llvm::Value* same_thread =
-        e_.CreateICmpEQ(thread, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, thread)), true));
+    llvm::Value* same_thread = e_.CreateICmpEQ(thread, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, thread)), true));
     llvm::Value* same_place = e_.CreateICmpEQ(place, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, place)), true));
     return e_.CreateAnd(same_thread, same_place);
 }
@@ -75,8 +72,8 @@ void OneHit::go_if_running() {
         e_.CreateBr(bpf_.out);
         e_.SetInsertPoint(other);
     }
-    llvm::Value* is_before = e_.CreateAnd(e_.CreateICmpNE(noted, e_.number(0)),
-                                          e_.CreateICmpULE(noted, e_.number(int64_t{bpf_.probe})));
+    llvm::Value* is_before =
+        e_.CreateAnd(e_.CreateICmpNE(noted, e_.number(0)), e_.CreateICmpULE(noted, e_.number(int64_t{bpf_.probe})));
     e_.CreateCondBr(is_before, go, bpf_.out);
     e_.SetInsertPoint(go);
 }
@@ -92,9 +89,8 @@ void OneHit::note_end(llvm::Value* error) {
     // abort() leaves nothing to others.
     e_.CreateCondBr(e_.CreateICmpEQ(error, e_.number(abort_site)), noted, free);
     e_.SetInsertPoint(free);
-    llvm::Value* own = e_.CreateOr(
-        e_.CreateSelect(e_.CreateICmpNE(error, e_.number(0)), e_.number(told), e_.number(0)),
-        e_.number(int64_t{bpf_.probe} + 1));
+    llvm::Value* own = e_.CreateOr(e_.CreateSelect(e_.CreateICmpNE(error, e_.number(0)), e_.number(told), e_.number(0)),
+                                   e_.number(int64_t{bpf_.probe} + 1));
     // The first one's, of whichever thread, stays.
     auto* exchange = e_.CreateAtomicCmpXchg(field(offsetof(HitNote, probe)), e_.number(0), own, llvm::Align(8),
                                             llvm::AtomicOrdering::SequentiallyConsistent,
@@ -112,8 +108,7 @@ llvm::Value* OneHit::has_failed() {
         return nullptr;
     llvm::Value* probe = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true);
     llvm::Value* is_told = e_.CreateICmpNE(e_.CreateAnd(probe, e_.number(told)), e_.number(0));
-    llvm::Value* is_before =
-        e_.CreateICmpULE(e_.CreateAnd(probe, e_.number(told - 1)), e_.number(int64_t{bpf_.probe}));
+    llvm::Value* is_before = e_.CreateICmpULE(e_.CreateAnd(probe, e_.number(told - 1)), e_.number(int64_t{bpf_.probe}));
     return e_.CreateAnd(e_.CreateAnd(is_told, is_before), is_of_hit());
 }
 

@@ -1,14 +1,14 @@
 // A hit that several handlers share, as they sit at the same place of a program: all of them run for it, whichever
 // ends the session.
 //
-// An error, or exit(), stops all handlers at once by the session's state, which each looks at first. Those that the same
-// hit still leads to shall run all the same. The kernel runs them one after another in the thread that was hit, so a
-// handler that finds the session stopped at its end leaves a note, in the data area, of the thread, the place, and which
-// probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread and place
-// and of a probe before it in the script: the kernel runs them in the script's order (runtime/attach/attach.cc). At the
-// thread's next hit of that place the note's own handler comes first, and takes the note away. A hit pays nothing for
-// this but where it shares its place: one load and branch at the end of all handlers there but the last, below a
-// nanosecond.
+// An error, or exit(), stops all handlers at once by the session's state, which each looks at first. Those that the
+// same hit still leads to shall run all the same. The kernel runs them one after another in the thread that was hit, so
+// a handler that finds the session stopped at its end leaves a note, in the data area, of the thread, the place, and
+// which probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread
+// and place and of a probe before it in the script: the kernel runs them in the script's order
+// (runtime/attach/attach.cc). At the thread's next hit of that place the note's own handler comes first, and takes the
+// note away. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
+// there but the last, below a nanosecond.
 //
 // What has a condition of its own is no part of this, as in SystemTap, nor are places in the kernel.
 #pragma once

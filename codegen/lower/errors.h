@@ -16,9 +16,7 @@ namespace sonde {
 
 struct Lowerer;
 
-// The word is the number of a site (PlanState::add_site), with these bits. abort() leaves the handler as errors do, and
-// nothing catches it: it stands where the site of an error would.
-constexpr int64_t abort_site = -1;
+// HandlerWords::error_site is the number of a site (PlanState::add_site), with these bits.
 // An error whose message has a number at its end.
 constexpr int64_t with_argument = int64_t{1} << 32;
 // error(): the text is the message.
