@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -33,6 +34,7 @@
 #include "frontend/ast/ast.h"
 #include "frontend/ast/listing.h"
 #include "frontend/hir/hir.h"
+#include "frontend/hir/walk.h"
 #include "frontend/probes/inlined_copies.h"
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/listing.h"
@@ -47,6 +49,20 @@ namespace {
 int fail(const Error& error) {
     say_error(error.message);
     return exit_failure;
+}
+
+// The script's functions, and those of the library that are called, whether they are code of their own or not.
+size_t count_functions(const hir::Program& program) {
+    std::set<std::string> primitives;
+    const auto note = [&](const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Intrinsic && !hir::as<hir::Intrinsic>(expr).name.starts_with("_"))
+            primitives.insert(hir::as<hir::Intrinsic>(expr).name);
+    };
+    for (const hir::Handler* handler : program.handlers)
+        for_each_expr(*handler, note);
+    for (const hir::Function* function : program.functions)
+        for_each_expr(*function->body, note);
+    return program.functions.size() + primitives.size();
 }
 
 size_t count_points(const hir::Program& program) {
@@ -102,7 +118,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     else if (options.last_pass == 2 && options.dump.empty())
         fmt::print("{}", hir::listing(*program));
     pass2.done(fmt::format("analyzed script: {}, {}, 0 embeds, {}", counted(count_points(*program), "probe"),
-                           counted(program->functions.size(), "function"), counted(program->globals.size(), "global")));
+                           counted(count_functions(*program), "function"), counted(program->globals.size(), "global")));
     if (options.last_pass == 2)
         return 0;
     Result<std::vector<plan::ProbedFile>> files = record_files(*program, t.env);

@@ -6,14 +6,13 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/fd.h"
-#include "base/trusted_file.h"
+#include "driver/late_file.h"
 #include "driver/pass.h"
 #include "driver/pass_options.h"
 #include "runtime/privileges.h"
@@ -49,8 +48,8 @@ int run_here(const plan::Plan& plan, const Options& options, const PlanRun& run,
     return *status;
 }
 
-// -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, kept if it said
-// anything. Gives 0 when every probe is armed.
+// -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, if anything. Gives 0
+// when every probe is armed.
 int run_in_background(const plan::Plan& plan, const Options& options, const PlanRun& run) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0)
@@ -61,19 +60,16 @@ int run_in_background(const plan::Plan& plan, const Options& options, const Plan
         return say_error(errno_error("cannot start a background process", errno).message), exit_failure;
     if (child == 0) {
         setsid();
-        std::string messages = options.output + ".err";
+        std::optional<LateFile> messages;
         int status = run_here(plan, options, run, [&] {
             Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-            Result<Fd> said = create_file(messages, O_APPEND);
             for (int fd : {STDIN_FILENO, STDOUT_FILENO})
                 dup2(nothing.get(), fd);
-            dup2(said ? said->get() : nothing.get(), STDERR_FILENO);
+            messages.emplace(options.output + ".err");
             static_cast<void>(write(writer.get(), "", 1));
         });
-        std::error_code ignored;
-        if (std::filesystem::file_size(messages, ignored) == 0)
-            std::filesystem::remove(messages, ignored);
         fflush(nullptr);
+        messages.reset();
         _exit(status);
     }
     writer.reset();
