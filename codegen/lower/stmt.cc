@@ -48,6 +48,9 @@ void begin_iteration(Lowerer& l, const hir::Stmt& loop, llvm::BasicBlock* limit,
 
 void lower_loop(Lowerer& l, const hir::Loop& loop) {
     Emitter& e = l.e;
+    // Itself, and how it begins; inside of loops and functions that is counted with them.
+    if (l.loops.empty() && !l.function)
+        spend(l, loop.init ? 2 : 1, loop.range);
     if (loop.init) {
         Mark mark(l);
         lower(l, *loop.init);

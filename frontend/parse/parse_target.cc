@@ -198,6 +198,8 @@ Expr* parse_var_or_cast(Parser& p, const Token& name) {
             return nullptr;
         }
         target->module = p.take().text;
+    } else if (target->base == TargetExpr::Cast && p.options.older_than("4.2")) {
+        target->module = "kernel"; // since then it is the probed program
     }
     int height = target->operand ? target->operand->height : 0;
     if (!p.expect_close(")", open, fmt::format("to close `{}`", name.text)) ||

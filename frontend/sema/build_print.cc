@@ -219,6 +219,7 @@ hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, cons
         b.context.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
         return b.zero(range);
     }
+    b.notes.asked.insert(global_of(*source));
     const uint32_t buckets = need_histogram(b, *source, histogram).buckets();
     NamedFunction* function = b.names.find_function("__is_bucket", 2, b.file, range);
     return build_call_to(b, *function, {build_expr(b, number), b.make<hir::ConstLong>(range, buckets)}, range);

@@ -34,6 +34,7 @@ struct Notes {
     std::set<const hir::Assign*> resets;                         // `delete local`: the value follows the type
     std::map<const hir::Foreach*, Range> stat_sorted;            // `a @sum -`: the elements have to be statistics
     std::vector<hir::Print*> histogram_prints;
+    std::set<hir::Global*> asked; // `n in @hist_log(x)`: x counts as read, though nothing of it is
     std::vector<std::pair<hir::Regex*, Range>> regexes; // with their literals
     std::vector<hir::Handler*> never_handlers;          // of `probe never`: checked, not run
     std::map<const hir::Handler*, Range> heads;         // their first points, as the narrow place of a whole handler

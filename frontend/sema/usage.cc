@@ -124,6 +124,8 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
             (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
         running.add(all);
     }
+    running.globals.insert(notes.asked.begin(), notes.asked.end());
+    running.read.insert(notes.asked.begin(), notes.asked.end());
     for (const hir::Handler* handler : notes.never_handlers)
         never.add(touches_of_handler(*handler));
     for (const GlobalEntry& entry : names.globals()) {
