@@ -36,6 +36,9 @@ static void files(void)
     CALL(write, M1, BAD, 4l);
     CALL(pread64, M1, at(2), 5l, 3l);
     CALL(pwrite64, M1, letters, 3l, M1);
+    CALL(write, M1, M1, M1);
+    CALL(write, M1, M1, 0l);
+    CALL(write, M1, letters, M1);
     CALL(readv, M1, at(2), 2l);
     CALL(preadv, M1, at(2), 2l, 0x12l, 0l);
     CALL(pwritev2, M1, at(2), 2l, 16l, 0l, 1l);
@@ -82,6 +85,8 @@ static void files(void)
     CALL(fcntl, M1, 9999l, 0l);
     CALL(flock, M1, 6l);
     CALL(dup3, M1, M1, (long)O_CLOEXEC);
+    CALL(dup, M1);
+    CALL(dup2, M1, -2l);
     CALL(pipe2, 0l, (long)(O_CLOEXEC | O_NONBLOCK));
     CALL(pipe2, LONGS(4, 0x700000005), -1l);
     CALL(linkat, M1, at(0), M1, text(1, "/else"), 0x400l);
@@ -108,6 +113,7 @@ static void memory(void)
     CALL(mprotect, 1l, 4096l, 5l);
     CALL(munmap, 1l, 4096l);
     CALL(mremap, 1l, M1, 4096l, 3l, 0l);
+    CALL(mremap, 1l, M1, 4096l, M1, 0l);
     CALL(madvise, 1l, 4096l, 4l);
     CALL(madvise, 1l, 4096l, M1);
     CALL(msync, 1l, 4096l, 4l);
@@ -253,6 +259,7 @@ static void tasks(void)
     CALL(seccomp, M1, 0l, 0l);
     CALL(bpf, 0l, 0l, 0l);
     CALL(perf_event_open, 0l, M1, M1, M1, 8l);
+    CALL(perf_event_open, 0l, M1, M1, M1, 1l << 40 | 16);
     CALL(getrandom, 0l, M1, 1l);
     CALL(reboot, 1l, 672274793l, 0xcdef0123l, 0l);
     CALL(delete_module, text(1, "none"), 0x800l);
