@@ -56,6 +56,7 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
     codegen.timing = options.timing || !options.report.empty();
     codegen.tells_context = options.format == OutputFormat::Json;
+    codegen.one_by_one = options.unoptimized;
     codegen.suppress_errors = options.suppress_handler_errors;
     codegen.arrangement = options.arrangement;
     codegen.may_goto =
@@ -91,6 +92,7 @@ SessionOptions session_options(const Options& options) {
     session.suppress_auto_print = options.no_global_display;
     session.verbose = options.verbose[4];
     session.timing = options.timing;
+    session.one_by_one = options.unoptimized;
     session.pictures = options.pictures;
     session.flame_base = options.flame_base;
     session.live_s = options.live_s;

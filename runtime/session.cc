@@ -158,7 +158,8 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
     session.hold_errors();
     do
         run_handler(session, rings, *probes[at++]);
-    while (at < probes.size() && is_same_point(*probes[first], *probes[at]) && !session.aborted);
+    while (at < probes.size() && !session.options.one_by_one && is_same_point(*probes[first], *probes[at]) &&
+           !session.aborted);
     session.release_error();
     return at;
 }

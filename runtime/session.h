@@ -30,6 +30,7 @@ struct SessionOptions {
     bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;
     bool timing = false;                  // -t
+    bool one_by_one = false;              // -u: handlers of one point stand alone, and an error of one ends the session
     std::vector<PictureRequest> pictures; // --folded, --flame: made of arrays at the end
     std::string flame_base;       // --flame-against: a folded file that flame graphs are compared with; empty: none
     std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none

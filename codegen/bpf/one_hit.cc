@@ -32,7 +32,7 @@ OneHit::Neighbours OneHit::neighbours() {
     const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
     Neighbours out;
     // A leg for the entry only keeps values.
-    if (bpf_.saves_entry || !is_candidate(own))
+    if (bpf_.saves_entry || bpf_.state.options.one_by_one || !is_candidate(own))
         return out;
     for (const plan::Point& point : own.points) {
         const auto& [first, last] = places().at({point.path, point.offset, own.kind});
