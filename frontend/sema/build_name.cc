@@ -11,6 +11,23 @@ namespace sonde {
 
 using hir::ValueType;
 
+namespace {
+// The body's own `@entry` runs when the call begins, in a program of its own: the handler's locals are not there. (A function that it
+// calls has its own ones.) True: that was reported.
+bool refuse_in_entry(Body& b, const std::string& name, Range range) {
+    if (!b.inside_entry || (b.instance && b.instance->inside_entry))
+        return false;
+    const hir::Local* local = b.find_local(name);
+    auto error = b.context.report_once(DiagId::WrongContext, range,
+                                       fmt::format("`{}` in `@entry` is a local variable, which is not there when the call begins", name));
+    if (local && b.context.diags.sources().is_tapset(local->range.file))
+        error.help(fmt::format("`{}` alone: what the library sets at a return is what the call began with", name));
+    else
+        error.help("`@entry` takes `$variables`, globals, and functions of these");
+    return true;
+}
+} // namespace
+
 hir::Expr* build_name(Body& b, const ast::NameExpr& expr) {
     hir::Local* local = b.find_local(expr.name);
     if (!local)
@@ -19,6 +36,8 @@ hir::Expr* build_name(Body& b, const ast::NameExpr& expr) {
                 return b.zero(expr.range);
             return b.make<hir::GlobalRef>(expr.range, global);
         }
+    if (refuse_in_entry(b, expr.name, expr.range))
+        return b.zero(expr.range);
     // Declared by being read: "never assigned" if that stays so.
     if (!local)
         local = b.declare(expr.name, expr.range);
@@ -93,6 +112,8 @@ hir::Expr* build_lvalue(Body& b, const ast::Expr& expr) {
                     return nullptr;
                 return b.make<hir::GlobalRef>(expr.range, global);
             }
+        if (refuse_in_entry(b, name, expr.range))
+            return nullptr;
         hir::Local* local = b.declare(name, expr.range);
         b.notes.assigned.insert(local);
         return b.make<hir::LocalRef>(expr.range, local);
