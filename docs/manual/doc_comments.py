@@ -1,0 +1,168 @@
+"""The one reader of the library's doc comments: what tests/library and the manual pages (docs/manual/write) know of stdlib/*.stp.
+
+A comment stands for the functions and aliases below it, up to an empty line. Such a paragraph of the file is a block: what one of its
+comments leaves to the one above ("The same of the first n callers.") is found in the block. A line `Example: STATEMENT -> OUTPUT`
+in a comment is an example of the functions that it calls: the statement of a handler, and what that prints where it is always the same.
+tests/manual_pages runs it.
+"""
+import dataclasses
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FUNCTION = re.compile(r"(?:private )?function (\w+)(?::\w+)?\s*\(")
+ALIAS = re.compile(r"probe ([\w.()\"*]+)\s*\+?=(?!=)")
+EXAMPLE = re.compile(r"Example: (.+)")
+# Words with which a comment begins that says only what differs from the one above.
+LEANS = re.compile(r"(The same|The others?|These|Those|They|Shorter|Longer|As |And |Also |Of (it|them|that)|Its |Their |At most|In double|Such )")
+
+
+@dataclasses.dataclass
+class Entry:
+    """A function or an alias."""
+    name: str
+    file: str
+    forms: list  # how it is declared; the points of an alias
+    comment: list  # lines
+    block: list  # (comment, names) of the whole block, in its order
+    examples: list  # (statement, output or None)
+    variables: list  # of an alias: what it sets
+
+    @property
+    def sentence(self):
+        return first_sentence(self.comment)
+
+    @property
+    def title(self):
+        """The first sentence, with the ones that it leans on."""
+        titles = [self.sentence]
+        at = next((i for i, (comment, _) in enumerate(self.block) if comment is self.comment), 0)
+        while titles[0] and LEANS.match(titles[0]) and at > 0:
+            at -= 1
+            if sentence := first_sentence(self.block[at][0]):
+                titles.insert(0, sentence)
+        return "; ".join([titles[0]] + [lower_first(title) for title in titles[1:]])
+
+
+def lower_first(text):
+    return text[0].lower() + text[1:] if re.match(r"[A-Z][a-z ]", text) else text
+
+
+def first_sentence(comment):
+    text = " ".join(comment).replace("|", "\\|")
+    end = re.search(r"(?<![.\d]\.)(?<!e\.g)[.;:] (?=[A-Z`])|\.$", text)
+    return text[: end.start()] if end else text
+
+
+def declaration(lines, at):
+    """A function's head, which may go on in further lines."""
+    text = lines[at]
+    while ")" not in text and at + 1 < len(lines):
+        at += 1
+        text += " " + lines[at].strip()
+    text = re.sub(r"^(private )?function ", "", text)
+    return text[: text.index(")") + 1]
+
+
+def alias_text(lines, at):
+    """An alias from its name to the end of its body."""
+    text = lines[at]
+    while text.count("{") == 0 or text.count("{") > text.count("}"):
+        at += 1
+        if at >= len(lines):
+            break
+        text += "\n" + lines[at]
+    return text
+
+
+def set_variables(body, macros, depth=0):
+    """The names that an alias sets, those of the macros that it uses too."""
+    out = []
+    for found in re.finditer(r"@(\w+)|(?<![\w$@>.])([A-Za-z]\w*)\s*=(?!=)", body):
+        if found[1] and found[1] in macros and depth < 4:
+            out += set_variables(macros[found[1]], macros, depth + 1)
+        elif found[2] and not found[2].startswith("_"):
+            out.append(found[2])
+    return list(dict.fromkeys(out))
+
+
+def read_macros(text):
+    return {found[1]: found[2] for found in re.finditer(r"@define (\w+)(?:\([^)]*\))?\s*%\((.*?)%\)", text, re.S)}
+
+
+def read_file(path, shared):
+    """Functions and aliases of a file, and the comment that it begins with."""
+    text = path.read_text()
+    lines = text.splitlines()
+    macros = shared | read_macros(text)
+    entries, comment, fresh, block, examples = [], [], True, [], []
+    head, in_head = [], True
+    for at, line in enumerate(lines):
+        if line.startswith("//"):
+            if in_head and not EXAMPLE.match(line[2:].strip()):
+                head.append(line[2:].strip())
+            if line.startswith("// ----"):
+                comment, fresh, block = [], True, []
+                continue
+            if fresh:
+                comment, examples = [], []
+                block.append((comment, []))
+            if example := EXAMPLE.match(line[2:].strip()):
+                statement, _, output = example[1].partition(" -> ")
+                examples.append((statement, output or None))
+            else:
+                comment.append(line[2:].strip())
+            fresh = False
+            continue
+        in_head = False
+        fresh = True
+        if not line.strip():
+            comment, block, examples = [], [], []
+        function, alias = FUNCTION.match(line), ALIAS.match(line)
+        if not function and not alias:
+            continue
+        if not block:
+            block.append((comment, []))
+        name = (function or alias)[1]
+        if function and not line.startswith("private"):
+            entries.append((Entry(name, path.name, [declaration(lines, at)], comment, block, examples, []), True))
+        elif alias:
+            whole = alias_text(lines, at)
+            points = re.sub(r"\s+", " ", whole[whole.index("=") + 1 :].partition("{")[0]).strip()
+            body = whole.partition("{")[2]
+            entries.append((Entry(name, path.name, [points], comment, block, examples, set_variables(body, macros)), False))
+        block[-1][1].append(name)
+    return entries, head
+
+
+def read_library(folder=ROOT / "stdlib"):
+    """Public functions and aliases by name, in the files' order (forms of one name together), and what each file says of itself."""
+    shared = {}
+    for path in sorted(folder.glob("*.stpm")):
+        shared |= read_macros(path.read_text())
+    functions, aliases, heads = {}, {}, {}
+    for path in sorted(folder.glob("*.stp")):
+        entries, heads[path.name] = read_file(path, shared)
+        for entry, is_function in entries:
+            if entry.name.startswith("_"):
+                continue
+            into = functions if is_function else aliases
+            entry.examples = [one for one in entry.examples if re.search(rf"\b{entry.name}\s*\(", one[0])]
+            if entry.name in into:
+                first = into[entry.name]
+                first.forms += [form for form in entry.forms if form not in first.forms]
+                first.variables += [name for name in entry.variables if name not in first.variables]
+                first.examples += [one for one in entry.examples if one not in first.examples]
+            else:
+                into[entry.name] = entry
+    return functions, aliases, heads
+
+
+def find_tests(functions):
+    """The first test that calls each function: of those under tests/run, then under tests/vm, then of the examples."""
+    covered = {}
+    for folder in ("tests/run", "tests/vm", "examples"):
+        for path in sorted((ROOT / folder).rglob("*.stp")):
+            for name in set(re.findall(r"\b(\w+)\s*\(", path.read_text(errors="replace"))) & functions.keys():
+                covered.setdefault(name, path.relative_to(ROOT))
+    return covered
