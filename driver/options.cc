@@ -21,6 +21,8 @@
 
 #include "base/trusted_file.h"
 #include "driver/called_as.h"
+#include "driver/completion/complete.h"
+#include "driver/option_parser.h"
 #include "driver/plan_cache.h"
 #include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
@@ -495,17 +497,6 @@ void add_machine_options(CLI::App& app, Options& o) {
 
 // ---- the words ------------------------------------------------------------------------------------------------------
 
-// getopt's optional values are given after `=` only, so an option without gets its value here.
-std::string with_value(const std::string& word) {
-    for (const char* name :
-         {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})
-        if (word == name)
-            return word + "=always";
-    if (word == "--compatible=") // asks for nothing
-        return word + std::string(systemtap_version);
-    return word == "--lossy-ok" ? word + "=all" : word;
-}
-
 // The words of the file with default options: split and expanded as the shell does, without running commands.
 Result<std::vector<std::string>> read_defaults() {
     const char* folder = std::getenv("SYSTEMTAP_DIR");
@@ -570,24 +561,23 @@ int fail(const std::string& message) {
     return exit_failure;
 }
 
+} // namespace
+
+std::string with_value(const std::string& word) {
+    for (const char* name :
+         {"--color", "--colour", "--prologue-searching", "--download-debuginfo", "--use-server-on-error"})
+        if (word == name)
+            return word + "=always";
+    if (word == "--compatible=") // asks for nothing
+        return word + std::string(systemtap_version);
+    return word == "--lossy-ok" ? word + "=all" : word;
+}
+
 void add_options(CLI::App& app, Options& options) {
     add_script_options(app, options);
     add_run_options(app, options);
     add_pass_options(app, options);
     add_machine_options(app, options);
-}
-
-} // namespace
-
-OwnOption find_own_option(const std::string& name) {
-    CLI::App app;
-    Options options;
-    add_options(app, options);
-    const CLI::Option* option = app.get_option_no_throw(name);
-    // with_value(): the value of these is optional, and never the next word.
-    return !option                                                                              ? OwnOption::None
-           : option->get_expected_max() == 0 || with_value(name).find('=') != std::string::npos ? OwnOption::Flag
-                                                                                                : OwnOption::Value;
 }
 
 std::variant<Options, int> read_words(std::vector<std::string> words) {
@@ -638,6 +628,8 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     Result<std::vector<std::string>> words = read_defaults();
     if (!words)
         return fail(words.error().message);
+    if (argc > 1 && std::string_view(argv[1]) == "--complete")
+        return print_completions({argv + 2, argv + argc});
     Result<std::vector<std::string>> given =
         words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     if (!given)

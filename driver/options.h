@@ -81,10 +81,6 @@ struct Options {
     bool no_global_display = false, skip_bad_variables = false, suppress_handler_errors = false;
 };
 
-// Whether sonde has an option of that name ("-o", "--report"), and whether the word after it is its value.
-enum class OwnOption : uint8_t { None, Flag, Value };
-OwnOption find_own_option(const std::string& name);
-
 // What the words ask for; or the exit status, when that is all there is to do (help, version, nothing to clean) or when
 // they cannot be understood, which is said on standard error. The words of $SYSTEMTAP_DIR/rc (default
 // ~/.systemtap/rc) come before those of the command line, as stap(1) has it.

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "base/suggest.h"
-#include "driver/options.h"
+#include "driver/own_options.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
 #include "runtime/messages.h"
@@ -158,7 +158,7 @@ class Reader {
             return Error(fmt::format("{} takes no value", name));
         if (option && option->type == ToolValue::Flag)
             return take(*option, "");
-        if (!option && (!is_own(name) || find_own_option(name) == OwnOption::None))
+        if (!option && (!is_option_of_tools(name) || find_own_option(name) == OwnOption::None))
             return no_option(name);
         if (!option && (equals != std::string::npos || find_own_option(name) == OwnOption::Flag)) {
             out_.push_back(word);
@@ -179,7 +179,7 @@ class Reader {
         for (size_t letter = 1; letter < word.size(); letter++) {
             std::string name{'-', word[letter]};
             const ToolOption* option = find([&](const ToolOption& one) { return one.letter == word[letter]; });
-            const OwnOption own = option || !is_own(name) ? OwnOption::None : find_own_option(name);
+            const OwnOption own = option || !is_option_of_tools(name) ? OwnOption::None : find_own_option(name);
             if (!option && own == OwnOption::None)
                 return no_option(name);
             if (option ? option->type == ToolValue::Flag : own == OwnOption::Flag) {
@@ -202,12 +202,8 @@ class Reader {
         return {};
     }
 
-    static bool is_own(const std::string& name) {
-        return std::ranges::find(no_options_of_tools, name) == std::end(no_options_of_tools);
-    }
-
     Error no_option(const std::string& name) const {
-        if (!is_own(name))
+        if (!is_option_of_tools(name))
             return Error(fmt::format("{} has no effect on a tool, which is a script: `sonde {} --source` prints it",
                                      name, name_));
         std::vector<std::string> names = {"--duration", "--pid", "--help", "--source"};
@@ -277,6 +273,10 @@ int list_tools(const std::vector<std::string>& words) {
 }
 
 } // namespace
+
+bool is_option_of_tools(std::string_view name) {
+    return std::ranges::find(no_options_of_tools, name) == std::end(no_options_of_tools);
+}
 
 std::string_view find_tool(std::string_view name) {
     const auto tools = tool_files();

@@ -20,4 +20,7 @@ bool tool_chooses_target(std::string_view name);
 // (--help, --source, `tools`) or when they cannot be understood, which is said on standard error.
 std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::string>& words);
 
+// Whether one of sonde's own options means something to a tool, which is a script already.
+bool is_option_of_tools(std::string_view name);
+
 } // namespace sonde

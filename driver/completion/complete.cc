@@ -1,0 +1,361 @@
+#include "driver/completion/complete.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "driver/completion/points.h"
+#include "driver/completion/shell_line.h"
+#include "driver/options.h"
+#include "driver/own_options.h"
+#include "driver/tool_head.h"
+#include "driver/tool_point.h"
+#include "driver/tools.h"
+#include "driver/translation.h"
+#include "frontend/probes/probe.h"
+#include "frontend/sema/sema.h"
+#include "frontend/tapset/inventory.h"
+#include "stdlib/stdlib.h"
+
+namespace sonde {
+namespace {
+
+// What the shell itself adds.
+enum class Beside { Nothing, Files, Folders, Commands };
+
+struct Answer {
+    std::vector<Completion> words;
+    Beside beside = Beside::Nothing;
+};
+
+// What the value of an option is.
+enum class Value { Script, Point, Command, Process, File, Folder, Other };
+struct ValueRow {
+    std::string_view option;
+    Value value;
+};
+constexpr ValueRow value_rows[] = {
+    {"-e", Value::Script},    {"-E", Value::Script},     {"-l", Value::Point},
+    {"-L", Value::Point},     {"-c", Value::Command},    {"-x", Value::Process},
+    {"-o", Value::File},      {"-d", Value::File},       {"--report", Value::File},
+    {"--flame", Value::File}, {"--folded", Value::File}, {"--flame-against", Value::File},
+    {"-r", Value::File},      {"-I", Value::Folder},     {"--target-namespaces", Value::Process},
+};
+
+// ---- the line
+// -----------------------------------------------------------------------------------------------------------
+
+// The line's words after the program's name, and what they say of the target.
+struct Request {
+    ShellLine line;
+    std::vector<std::string> words;
+    std::string tool; // empty: none
+    PointTarget target;
+    std::vector<std::string> folders; // -I
+    bool has_script = false;          // -e, or a file
+    bool asks_why = false;            // --why VARIABLE
+    size_t positional = 0;
+};
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+const ToolOption* find_tool_option(const ToolHead& head, const std::string& name) {
+    const auto found = std::ranges::find_if(head.options, [&](const ToolOption& one) {
+        return name == "--" + one.name || (name.size() == 2 && name[1] == one.letter);
+    });
+    return found == head.options.end() ? nullptr : &*found;
+}
+
+// Whether the option's value is the next word.
+bool takes_value(const Request& request, const std::string& name) {
+    if (!request.tool.empty()) {
+        if (name == "-d" || name == "--duration" || name == "-p" || name == "--pid")
+            return true;
+        const ToolHead head = read_tool_head(find_tool(request.tool));
+        if (const ToolOption* option = find_tool_option(head, name))
+            return option->type != ToolValue::Flag;
+    }
+    return find_own_option(name) == OwnOption::Value;
+}
+
+Request read_request(ShellLine line) {
+    Request out;
+    auto program = std::ranges::find_if(
+        line.words, [](const std::string& word) { return file_name(word) == "sonde" || file_name(word) == "stap"; });
+    // An alias of the shell's has a name of its own.
+    if (program == line.words.end())
+        program = line.words.begin();
+    if (program != line.words.end())
+        out.words.assign(program + 1, line.words.end());
+    out.line = std::move(line);
+    for (size_t i = 0; i < out.words.size(); i++) {
+        const std::string& word = out.words[i];
+        if (i == 0 && !find_tool(word).empty()) {
+            out.tool = word;
+        } else if (word.starts_with('-') && word.size() > 1) {
+            out.has_script |= word == "-e";
+            if (i + 1 >= out.words.size() || !takes_value(out, word))
+                continue;
+            const std::string& value = out.words[++i];
+            if (word == "-c")
+                out.target.command = value;
+            else if (word == "-x" || (!out.tool.empty() && (word == "-p" || word == "--pid")))
+                out.target.pid = std::strtoll(value.c_str(), nullptr, 10);
+            else if (word == "-I")
+                out.folders.push_back(value);
+            else if (word == "--why")
+                out.asks_why = true;
+        } else {
+            out.positional++;
+        }
+    }
+    return out;
+}
+
+// ---- what there is
+// ------------------------------------------------------------------------------------------------------
+
+std::optional<Translation>& open_translation(std::optional<Translation>& t, const Request& request, Options& options,
+                                             bool with_variables) {
+    options = Options();
+    options.compatible = systemtap_version;
+    options.warnings_off = true;
+    options.command = request.target.command;
+    options.target_pid = request.target.pid;
+    options.folders = request.folders;
+    options.list = true;
+    options.list_variables = with_variables;
+    t.emplace(options);
+    if (!parse(*t, options, nullptr))
+        t.reset();
+    return t;
+}
+
+// As -l and -L print them; none if something is wrong with the point.
+std::vector<std::string> list_quietly(const Request& request, const std::string& point, bool with_variables) {
+    Options options;
+    std::optional<Translation> t;
+    if (!open_translation(t, request, options, with_variables))
+        return {};
+    const FileId file = t->sources.add("<input>", point);
+    const std::vector<ast::ProbePoint*> points =
+        parse_probe_points(file, t->sources, t->parse_options, t->arena, t->diags);
+    if (t->diags.has_errors())
+        return {};
+    return list_points(points, with_variables, t->files, *t->library, t->env, t->arena, t->diags);
+}
+
+PointSources make_sources(const Request& request) {
+    PointSources out;
+    out.forms = probe_point_forms();
+    Options options;
+    std::optional<Translation> t;
+    if (open_translation(t, request, options, false))
+        for (const std::string& line : describe_aliases(*t->library))
+            out.aliases.push_back(line.substr(0, line.find(" = ")));
+    out.list = [&request](const std::string& point, bool with_variables) {
+        return list_quietly(request, point, with_variables);
+    };
+    out.functions = [&request] {
+        Options options;
+        std::optional<Translation> t;
+        return open_translation(t, request, options, false) ? describe_functions(*t->library, false)
+                                                            : std::vector<std::string>();
+    };
+    return out;
+}
+
+// Processes that run, with their names.
+std::vector<Completion> complete_process(const std::string& text) {
+    std::vector<Completion> out;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+        const std::string pid = at->path().filename();
+        if (pid.find_first_not_of("0123456789") != std::string::npos || !pid.starts_with(text))
+            continue;
+        std::ifstream file(at->path() / "comm");
+        std::string name;
+        std::getline(file, name);
+        out.push_back({pid, name, true});
+    }
+    return out;
+}
+
+// ---- what the word may be
+// -----------------------------------------------------------------------------------------------
+
+// A tool's POINT: a whole point, or a short form, of which the last part is completed.
+std::vector<Completion> complete_tool_point(const Request& request) {
+    const std::string& text = request.line.word;
+    if (text.find('(') != std::string::npos ||
+        (text.find('.') != std::string::npos && text.find(':') == std::string::npos))
+        return complete_point(text, make_sources(request));
+    // A short form is a point that ends in a string, which is left open to be completed.
+    Result<std::string> point = expand_point(text + "*", request.target);
+    const size_t open = point ? point->rfind("*\"") : std::string::npos;
+    std::vector<Completion> out;
+    if (open == std::string::npos)
+        return out;
+    const std::string unfinished = point->substr(0, open), typed = unfinished.substr(unfinished.rfind('"') + 1);
+    const std::string before = text.substr(0, text.size() - std::min(text.size(), typed.size()));
+    for (const Completion& one : complete_point(unfinished, make_sources(request)))
+        if (std::string name = listed_name(one.text, count_components(one.text) - 1); !name.empty())
+            out.push_back({before + name, one.help, true});
+    return out;
+}
+
+Answer complete_value(const Request& request, Value value) {
+    const std::string& text = request.line.word;
+    switch (value) {
+    case Value::Script:
+        return {complete_script(text, make_sources(request)), Beside::Nothing};
+    case Value::Point:
+        return {complete_point(text, make_sources(request)), Beside::Nothing};
+    case Value::Command:
+        // Words of a command are files, whichever they are.
+        return {{}, text.find(' ') == std::string::npos ? Beside::Commands : Beside::Nothing};
+    case Value::Process:
+        return {complete_process(text), Beside::Nothing};
+    case Value::File:
+        return {{}, Beside::Files};
+    case Value::Folder:
+        return {{}, Beside::Folders};
+    case Value::Other:
+        break;
+    }
+    return {};
+}
+
+std::vector<Completion> complete_listed(const std::string& before, const std::vector<std::string>& values,
+                                        const std::string& text) {
+    std::vector<Completion> out;
+    for (const std::string& value : values)
+        if (value.starts_with(text))
+            out.push_back({before + value, "", true});
+    return out;
+}
+
+Answer complete_option_value(const Request& request, const std::string& option) {
+    if (!request.tool.empty()) {
+        if (option == "-p" || option == "--pid")
+            return complete_value(request, Value::Process);
+        if (option == "-d" || option == "--duration" ||
+            find_tool_option(read_tool_head(find_tool(request.tool)), option))
+            return {};
+    }
+    for (const OptionWord& one : own_options())
+        if (one.name == option && !one.values.empty())
+            return {complete_listed("", one.values, request.line.word), Beside::Nothing};
+    const auto* row = std::ranges::find(value_rows, option, &ValueRow::option);
+    return row == std::end(value_rows) ? Answer() : complete_value(request, row->value);
+}
+
+Answer complete_option(const Request& request) {
+    const std::string& text = request.line.word;
+    Answer out;
+    const auto offer = [&](const std::string& name, const std::string& help) {
+        if (name.starts_with(text) && std::ranges::find(out.words, name, &Completion::text) == out.words.end())
+            out.words.push_back({name, help, true});
+    };
+    const std::vector<OptionWord> own = own_options();
+    if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos) {
+        for (const OptionWord& one : own)
+            if (one.name == text.substr(0, equals))
+                out.words = complete_listed(text.substr(0, equals + 1), one.values, text.substr(equals + 1));
+        return out;
+    }
+    if (!request.tool.empty()) {
+        const ToolHead head = read_tool_head(find_tool(request.tool));
+        for (const ToolOption& option : head.options) {
+            offer(fmt::format("-{}", option.letter), option.help);
+            offer("--" + option.name, option.help);
+        }
+        for (const char* name : {"-d", "--duration"})
+            offer(name, "end after that many seconds");
+        for (const char* name : {"-p", "--pid"})
+            offer(name, "only this process and what it starts");
+        offer("-c", "only this command, which is run, and what it starts");
+        for (const char* name : {"-h", "--help"})
+            offer(name, "explain the tool");
+        offer("--source", "print the script");
+    }
+    for (const OptionWord& one : own)
+        if (request.tool.empty() || is_option_of_tools(one.name))
+            offer(one.name, one.help);
+    return out;
+}
+
+Answer complete_argument(const Request& request) {
+    if (request.asks_why)
+        return complete_value(request, Value::Point);
+    if (!request.tool.empty()) {
+        const ToolHead head = read_tool_head(find_tool(request.tool));
+        if (request.positional >= head.arguments.size())
+            return {};
+        const ToolValue type = head.arguments[request.positional].type;
+        return type == ToolValue::Point     ? Answer{complete_tool_point(request), Beside::Nothing}
+               : type == ToolValue::Library ? Answer{complete_program(request.line.word), Beside::Nothing}
+                                            : Answer();
+    }
+    Answer out;
+    out.beside = Beside::Files;
+    if (request.words.empty()) {
+        if (std::string_view("tools").starts_with(request.line.word))
+            out.words.push_back({"tools", "list the tools", true});
+        for (const ToolFile& tool : tool_files())
+            if (tool.name.starts_with(request.line.word))
+                out.words.push_back({std::string(tool.name), read_tool_head(tool.text).title, true});
+    }
+    return out;
+}
+
+Answer complete(const Request& request) {
+    const std::string& text = request.line.word;
+    const bool follows_option = !request.words.empty() && request.words.back().starts_with('-') &&
+                                request.words.back().size() > 1 && takes_value(request, request.words.back());
+    if (follows_option)
+        return complete_option_value(request, request.words.back());
+    return text.starts_with('-') && !request.line.quote ? complete_option(request) : complete_argument(request);
+}
+
+} // namespace
+
+int print_completions(const std::vector<std::string>& words) {
+    constexpr std::string_view shells[] = {"bash", "zsh", "fish"};
+    if (words.size() != 2 || std::ranges::find(shells, words[0]) == std::end(shells)) {
+        fmt::print(stderr, "ERROR: --complete takes bash, zsh or fish and a command line up to the cursor\n");
+        return 1;
+    }
+    const bool for_bash = words[0] == "bash";
+    const Request request = read_request(read_shell_line(words[1]));
+    Answer answer = complete(request);
+    std::ranges::stable_sort(answer.words, {}, &Completion::text);
+    const bool open = std::ranges::any_of(answer.words, [](const Completion& one) { return !one.is_whole; });
+    // bash and fish end an open quote after the only word, which must not be where it goes on.
+    if (words[0] != "zsh" && answer.words.size() == 1 && open)
+        answer.words.push_back({answer.words[0].text + " ", "", false});
+    const bool several = answer.words.size() > 1;
+    const bool quoted =
+        std::ranges::any_of(answer.words, [&](const Completion& one) { return needs_quote(request.line, one.text); });
+    fmt::print("{}\n", answer.beside == Beside::Files      ? "files"
+                       : answer.beside == Beside::Folders  ? "folders"
+                       : answer.beside == Beside::Commands ? "commands"
+                       : open                              ? "open"
+                                                           : "words");
+    for (const Completion& one : answer.words) {
+        if (!for_bash)
+            fmt::print("{}{}{}\n", one.text, one.help.empty() ? "" : "\t", one.help);
+        else if (one.text.find('\n') == std::string::npos)
+            fmt::print("{}\n", quote_for_bash(request.line, one.text, quoted, several));
+    }
+    return 0;
+}
+
+} // namespace sonde

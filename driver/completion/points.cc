@@ -1,0 +1,487 @@
+#include "driver/completion/points.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "base/glob.h"
+#include "base/result.h"
+#include "base/shared_libraries.h"
+
+namespace sonde {
+namespace {
+
+bool is_name(char c) { return c == '_' || isalnum(static_cast<unsigned char>(c)); }
+
+// A point taken apart, up to its end: the last component may be unfinished.
+struct Component {
+    size_t begin = 0; // in the text
+    std::string name;
+    enum Argument { None, String, OpenString, Number, Open } argument = None;
+    std::string value;    // of a string
+    size_t value_at = 0;  // where it begins
+    std::string_view end; // what follows the argument, up to the next `.`
+};
+
+std::vector<Component> take_apart(std::string_view text) {
+    std::vector<Component> out;
+    for (size_t i = 0;;) {
+        Component component;
+        component.begin = i;
+        while (i < text.size() && text[i] != '.' && text[i] != '(')
+            component.name += text[i++];
+        if (i < text.size() && text[i] == '(') {
+            i++;
+            component.argument = Component::Open;
+            if (i < text.size() && text[i] == '"') {
+                component.argument = Component::OpenString;
+                component.value_at = ++i;
+                for (; i < text.size() && text[i] != '"'; i++) {
+                    if (text[i] == '\\' && i + 1 < text.size())
+                        i++;
+                    component.value += text[i];
+                }
+                if (i < text.size()) {
+                    i++;
+                    component.argument = Component::String;
+                }
+            } else {
+                while (i < text.size() && text[i] != ')')
+                    component.value += text[i++];
+            }
+            if (i < text.size() && text[i] == ')') {
+                i++;
+                if (component.argument == Component::Open)
+                    component.argument = Component::Number;
+            }
+        }
+        const size_t dot = std::min(text.find('.', i), text.size());
+        component.end = text.substr(i, dot - i);
+        i = dot;
+        out.push_back(std::move(component));
+        if (i >= text.size())
+            return out;
+        i++; // the dot
+    }
+}
+
+// As the forms have it: `function(string)`.
+std::string form_of(const Component& component) {
+    switch (component.argument) {
+    case Component::None:
+        return component.name;
+    case Component::String:
+    case Component::OpenString:
+        return component.name + "(string)";
+    case Component::Number:
+    case Component::Open:
+        break;
+    }
+    return component.name + "(number)";
+}
+
+std::vector<std::string> words_of(const std::string& form) {
+    std::vector<std::string> out;
+    std::istringstream words(form);
+    for (std::string word; std::getline(words, word, '.');)
+        out.push_back(word);
+    return out;
+}
+
+// What may follow the first `count` components, as the forms have it, and whether a point may end there.
+std::map<std::string, bool> next_words(const std::vector<Component>& components, size_t count,
+                                       const std::vector<std::string>& forms) {
+    std::map<std::string, bool> out;
+    for (const std::string& form : forms) {
+        const std::vector<std::string> words = words_of(form);
+        if (words.size() <= count)
+            continue;
+        bool fits = true;
+        for (size_t i = 0; i < count && fits; i++)
+            fits = words[i] == "*" || words[i] == form_of(components[i]);
+        if (fits)
+            out[words[count]] |= words.size() == count + 1;
+    }
+    return out;
+}
+
+void add(std::vector<Completion>& out, Completion one) {
+    if (std::ranges::none_of(out, [&](const Completion& other) { return other.text == one.text; }))
+        out.push_back(std::move(one));
+}
+
+// ---- the words of a point
+// -----------------------------------------------------------------------------------------------
+
+void complete_name(std::vector<Completion>& out, const std::string& head, const std::string& name,
+                   const std::vector<Component>& components, const PointSources& sources) {
+    const size_t count = components.size() - 1;
+    for (const auto& [word, whole] : next_words(components, count, sources.forms)) {
+        if (word == "*" || word.starts_with("__") || !word.starts_with(name))
+            continue;
+        const size_t argument = word.find('(');
+        if (argument == std::string::npos)
+            add(out, {head + word + (whole ? "" : "."), "", whole});
+        else
+            add(out, {head + word.substr(0, argument) + (word.ends_with("(string)") ? "(\"" : "("), "", false});
+    }
+    // Where a string is possible, a number is the exception.
+    std::erase_if(out, [&](const Completion& one) {
+        return one.text.ends_with('(') &&
+               std::ranges::any_of(out, [&](const Completion& other) { return other.text == one.text + "\""; });
+    });
+    for (const std::string& alias : sources.aliases) {
+        if (!alias.starts_with(head + name) || alias.starts_with("_"))
+            continue;
+        const size_t dot = alias.find('.', head.size());
+        const std::string text = alias.substr(0, dot);
+        const bool whole = dot == std::string::npos;
+        if (whole)
+            std::erase_if(out, [&](const Completion& one) { return one.text == text + "."; });
+        if (std::ranges::find(out, text, &Completion::text) == out.end())
+            add(out, {text + (whole ? "" : "."), "", whole});
+    }
+    // Words that are no names of forms: those of counters, system calls and what else only their kind knows.
+    const bool any_word = count > 0 && next_words(components, count, sources.forms).contains("*");
+    if (any_word || (count > 0 && std::ranges::count(sources.aliases, components[0].name) > 0))
+        for (const std::string& line : sources.list(head + name + "*", false)) {
+            const std::vector<Component> found = take_apart(line);
+            if (found.size() > count && found[0].name == components[0].name && found[count].name.starts_with(name) &&
+                found[count].argument == Component::None)
+                add(out, {head + found[count].name, "", true});
+        }
+}
+
+// ---- what is in quotes
+// --------------------------------------------------------------------------------------------------
+
+std::vector<std::string> loaded_modules() {
+    std::vector<std::string> out;
+    std::ifstream modules("/proc/modules");
+    for (std::string line; std::getline(modules, line);)
+        out.push_back(line.substr(0, line.find(' ')));
+    return out;
+}
+
+std::string in_string(std::string_view text) {
+    std::string out;
+    for (char c : text)
+        out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    return out;
+}
+
+// The names of C functions that the point's program, or its library, has in its symbol table.
+std::vector<std::string> other_names(const std::vector<Component>& components, const std::string& begin) {
+    std::vector<std::string> out;
+    Result<std::string> path = find_file(components[0].value);
+    if (path && components.size() > 2 && components[1].name == "library") {
+        const std::string wanted = components[1].value;
+        const std::vector<std::string> libraries = shared_libraries(*path);
+        const auto found = std::ranges::find_if(
+            libraries, [&](const std::string& one) { return one == wanted || one.ends_with("/" + wanted); });
+        path = found == libraries.end() ? Result<std::string>(Error("")) : Result(*found);
+    }
+    const Result<ElfFile> file = path ? ElfFile::open(*path) : std::move(path).error();
+    if (!file)
+        return out;
+    file->for_each_symbol([&](const ElfSymbol& symbol) {
+        if (symbol.name.starts_with(begin) && symbol.type == STT_FUNC && symbol.section != SHN_UNDEF &&
+            std::ranges::all_of(symbol.name, is_name) && !symbol.name.starts_with("_Z") &&
+            !symbol.name.starts_with("_R"))
+            out.emplace_back(symbol.name);
+        return true;
+    });
+    return out;
+}
+
+// A string's end: the point goes on where it cannot end here.
+Completion with_string(const std::string& before, const std::string& value, const std::vector<Component>& components,
+                       const PointSources& sources) {
+    const auto next = next_words(components, components.size() - 1, sources.forms);
+    const auto word = next.find(form_of(components.back()));
+    const bool whole = word == next.end() || word->second;
+    return {before + in_string(value) + (whole ? "\")" : "\")."), "", whole};
+}
+
+void complete_string(std::vector<Completion>& out, const std::string& text, const std::vector<Component>& components,
+                     const PointSources& sources) {
+    const Component& last = components.back();
+    const std::string before = text.substr(0, last.value_at);
+    const size_t index = components.size() - 1;
+    if (last.name == "process") {
+        for (const Completion& program : complete_program(last.value))
+            add(out, program.is_whole ? with_string(before, program.text, components, sources)
+                                      : Completion{before + in_string(program.text), "", false});
+        return;
+    }
+    if (last.name == "library") {
+        const Result<std::string> program = find_file(components[0].value);
+        for (const std::string& path : program ? shared_libraries(*program) : std::vector<std::string>())
+            for (const std::string& name : {path, path.substr(path.rfind('/') + 1)})
+                if (name.starts_with(last.value) && (name[0] == '/') == last.value.starts_with('/'))
+                    add(out, with_string(before, name, components, sources));
+        return;
+    }
+    if (last.name == "module") {
+        for (const std::string& name : loaded_modules())
+            if (name.starts_with(last.value))
+                add(out, with_string(before, name, components, sources));
+        return;
+    }
+    // A listing of all that begin so. A provider is no point of its own, nor is a place in memory.
+    std::string pattern = before + in_string(last.value) + "*\")";
+    if (last.name == "provider")
+        pattern += ".mark(\"*\")";
+    for (const std::string& line : sources.list(pattern, false)) {
+        std::string name = listed_name(line, index);
+        // A tracepoint may be called without its system.
+        if (!name.starts_with(last.value) && name.find(':') != std::string::npos)
+            name.erase(0, name.find(':') + 1);
+        if (!name.starts_with(last.value) || name.empty())
+            continue;
+        Completion one = with_string(before, name, components, sources);
+        const size_t at = line.find('@');
+        if (at != std::string::npos && last.name == "function")
+            one.help = line.substr(at + 1, line.find('"', at) - at - 1);
+        add(out, std::move(one));
+    }
+    // A listing has each function once; people know some by another of its names.
+    if (last.name == "function" && components[0].name == "process")
+        for (const std::string& name : other_names(components, last.value))
+            add(out, with_string(before, name, components, sources));
+}
+
+std::vector<Completion> complete_once(const std::string& text, const PointSources& sources) {
+    std::vector<Completion> out;
+    std::vector<Component> components = take_apart(text);
+    const Component& last = components.back();
+    if (last.argument == Component::None) {
+        complete_name(out, text.substr(0, last.begin), last.name, components, sources);
+        // A whole name may go on; `timer.s` is none, `timer.s(` is.
+        return out;
+    }
+    if (last.argument == Component::OpenString) {
+        complete_string(out, text, components, sources);
+        return out;
+    }
+    if (last.argument == Component::Open && last.value.empty()) {
+        const auto next = next_words(components, components.size() - 1, sources.forms);
+        if (next.contains(last.name + "(string)"))
+            out.push_back({text + "\"", "", false});
+        return out;
+    }
+    if (last.argument == Component::Open || !last.end.empty())
+        return out;
+    const auto own = next_words(components, components.size() - 1, sources.forms);
+    const auto word = own.find(form_of(last));
+    if (word != own.end() && word->second)
+        out.push_back({text, "", true});
+    Component empty;
+    empty.begin = text.size() + 1;
+    components.push_back(empty);
+    complete_name(out, text + ".", "", components, sources);
+    return out;
+}
+
+// ---- scripts
+// ------------------------------------------------------------------------------------------------------------
+
+// Where a script ends.
+struct ScriptEnd {
+    enum Place { Top, Head, Body, Elsewhere } place = Top; // Elsewhere: in a comment or a string
+    size_t point = 0;                                      // Head: where the unfinished point begins
+    std::string points;                                    // Body: the probe's points
+};
+
+size_t skip_blanks(std::string_view text, size_t at) {
+    while (at < text.size() && isspace(static_cast<unsigned char>(text[at])))
+        at++;
+    return at;
+}
+
+ScriptEnd find_end(std::string_view script) {
+    ScriptEnd out;
+    size_t depth = 0, parentheses = 0, head = 0;
+    bool in_head = false;
+    for (size_t i = 0; i < script.size(); i++) {
+        const char c = script[i];
+        const std::string_view rest = script.substr(i);
+        if (c == '#' || rest.starts_with("//") || rest.starts_with("/*")) {
+            const std::string_view until = rest.starts_with("/*") ? "*/" : "\n";
+            const size_t end = script.find(until, i + 1);
+            if (end == std::string_view::npos)
+                return {ScriptEnd::Elsewhere, 0, ""};
+            i = end + until.size() - 1;
+        } else if (c == '"') {
+            for (i++; i < script.size() && script[i] != '"'; i++)
+                i += script[i] == '\\';
+            if (i >= script.size() && !in_head)
+                return {ScriptEnd::Elsewhere, 0, ""};
+        } else if (c == '{') {
+            if (depth++ == 0)
+                out.points = in_head ? std::string(script.substr(head, i - head)) : "";
+            in_head = false;
+        } else if (c == '}') {
+            depth -= depth > 0;
+        } else if (in_head && (c == '(' || c == ')')) {
+            parentheses += c == '(' ? 1 : parentheses > 0 ? -1 : 0;
+        } else if (in_head && parentheses == 0 && (c == ',' || c == '=')) {
+            out.point = skip_blanks(script, i + 1);
+            if (c == '=')
+                head = i + 1;
+        } else if (depth == 0 && rest.starts_with("probe") && (i == 0 || !is_name(script[i - 1])) &&
+                   i + 5 < script.size() && isspace(static_cast<unsigned char>(script[i + 5]))) {
+            in_head = true;
+            parentheses = 0;
+            head = i + 6;
+            out.point = skip_blanks(script, head);
+            i += 5;
+        }
+    }
+    out.place = depth > 0 ? ScriptEnd::Body : in_head ? ScriptEnd::Head : ScriptEnd::Top;
+    return out;
+}
+
+// `$name` and `name:type` of listings with variables.
+std::set<std::string> variables_of(const std::string& points, const PointSources& sources) {
+    std::set<std::string> out;
+    for (const std::string& line : sources.list(points, true)) {
+        std::istringstream words(line);
+        for (std::string word; words >> word;)
+            if (const size_t colon = word.find(':');
+                colon != std::string::npos && colon > 0 &&
+                std::all_of(word.begin() + (word[0] == '$'), word.begin() + colon, is_name))
+                out.insert(word.substr(0, colon));
+    }
+    return out;
+}
+
+constexpr std::string_view operators[] = {
+    "@avg(",   "@cast(",     "@choose_defined(", "@const(",       "@count(",    "@defined(",
+    "@entry(", "@enum(",     "@enumname(",       "@hist_linear(", "@hist_log(", "@max(",
+    "@min(",   "@offsetof(", "@perf(",           "@sum(",         "@var(",      "@variance(",
+};
+constexpr std::string_view statements[] = {"break", "continue", "delete ", "else ", "for (",  "foreach (",
+                                           "if (",  "next",     "return ", "try {", "while ("};
+constexpr std::string_view declarations[] = {"function ", "global ", "private ", "probe "};
+
+void complete_body(std::vector<Completion>& out, const std::string& script, const ScriptEnd& end,
+                   const PointSources& sources) {
+    size_t begin = script.size();
+    while (begin > 0 && is_name(script[begin - 1]))
+        begin--;
+    if (begin > 0 && (script[begin - 1] == '$' || script[begin - 1] == '@'))
+        begin--;
+    const std::string before = script.substr(0, begin), word = script.substr(begin);
+    const auto offer = [&](std::string_view text, const std::string& help) {
+        if (text.starts_with(word))
+            add(out, {before + std::string(text), help, false});
+    };
+    if (word.starts_with('@')) {
+        for (std::string_view one : operators)
+            offer(one, "");
+        return;
+    }
+    if (!end.points.empty())
+        for (const std::string& name : variables_of(end.points, sources))
+            if (!word.empty() || name[0] == '$')
+                offer(name, "");
+    if (word.empty() || word.starts_with('$'))
+        return;
+    for (std::string_view one : statements)
+        offer(one, "");
+    for (const std::string& signature : sources.functions())
+        offer(signature.substr(0, signature.find(':')) + "(", signature.substr(0, signature.find(" /*")));
+}
+
+} // namespace
+
+std::string listed_name(const std::string& point, size_t index) {
+    const std::vector<Component> components = take_apart(point);
+    if (index >= components.size() || components[index].argument != Component::String)
+        return "";
+    const Component& one = components[index];
+    return one.name == "function" || one.name == "statement" || one.name == "callee"
+               ? one.value.substr(0, one.value.find('@'))
+               : one.value;
+}
+
+size_t count_components(std::string_view point) { return take_apart(point).size(); }
+
+std::vector<Completion> complete_program(const std::string& text) {
+    namespace fs = std::filesystem;
+    std::vector<Completion> out;
+    const size_t slash = text.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : text.substr(0, slash + 1);
+    const auto look_into = [&](const std::string& path, const std::string& shown, bool folders) {
+        std::error_code error;
+        for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+            const std::string name = at->path().filename();
+            std::error_code ignored;
+            if (!(shown + name).starts_with(text) || (name[0] == '.' && text.size() == shown.size()))
+                continue;
+            if (at->is_directory(ignored)) {
+                if (folders)
+                    add(out, {shown + name + "/", "", false});
+            } else if (at->is_regular_file(ignored) &&
+                       (access(at->path().c_str(), X_OK) == 0 || name.find(".so") != std::string::npos)) {
+                add(out, {shown + name, "", true});
+            }
+        }
+    };
+    look_into(folder.empty() ? "." : folder, folder, true);
+    if (folder.empty() && !text.empty()) {
+        const char* path = std::getenv("PATH");
+        std::istringstream folders(path ? path : "");
+        for (std::string one; std::getline(folders, one, ':');)
+            look_into(one, "", false);
+    }
+    std::ranges::sort(out, {}, &Completion::text);
+    return out;
+}
+
+std::vector<Completion> complete_point(const std::string& text, const PointSources& sources) {
+    std::vector<Completion> out = complete_once(text, sources);
+    // One way to go on is no choice: what follows it is.
+    for (int steps = 0; steps < 6 && out.size() == 1 && !out[0].is_whole; steps++) {
+        std::vector<Completion> further = complete_once(out[0].text, sources);
+        if (further.empty() || (further.size() == 1 && further[0].text == out[0].text))
+            break;
+        out = std::move(further);
+    }
+    return out;
+}
+
+std::vector<Completion> complete_script(const std::string& script, const PointSources& sources) {
+    std::vector<Completion> out;
+    const ScriptEnd end = find_end(script);
+    if (end.place == ScriptEnd::Head) {
+        const std::string before = script.substr(0, end.point);
+        for (Completion& one : complete_point(script.substr(end.point), sources))
+            out.push_back({before + one.text, std::move(one.help), false});
+    } else if (end.place == ScriptEnd::Body) {
+        complete_body(out, script, end, sources);
+    } else if (end.place == ScriptEnd::Top) {
+        size_t begin = script.size();
+        while (begin > 0 && is_name(script[begin - 1]))
+            begin--;
+        for (std::string_view one : declarations)
+            if (one.starts_with(script.substr(begin)))
+                out.push_back({script.substr(0, begin) + std::string(one), "", false});
+    }
+    return out;
+}
+
+} // namespace sonde
