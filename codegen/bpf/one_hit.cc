@@ -62,19 +62,16 @@ void OneHit::go_if_running() {
     e_.SetInsertPoint(stopped);
     e_.CreateCondBr(is_of_hit(), same, bpf_.out);
     e_.SetInsertPoint(same);
-    llvm::Value* noted =
-        e_.CreateAnd(e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true), e_.number(told - 1));
-    if (near.after) { // it may be this handler's own: then that was another hit
-        llvm::BasicBlock *over = e_.block("next_hit"), *other = e_.block("of_another");
-        e_.CreateCondBr(e_.CreateICmpEQ(noted, e_.number(int64_t{bpf_.probe} + 1)), over, other);
-        e_.SetInsertPoint(over);
-        e_.CreateStore(e_.number(0), field(offsetof(HitNote, thread)));
-        e_.CreateBr(bpf_.out);
-        e_.SetInsertPoint(other);
-    }
+    llvm::Value* note = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true);
+    llvm::Value* noted = e_.CreateAnd(note, e_.number(told - 1));
+    llvm::BasicBlock* late = e_.block("late");
     llvm::Value* is_before =
         e_.CreateAnd(e_.CreateICmpNE(noted, e_.number(0)), e_.CreateICmpULE(noted, e_.number(int64_t{bpf_.probe})));
-    e_.CreateCondBr(is_before, go, bpf_.out);
+    e_.CreateCondBr(is_before, late, bpf_.out);
+    e_.SetInsertPoint(late);
+    e_.CreateStore(e_.CreateOr(e_.CreateAnd(note, e_.number(told)), e_.number(int64_t{bpf_.probe} + 1)),
+                   field(offsetof(HitNote, probe)));
+    e_.CreateBr(go);
     e_.SetInsertPoint(go);
 }
 
@@ -107,9 +104,8 @@ llvm::Value* OneHit::has_failed() {
     if (!neighbours().before)
         return nullptr;
     llvm::Value* probe = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true);
-    llvm::Value* is_told = e_.CreateICmpNE(e_.CreateAnd(probe, e_.number(told)), e_.number(0));
-    llvm::Value* is_before = e_.CreateICmpULE(e_.CreateAnd(probe, e_.number(told - 1)), e_.number(int64_t{bpf_.probe}));
-    return e_.CreateAnd(e_.CreateAnd(is_told, is_before), is_of_hit());
+    llvm::Value* is_told = e_.CreateICmpEQ(probe, e_.number(told | (int64_t{bpf_.probe} + 1)));
+    return e_.CreateAnd(is_told, is_of_hit());
 }
 
 } // namespace sonde
