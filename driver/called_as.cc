@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,15 +74,23 @@ Result<std::vector<std::string>> translate(const std::string& program, std::span
                 return Error(fmt::format("{} has no option -{} (see {} --help)", program, word[at], program));
             if (row->refused)
                 return Error(fmt::format("{} -{}: {}", program, row->letter, row->refused));
-            if (*row->becomes)
-                options.emplace_back(row->becomes);
-            if (!row->has_value)
+            const std::string_view becomes = row->becomes;
+            if (!row->has_value) {
+                if (!becomes.empty())
+                    options.emplace_back(becomes);
                 continue;
+            }
             std::string value = word.substr(at + 1);
             if (value.empty() && ++i == words.size())
                 return Error(fmt::format("{} -{} needs a value", program, row->letter));
-            if (*row->becomes)
-                options.push_back(value.empty() ? words[i] : value);
+            if (value.empty())
+                value = words[i];
+            if (becomes.starts_with("--")) { // whose value may be left out, so that it has to be in the same word
+                options.push_back(fmt::format("{}={}", becomes, value));
+            } else if (!becomes.empty()) {
+                options.emplace_back(becomes);
+                options.push_back(std::move(value));
+            }
             break;
         }
     }
