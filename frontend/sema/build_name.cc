@@ -12,14 +12,15 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-// The body's own `@entry` runs when the call begins, in a program of its own: the handler's locals are not there. (A function that it
-// calls has its own ones.) True: that was reported.
+// The body's own `@entry` runs when the call begins, in a program of its own: the handler's locals are not there. (A
+// function that it calls has its own ones.) True: that was reported.
 bool refuse_in_entry(Body& b, const std::string& name, Range range) {
     if (!b.inside_entry || (b.instance && b.instance->inside_entry))
         return false;
     const hir::Local* local = b.find_local(name);
-    auto error = b.context.report_once(DiagId::WrongContext, range,
-                                       fmt::format("`{}` in `@entry` is a local variable, which is not there when the call begins", name));
+    auto error = b.context.report_once(
+        DiagId::WrongContext, range,
+        fmt::format("`{}` in `@entry` is a local variable, which is not there when the call begins", name));
     if (local && b.context.diags.sources().is_tapset(local->range.file))
         error.help(fmt::format("`{}` alone: what the library sets at a return is what the call began with", name));
     else
