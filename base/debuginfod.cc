@@ -77,7 +77,11 @@ Result<std::string> download_debug_file(const std::string& build_id) {
         return Error("");
     static Library library;
     if (!library.file.loaded() && !library.load())
-        return Error("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not there (Debian: install libdebuginfod1)");
+        return Error(
+            can_load_libraries()
+                ? "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not there (Debian: install libdebuginfod1)"
+                : "DEBUGINFOD_URLS is set, but this sonde is a static program, which cannot load "
+                  "libdebuginfod.so.1: use the one of a package");
     void* client = library.begin();
     if (!client)
         return Error("libdebuginfod does not start");

@@ -7,15 +7,13 @@
 
 namespace sonde {
 
+// False in a program that has the C library inside (packaging/static.cmake): a library would bring another one.
+bool can_load_libraries();
+
 class SharedLibrary {
   public:
-    // Loads the first of `names` that the loader finds; false if it finds none.
-    bool load(std::initializer_list<const char*> names) {
-        for (const char* name : names)
-            if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
-                return true;
-        return false;
-    }
+    // Loads the first of `names` that the loader finds; false if it finds none, or if libraries cannot be loaded.
+    bool load(std::initializer_list<const char*> names);
 
     bool loaded() const { return handle_ != nullptr; }
 

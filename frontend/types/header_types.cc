@@ -511,7 +511,10 @@ Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open_system() {
 Result<std::unique_ptr<HeaderTypes>> HeaderTypes::read(const std::string& includes, bool is_32_bit) {
     const Clang* clang = Clang::get();
     if (!clang)
-        return Error("headers are read by libclang, which is not installed (Debian: libclang1-19)");
+        return Error(can_load_libraries()
+                         ? "headers are read by libclang, which is not installed (Debian: libclang1-19)"
+                         : "headers are read by libclang, which this sonde, a static program, cannot load: use the one "
+                           "of a package");
     auto reader = std::make_unique<Reader>(*clang, includes, is_32_bit);
     if (!reader->open())
         return Error(reader->problem());

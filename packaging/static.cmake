@@ -1,0 +1,47 @@
+# SONDE_STATIC=LIBRARIES: all libraries but the C library's are part of the program, so that it runs on any distribution with that C library or a
+# later one, whatever versions of the others it has. SONDE_STATIC=ALL: the C library too, for all other distributions. Such a program cannot load
+# libraries (libdebuginfod, libclang), as these would bring a second C library, and says so where it would.
+#
+# The libraries' targets are found as ever; only the files that they stand for are replaced here, so that objects are the same as without.
+
+function(sonde_archive out name)
+  find_library(SONDE_ARCHIVE_${name} lib${name}.a REQUIRED)
+  set(${out} ${SONDE_ARCHIVE_${name}} PARENT_SCOPE)
+endfunction()
+
+foreach(name bz2 dw elf bpf fuse3 lz4 lzma z zstd)
+  sonde_archive(archive_${name} ${name})
+endforeach()
+
+set_property(TARGET PkgConfig::LIBELF PROPERTY INTERFACE_LINK_LIBRARIES ${archive_elf} ${archive_z})
+set_property(TARGET PkgConfig::LIBDW PROPERTY INTERFACE_LINK_LIBRARIES ${archive_dw} ${archive_elf} ${archive_bz2} ${archive_lzma} ${archive_z})
+set_property(TARGET PkgConfig::LIBBPF PROPERTY INTERFACE_LINK_LIBRARIES ${archive_bpf} ${archive_elf} ${archive_z})
+set_property(TARGET PkgConfig::FUSE3 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_fuse3})
+set_property(TARGET PkgConfig::LIBLZMA PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lzma})
+set_property(TARGET PkgConfig::LIBZSTD PROPERTY INTERFACE_LINK_LIBRARIES ${archive_zstd})
+set_property(TARGET PkgConfig::LIBLZ4 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lz4})
+foreach(target ZLIB::ZLIB zstd::libzstd_shared)
+  if(TARGET ${target})
+    set(archive ${archive_zstd})
+    if(target STREQUAL "ZLIB::ZLIB")
+      set(archive ${archive_z})
+    endif()
+    foreach(configuration "" _NONE _RELEASE _RELWITHDEBINFO)
+      get_target_property(location ${target} IMPORTED_LOCATION${configuration})
+      if(location)
+        set_property(TARGET ${target} PROPERTY IMPORTED_LOCATION${configuration} ${archive})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+
+# LLVM's solver, which nothing here calls, is there as a shared library only.
+get_target_property(libraries LLVMSupport INTERFACE_LINK_LIBRARIES)
+list(FILTER libraries EXCLUDE REGEX "libz3")
+set_property(TARGET LLVMSupport PROPERTY INTERFACE_LINK_LIBRARIES "${libraries}")
+
+# Debian has no archive of fmt; its headers have all that it is made of.
+add_library(sonde_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
+get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(sonde_fmt SYSTEM PRIVATE ${fmt_includes})
+set_property(TARGET fmt::fmt PROPERTY IMPORTED_LOCATION_NONE ${CMAKE_BINARY_DIR}/libsonde_fmt.a)
