@@ -88,6 +88,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.ring_bytes = options.ring_bytes;
     plan.timing = options.timing;
     plan.tells_context = options.tells_context;
+    plan.tells_hits = options.tells_hits;
     plan.suppress_errors = options.suppress_errors;
     lay_out_plan(program, sources, options, plan);
     PlanState state{program, sources, options, plan};

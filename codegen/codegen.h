@@ -22,6 +22,7 @@ struct CodegenOptions {
     bool timing = false;          // -t
     bool tells_context = false;   // records of prints say when they were made, and in which task
     bool one_by_one = false;      // -u: as SessionOptions::one_by_one
+    bool tells_hits = false;      // each hit has a record: Plan::tells_hits
     bool suppress_errors = false; // --suppress-handler-errors
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
     bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads

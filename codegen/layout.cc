@@ -57,10 +57,10 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
     uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
     for (const hir::Global* global : program.globals) {
         plan::Global out;
+        out.initial_long = global->initial_long; // first: after the texts, GCC 12 takes it to be of `out` itself
         out.name = global->name;
         out.type = plan_value(global->type);
         out.stats = global->stats;
-        out.initial_long = global->initial_long;
         out.initial_string = global->initial_string;
         out.address_of = global->address_of;
         out.is_own = global->is_own;
@@ -69,7 +69,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.print_as_pointer = global->print_as_pointer;
         out.capacity = global->capacity;
         out.wrap = global->wrap;
-        uint64_t block = sizeof(plan::StatsBlock) + 8ull * global->stats.buckets();
+        uint64_t block = plan::stats_bytes(global->stats);
         if (global->is_array()) {
             lay_out_key(*global, options, out);
             uint64_t payload = out.type == plan::Value::Long     ? 8

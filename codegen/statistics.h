@@ -11,7 +11,7 @@ namespace sonde {
 
 class Emitter;
 
-// Adds a value to a StatsBlock, and to the histogram's bucket after it.
+// Adds a value to a StatsBlock, and to the buckets after it.
 void add_to_statistic(Emitter& e, llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
 
 } // namespace sonde

@@ -348,6 +348,10 @@ void add_run_options(CLI::App& app, Options& o) {
            },
            "text, json (an object a line: prints, arrays, stacks, what was lost), csv (arrays as tables)")
         ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_option_function<std::string>(
+           "--histogram", [&o](const std::string& style) { o.unicode_histograms = style == "unicode"; },
+           "text, unicode (finer bars, each row's share, and the percentiles 50, 90 and 99)")
+        ->check(CLI::IsMember({"text", "unicode"}));
     for (auto [name, kind, text] :
          {std::tuple("--flame", PictureRequest::Flame,
                      "[ARRAY=]FILE.svg|.html: make a flame graph of an array whose key has a stack"),

@@ -53,6 +53,7 @@ struct Options {
     std::optional<double> live_s;             // --live, --monitor
     std::string flame_base;                   // --flame-against
     OutputFormat format = OutputFormat::Text; // --format
+    bool unicode_histograms = false;          // --histogram=unicode
     uint64_t output_bytes = 0;                // -S: a file's most; 0: no limit
     uint64_t output_files = 0;                // -S: how many are kept; 0: all
     uint64_t output_buffer = 64 << 20;        // --output-buffer

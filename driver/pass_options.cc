@@ -30,6 +30,9 @@ SemaOptions sema_options(const Options& options) {
     sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
     sema.hist_width = options.limits.hist_width;
     sema.max_buckets = options.limits.max_buckets;
+    sema.hist_unicode = options.unicode_histograms;
+    if (options.unicode_histograms)
+        sema.quantiles = Quantiles::OfHistograms;
     sema.global_overrides = options.globals;
     sema.settable_globals = options.last_pass == 4;
     return sema;

@@ -97,13 +97,13 @@ std::string make_key(const Options& options, const hir::Program& program, const 
     key.add(builds);
     // A field that is added does not compile until it is named here.
     const auto& [max_nesting, max_backtrace, max_string, max_action, max_action_interruptible, max_errors, max_skipped,
-                 ring_bytes, filter_target, timing, tells_context, one_by_one, suppress_errors, may_goto, kernel_types,
-                 uprobe_session, target_program, arrangement, script, module] = made_with;
+                 ring_bytes, filter_target, timing, tells_context, one_by_one, tells_hits, suppress_errors, may_goto,
+                 kernel_types, uprobe_session, target_program, arrangement, script, module] = made_with;
     for (uint64_t number : {max_nesting, max_backtrace, uint64_t{max_string}, max_action, max_action_interruptible,
                             max_errors, max_skipped, ring_bytes, uint64_t{arrangement}})
         key.number(number);
-    for (bool flag :
-         {filter_target, timing, tells_context, one_by_one, suppress_errors, may_goto, kernel_types, uprobe_session})
+    for (bool flag : {filter_target, timing, tells_context, one_by_one, tells_hits, suppress_errors, may_goto,
+                      kernel_types, uprobe_session})
         key.number(flag);
     key.add(target_program);
     key.add(script);

@@ -52,7 +52,7 @@ std::string name_of_key(const plan::Global& global, size_t index) {
 
 Statistic statistic_of(const plan::StatsNeeds& needs, const char* payload) {
     Statistic out;
-    out.buckets.resize(needs.buckets());
+    out.buckets.resize((plan::stats_bytes(needs) - sizeof out.block) / 8);
     std::memcpy(&out.block, payload, sizeof out.block);
     if (!out.buckets.empty())
         std::memcpy(out.buckets.data(), payload + sizeof out.block, out.buckets.size() * 8);

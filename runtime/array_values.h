@@ -35,7 +35,7 @@ inline bool is_stack(plan::KeyRole role) {
 // What a component is called: as the script writes it, else `key1`.
 std::string name_of_key(const plan::Global& global, size_t index);
 
-// A statistic's block and buckets.
+// A statistic's block and all of its buckets.
 struct Statistic {
     plan::StatsBlock block{};
     std::vector<uint64_t> buckets;

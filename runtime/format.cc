@@ -179,7 +179,7 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
             break;
         }
         case Directive::Histogram:
-            out += render_histogram(d.stats, value.words.data() + sizeof(plan::StatsBlock) / 8);
+            out += render_histogram(d.stats, value.words.data());
             break;
         case Directive::Stack:
             if (symbols)

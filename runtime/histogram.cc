@@ -2,7 +2,8 @@
 #include "runtime/histogram.h"
 
 #include <algorithm>
-#include <vector>
+#include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,20 @@ int64_t StatsView::variance() const {
     Wide squares = static_cast<Wide>(block->squares_high) << 64 | block->squares_low;
     Wide magnitude = block->sum < 0 ? 0 - static_cast<uint64_t>(block->sum) : static_cast<uint64_t>(block->sum);
     return static_cast<int64_t>((squares - (magnitude * magnitude + n - 1) / n) / (n - 1));
+}
+
+int64_t StatsView::percentile(const plan::StatsNeeds& needs, int64_t millionths) const {
+    const uint64_t rank = sonde_quantile_rank(block->count, static_cast<uint64_t>(millionths));
+    if (rank <= 1)
+        return min();
+    if (rank >= block->count)
+        return max();
+    const uint64_t* counts = buckets + needs.buckets();
+    uint64_t seen = 0;
+    for (uint64_t i = 0; i < SONDE_QUANTILE_BUCKETS; i++)
+        if ((seen += counts[i]) >= rank)
+            return std::clamp(static_cast<int64_t>(sonde_quantile_value(i)), min(), max());
+    return max();
 }
 
 namespace {
@@ -58,12 +73,47 @@ BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket) {
     return {low, low + needs.width - 1};
 }
 
-std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* counts) {
+namespace {
+
+// A bar of `length` eighths of a character.
+std::string bar(uint64_t length) {
+    static constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    std::string out;
+    for (uint64_t i = 0; i < length / 8; i++)
+        out += "█";
+    return out + parts[length % 8];
+}
+
+// In tenths of a percent.
+std::string share(uint64_t count, uint64_t total) {
+    const double part = total ? 100.0 * static_cast<double>(count) / static_cast<double>(total) : 0;
+    return fmt::format("{:5.1f}%", part);
+}
+
+std::string percentile_line(const plan::StatsNeeds& needs, const uint64_t* statistic) {
+    if (!needs.quantiles)
+        return "";
+    plan::StatsBlock block;
+    std::memcpy(&block, statistic, sizeof block);
+    if (block.count == 0)
+        return "";
+    const StatsView view{&block, statistic + sizeof block / 8};
+    std::string out;
+    for (const NamedPercentile& one : told_percentiles)
+        out += fmt::format("{}{} {}", out.empty() ? "" : "  ", one.name, view.percentile(needs, one.millionths));
+    return fmt::format("{}  max {}\n", out, view.max());
+}
+
+} // namespace
+
+std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* statistic) {
+    const uint64_t* counts = statistic + sizeof(plan::StatsBlock) / 8;
     constexpr size_t margin = 2; // empty rows around the first and the last that count
     const size_t total = needs.buckets();
     const bool linear = needs.histogram == plan::StatsNeeds::Linear;
     const uint64_t most = *std::max_element(counts, counts + total), bar_width = needs.bar_width;
     const uint64_t scale = std::max<uint64_t>(1, most / bar_width + (most % bar_width != 0));
+    const uint64_t all = std::accumulate(counts, counts + total, uint64_t{0});
     if (most == 0)
         return fmt::format("value |{:-<{}} count\n\n", "", bar_width);
     size_t first = 0, last = total - 1;
@@ -84,7 +134,10 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* coun
         const size_t begin = std::max(from, row - std::min(row, reach)), stop = std::min(to, row + reach) + 1;
         return needs.elision < 0 || std::any_of(counts + begin, counts + stop, [](uint64_t count) { return count; });
     };
-    std::string out = fmt::format("{:>{}} |{:-<{}} count\n", "value", label_width, "", bar_width);
+    if (needs.unicode)
+        count_width = std::max(count_width, std::strlen("count"));
+    const std::string heading = needs.unicode ? fmt::format(" {:>{}}  share", "count", count_width) : " count";
+    std::string out = fmt::format("{:>{}} |{:-<{}}{}\n", "value", label_width, "", bar_width, heading);
     bool left_out = false;
     for (size_t i = from; i <= to; i++) {
         if (!is_shown(i)) {
@@ -94,10 +147,19 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* coun
         if (left_out)
             out += fmt::format("{:>{}} ~\n", "", label_width);
         left_out = false;
+        if (needs.unicode) {
+            // The longest has bar_width characters; what counts is seen.
+            const auto eighths =
+                static_cast<uint64_t>(static_cast<unsigned __int128>(counts[i]) * bar_width * 8 / most);
+            const uint64_t length = counts[i] ? std::max<uint64_t>(eighths, 1) : 0;
+            out += fmt::format("{:>{}} |{}{:{}} {:>{}} {}\n", label(needs, i), label_width, bar(length), "",
+                               bar_width - (length + 7) / 8, counts[i], count_width, share(counts[i], all));
+            continue;
+        }
         out += fmt::format("{:>{}} |{:<{}} {:>{}}\n", label(needs, i), label_width,
                            std::string(static_cast<size_t>(counts[i] / scale), '@'), bar_width, counts[i], count_width);
     }
-    return out + "\n";
+    return out + (needs.unicode ? percentile_line(needs, statistic) : "") + "\n";
 }
 
 } // namespace sonde

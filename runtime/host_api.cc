@@ -50,6 +50,17 @@ void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t v
     block.squares_low = static_cast<uint64_t>(squares);
     block.squares_high = static_cast<uint64_t>(squares >> 64);
     std::memcpy(payload.data(), &block, sizeof block);
+    const auto count_in = [&](uint64_t offset, uint64_t bucket) {
+        const size_t place = offset + 8 * bucket;
+        uint64_t count = 0;
+        if (place + 8 > payload.size())
+            return;
+        std::memcpy(&count, payload.data() + place, 8);
+        count++;
+        std::memcpy(payload.data() + place, &count, 8);
+    };
+    if (needs.quantiles)
+        count_in(plan::quantiles_at(needs), sonde_quantile_bucket(value));
     if (needs.histogram == plan::StatsNeeds::None)
         return;
     uint64_t bucket = 0;
@@ -62,13 +73,8 @@ void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t v
             (static_cast<uint64_t>(value) - static_cast<uint64_t>(needs.low)) / static_cast<uint64_t>(needs.width);
         bucket = at > inner ? inner + 2 : at + 1;
     }
-    size_t place = sizeof block + 8 * bucket;
-    uint64_t count = 0;
-    if (place + 8 > payload.size())
-        return;
-    std::memcpy(&count, payload.data() + place, 8);
-    count++;
-    std::memcpy(payload.data() + place, &count, 8);
+    if (bucket < needs.buckets())
+        count_in(sizeof block, bucket);
 }
 
 } // namespace
@@ -227,7 +233,7 @@ int64_t sonde_host_memory_node(uint64_t address) {
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global,
                                      const uint64_t* stats) {
     const plan::Plan& plan = of(session).plan;
-    const std::string text = render_histogram(plan.globals[global].stats, stats + sizeof(plan::StatsBlock) / 8);
+    const std::string text = render_histogram(plan.globals[global].stats, stats);
     const size_t room = plan.max_string - 1 - std::min<uint64_t>(length, plan.max_string - 1);
     const size_t taken = std::min(text.size(), room);
     std::memcpy(dst + length, text.data(), taken);

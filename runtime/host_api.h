@@ -15,12 +15,13 @@ enum HostStatus : int64_t { HostOk = 0, HostArrayFull = 1, HostRefused = 2 };
 // What a foreach walks; built on the handler's frame.
 struct HostForeach {
     uint32_t global;
-    int32_t sort_direction; // +1, -1, 0
-    int32_t sort_column;    // 0 value, 1.. key
-    int32_t sort_stat;      // hir::StatValue
-    int64_t limit;          // -1: none
-    uint64_t slice_mask;    // bit i: key i must equal the one in slice_key
-    const void* slice_key;  // laid out as a key
+    int32_t sort_direction;  // +1, -1, 0
+    int32_t sort_column;     // 0 value, 1.. key
+    int32_t sort_stat;       // hir::StatValue
+    int64_t sort_percentile; // hir::StatRead::percentile
+    int64_t limit;           // -1: none
+    uint64_t slice_mask;     // bit i: key i must equal the one in slice_key
+    const void* slice_key;   // laid out as a key
 };
 
 extern "C" {

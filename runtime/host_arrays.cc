@@ -9,6 +9,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/array_values.h"
 #include "runtime/histogram.h"
 #include "runtime/wrap.h"
 
@@ -262,10 +263,13 @@ int compare_strings(const std::string& a, const std::string& b, size_t at, size_
     return std::strncmp(a.data() + at, b.data() + at, size);
 }
 
-int64_t stat_value(const ArrayElement& element, int32_t what) {
+int64_t stat_value(const plan::StatsNeeds& needs, const ArrayElement& element, int32_t what, int64_t percentile) {
     plan::StatsBlock block{};
     std::memcpy(&block, element.payload.data(), std::min(sizeof block, element.payload.size()));
-    StatsView view{&block, nullptr};
+    const StatsView view{&block, nullptr};
+    const auto percentile_of = [&](const Statistic& all) {
+        return StatsView{&all.block, all.buckets.data()}.percentile(needs, percentile);
+    };
     switch (what) {
     case 0:
         return static_cast<int64_t>(block.count);
@@ -277,6 +281,8 @@ int64_t stat_value(const ArrayElement& element, int32_t what) {
         return view.max();
     case 4:
         return view.avg();
+    case 6:
+        return block.count ? percentile_of(statistic_of(needs, element.payload.data())) : 0;
     default:
         return view.variance();
     }
@@ -311,9 +317,10 @@ void sort_elements(const plan::Global& global, uint32_t max_string, const HostFo
     std::vector<int64_t> ranks;
     if (type != plan::Value::String)
         for (const ArrayElement& element : elements)
-            ranks.push_back(by_key                       ? plan::number_in(part, element.key.data())
-                            : type == plan::Value::Stats ? stat_value(element, spec.sort_stat)
-                                                         : number_at(element.payload, 0));
+            ranks.push_back(by_key ? plan::number_in(part, element.key.data())
+                            : type == plan::Value::Stats
+                                ? stat_value(global.stats, element, spec.sort_stat, spec.sort_percentile)
+                                : number_at(element.payload, 0));
     auto compare = [&](size_t a, size_t b) {
         return type != plan::Value::String ? order(ranks[a], ranks[b])
                : by_key                    ? compare_strings(text_of(a), text_of(b), part.offset, part.size)

@@ -50,6 +50,9 @@ Json statistic_json(const plan::StatsNeeds& needs, const plan::StatsBlock& block
     }
     if (needs.variance)
         out["variance"] = view.variance();
+    if (needs.quantiles && block.count)
+        for (const NamedPercentile& one : told_percentiles)
+            out[one.name] = view.percentile(needs, one.millionths);
     if (needs.buckets() == 0)
         return out;
     Json& rows = out["histogram"] = Json::array();
@@ -271,11 +274,15 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
     std::vector<std::string> fields;
     for (size_t i = 0; i < global.keys.size(); i++)
         fields.push_back(name_of_key(global, i));
-    if (global.type == plan::Value::Stats)
+    if (global.type == plan::Value::Stats) {
         for (const char* column : {"count", "min", "max", "sum", "avg"})
             fields.emplace_back(fmt::format("{}.{}", global.name, column));
-    else
+        if (global.stats.quantiles)
+            for (const NamedPercentile& one : told_percentiles)
+                fields.emplace_back(fmt::format("{}.{}", global.name, one.name));
+    } else {
         fields.push_back(global.name);
+    }
     std::string out = csv_line(fields);
     for (const ArrayElement& element : elements) {
         fields.clear();
@@ -292,6 +299,9 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
             fields.push_back(std::to_string(statistic.block.count));
             for (const int64_t number : {view.min(), view.max(), statistic.block.sum, view.avg()})
                 fields.push_back(any ? std::to_string(number) : "");
+            if (global.stats.quantiles)
+                for (const NamedPercentile& one : told_percentiles)
+                    fields.push_back(any ? std::to_string(view.percentile(global.stats, one.millionths)) : "");
         } else {
             const Json value = payload_json(plan, global, element.payload.data());
             fields.push_back(value.is_string() ? value.get<std::string>() : std::to_string(value.get<int64_t>()));

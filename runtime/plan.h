@@ -12,6 +12,7 @@
 #include "runtime/batch.h"
 #include "runtime/calls_32.h"
 #include "runtime/kinds.h"
+#include "runtime/quantile.h"
 #include "runtime/session_words.h"
 
 namespace sonde::plan {
@@ -34,6 +35,8 @@ struct StatsNeeds {
     // How a histogram is drawn: empty rows kept at each side of what is not (-1: all rows are), the longest bar.
     int64_t elision = 2;
     uint64_t bar_width = 50;
+    bool unicode = false;   // in eighths of a character, with shares and percentiles
+    bool quantiles = false; // @percentile: SONDE_QUANTILE_BUCKETS after the histogram's buckets (quantile.h)
 
     // Log: 128, bucket 64 counts zeros. Linear: (high - low) / width + 3 with the underflow first and the overflow
     // last.
@@ -42,8 +45,9 @@ struct StatsNeeds {
     }
     bool operator==(const StatsNeeds&) const = default;
 };
-// Followed by buckets() times u64. All zero is the empty statistic, and every update is an atomic add or an atomic
-// unsigned maximum: `max_biased` is max + 2^63, `min_biased` is ~(min + 2^63). The sum of squares has 128 bits.
+// Followed by buckets() times u64, and those of the percentiles. All zero is the empty statistic, and every update is
+// an atomic add or an atomic unsigned maximum: `max_biased` is max + 2^63, `min_biased` is ~(min + 2^63). The sum of
+// squares has 128 bits.
 struct StatsBlock {
     uint64_t count;
     int64_t sum;
@@ -52,6 +56,11 @@ struct StatsBlock {
     uint64_t squares_low;
     uint64_t squares_high;
 };
+// Where a statistic's buckets for percentiles begin, and what all of it takes.
+inline uint64_t quantiles_at(const StatsNeeds& needs) { return sizeof(StatsBlock) + 8ull * needs.buckets(); }
+inline uint64_t stats_bytes(const StatsNeeds& needs) {
+    return quantiles_at(needs) + (needs.quantiles ? 8ull * SONDE_QUANTILE_BUCKETS : 0);
+}
 
 // ---- printf
 // -----------------------------------------------------------------------------------------------------------
@@ -96,11 +105,12 @@ inline uint32_t binary_size(int64_t width, int64_t precision) {
 enum StackStyle : char { FullStack, BriefStack, StackWithLines };
 struct Format {
     std::vector<Directive> directives;
+    bool is_hit = false; // nothing is printed: the record says that a handler was reached (Plan::tells_hits)
 };
 
 // What a handler prints travels as a record: RecordHeader, then every Long argument (8 bytes each, in order), then
-// every other argument in order: a String as its bytes and a NUL, Bytes as u32 length and bytes, Stats as StatsBlock
-// with its buckets. Not padded.
+// every other argument in order: a String as its bytes and a NUL, Bytes as u32 length and bytes, Stats as the
+// stats_bytes() that there are. Not padded.
 struct RecordHeader {
     uint32_t type;   // RecordType
     uint32_t format; // Print: index into Plan::formats; RaiseError: index into Plan::sites; Warn, ErrorText: see below
@@ -349,6 +359,7 @@ struct Plan {
     bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool timing = false;          // -t: BPF map `sonde_timing`
     bool tells_context = false;   // prints say when they were made, and in which task: Directive::about
+    bool tells_hits = false;      // kernel handlers begin with a record of Format::is_hit: --timeline
     bool suppress_errors = false; // --suppress-handler-errors: errors are counted; the first of each probe is told
     bool names_module = false;    // the code has `module` in it: module_name()
     uint64_t marks = 0;           // offset in the data area of what Mark says; 0: there is no handler in the kernel

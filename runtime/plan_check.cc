@@ -26,7 +26,7 @@ bool consistent(const Global& global, const Plan& plan) {
         return false;
     auto size_of = [&](Value type) -> uint64_t {
         if (type == Value::Stats)
-            return sizeof(StatsBlock) + 8ull * global.stats.buckets();
+            return stats_bytes(global.stats);
         return type == Value::String ? plan.max_string : 8;
     };
     if (global.keys.empty())

@@ -121,13 +121,14 @@ template <typename A, typename T> void field(A& a, T& value) {
 template <typename A, typename... T> void all(A& a, T&... values) { (field(a, values), ...); }
 
 template <typename A> void members(A& a, StatsNeeds& v) {
-    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift, v.elision, v.bar_width);
+    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift, v.elision, v.bar_width, v.unicode,
+        v.quantiles);
 }
 template <typename A> void members(A& a, Directive& v) {
     all(a, v.kind, v.conversion, v.flag, v.width_is_arg, v.precision_is_arg, v.width, v.precision, v.text, v.stats,
         v.name, v.about);
 }
-template <typename A> void members(A& a, Format& v) { all(a, v.directives); }
+template <typename A> void members(A& a, Format& v) { all(a, v.directives, v.is_hit); }
 template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
 template <typename A> void members(A& a, Value& v) { all(a, v); }
 template <typename A> void members(A& a, std::string& v) { field(a, v); }
@@ -163,7 +164,7 @@ template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, 
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target,
-        v.timing, v.tells_context, v.suppress_errors, v.names_module, v.marks);
+        v.timing, v.tells_context, v.tells_hits, v.suppress_errors, v.names_module, v.marks);
     all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
         v.kernel_types, v.files, v.origin);
 }

@@ -86,7 +86,7 @@ void read_values(const plan::Format& format, std::span<const uint8_t> bytes,
             break;
         }
         case Directive::Histogram: {
-            const size_t count = sizeof(plan::StatsBlock) / 8 + d.stats.buckets();
+            const size_t count = plan::stats_bytes(d.stats) / 8;
             value.words = words_of(payload.block(count * 8), count);
             break;
         }

@@ -52,7 +52,7 @@ std::string render(const plan::Global& global, const std::string& name, const ch
     std::string out = fmt::format("{} @count={} @min={} @max={} @sum={} @avg={}\n", name, block.count, view.min(),
                                   view.max(), block.sum, view.avg());
     if (global.stats.buckets())
-        out += render_histogram(global.stats, view.buckets);
+        out += render_histogram(global.stats, reinterpret_cast<const uint64_t*>(payload));
     return out;
 }
 
@@ -70,7 +70,7 @@ void Session::print_global(const plan::Global& global, size_t index) {
     }
     std::vector<ArrayElement> elements = arrays[index]->snapshot();
     // By value, largest first.
-    HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, -1, 0, nullptr};
+    HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, 0, -1, 0, nullptr};
     sort_elements(global, plan.max_string, order, elements);
     if (!is_text) {
         output.write(options.output.format == OutputFormat::Json ? json_lines.array(global, elements)

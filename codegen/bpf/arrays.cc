@@ -233,7 +233,7 @@ llvm::Value* BpfArrays::add_to_statistic(Environment&, const hir::Global& array,
 
 llvm::Value* BpfArrays::statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
     // What is not there reads as the empty statistic: zeros.
-    uint64_t size = sizeof(plan::StatsBlock) + 8ull * array.stats.buckets();
+    uint64_t size = plan::stats_bytes(array.stats);
     llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
     llvm::Value* none = e_.zeros(8 + size + 8);
     return e_.offset(e_.CreateSelect(e_.CreateIsNull(element), none, element), 8);
@@ -294,6 +294,8 @@ llvm::Value* BpfArrays::foreach_begin(Environment&, const ForeachSpec& spec) {
     what.at = at;
     what.descending = loop.sort_direction < 0;
     what.by_reference = is_by_reference(bpf_, loop);
+    what.quantiles_at = plan::quantiles_at(array.stats);
+    what.percentile = static_cast<uint64_t>(loop.sort_percentile);
     llvm::Constant* constant = scan_constant(bpf_, what);
     walk(bpf_, "sonde_rt_scan_begin", {constant, spec.area, spec.slice_key}, &array,
          spec.limit ? spec.limit : e_.number(INT64_MAX));

@@ -175,7 +175,7 @@ llvm::Value* stats_pointer(Lowerer& l, const hir::Expr& source) {
     if (source.kind == hir::ExprKind::GlobalRef)
         return global_address(l, *hir::as<hir::GlobalRef>(source).global);
     const auto& element = hir::as<hir::Element>(source);
-    uint64_t size = sizeof(plan::StatsBlock) + 8ull * element.array->stats.buckets();
+    uint64_t size = plan::stats_bytes(element.array->stats);
     llvm::Value* scratch = l.e.in_kernel() ? nullptr : l.new_bytes(size);
     llvm::Value* key = compose_key(l, *element.array, element.keys, nullptr);
     return l.target.arrays().statistic(l.env, *element.array, key, scratch);
@@ -212,6 +212,11 @@ llvm::Value* read_statistic(Lowerer& l, const hir::StatRead& expr) {
         return e.CreateSub(field(offsetof(plan::StatsBlock, max_biased)), bias);
     case StatValue::Avg:
         return arithmetic(l, hir::BinaryOp::Div, field(offsetof(plan::StatsBlock, sum)), count, expr.range);
+    case StatValue::Percentile: {
+        const uint64_t at = plan::quantiles_at(global_of_statistic(*expr.source).stats);
+        llvm::Value* counts = number_of(l, e.offset(stats, at), l.new_slot());
+        return e.routine("sonde_rt_percentile", e.i64(), {stats, counts, e.number(expr.percentile)});
+    }
     default:
         return e.routine("sonde_rt_variance", e.i64(), {stats});
     }

@@ -226,7 +226,7 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
         if (arg.type == ValueType::Stats) {
             llvm::Value* stats = stats_pointer(l, arg);
             raise_if_empty(l, stats, arg.range);
-            rest.push_back({stats, sizeof(plan::StatsBlock) + 8ull * global_of_statistic(arg).stats.buckets()});
+            rest.push_back({stats, plan::stats_bytes(global_of_statistic(arg).stats)});
         } else if (arg.type == ValueType::String) {
             rest.push_back({lower(l, arg)});
         } else if (d.kind == Directive::Memory) {

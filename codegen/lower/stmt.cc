@@ -146,7 +146,7 @@ void lower_buckets(Lowerer& l, const hir::Foreach& loop) {
     llvm::Value* stats = stats_pointer(l, *loop.histogram);
     raise_if_empty(l, stats, loop.histogram->range);
     if (l.machine || by_count) { // a machine keeps no addresses of elements, and the order is of one moment
-        auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global.stats.buckets());
+        auto size = static_cast<uint32_t>(plan::stats_bytes(global.stats));
         llvm::Value* copy = l.new_bytes(size);
         l.target.memory().read(l.env, copy, size, stats, false);
         stats = copy;
@@ -214,7 +214,7 @@ void lower_delete(Lowerer& l, const hir::Delete& stmt) {
         e.CreateStore(e.number(0), address);
         return;
     }
-    auto size = static_cast<uint32_t>(sizeof(plan::StatsBlock) + 8 * global.stats.buckets());
+    auto size = static_cast<uint32_t>(plan::stats_bytes(global.stats));
     l.target.memory().read(l.env, address, size, e.zeros(size), false);
 }
 

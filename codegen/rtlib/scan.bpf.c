@@ -15,6 +15,7 @@ struct block {
     u64 squares_low, squares_high;
 };
 s64 sonde_rt_variance(struct block* b);
+s64 sonde_rt_percentile(struct block* b, u64 counts, u64 millionths);
 #define BIAS 0x8000000000000000ull
 
 static inline volatile struct sonde_scan_state* state_of(const struct sonde_scan* s)
@@ -81,7 +82,8 @@ static inline int in_slice(const struct sonde_scan* s, const u8* key)
     return 1;
 }
 
-static inline u64 statistic(struct block* b, u64 what)
+/* `e`: the entry of the element, which has no rank yet. */
+static inline u64 statistic(struct block* b, u64 what, u8* e, const struct sonde_scan* s)
 {
     u64 count = b->count;
     switch (what) {
@@ -100,6 +102,9 @@ static inline u64 statistic(struct block* b, u64 what)
         u64 q = m / count;
         return (b->sum < 0 ? 0 - q : q) + BIAS;
     }
+    case 6: /* a number before the call: the verifier takes no address there; the entry is not in use yet */
+        return count ? (u64)sonde_rt_percentile(b, opaque(e, (u64)b + s->spec->quantiles_at), s->spec->percentile) + BIAS
+                     : BIAS;
     default:
         return (u64)sonde_rt_variance(b) + BIAS;
     }
@@ -135,7 +140,7 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     else if (s->spec->rank == SONDE_RANK_UNSIGNED)
         rank = *(const u32*)by + BIAS;
     else if (s->spec->rank >= SONDE_RANK_STATISTIC)
-        rank = statistic((struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC);
+        rank = statistic((struct block*)(value + 8), s->spec->rank - SONDE_RANK_STATISTIC, e, s);
     ((u64*)e)[0] = s->spec->descending ? ~rank : rank;
     ((u64*)e)[1] = insertion;
     *node(s, i) = (u32)i;

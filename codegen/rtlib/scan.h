@@ -32,6 +32,8 @@ struct sonde_scan_spec {
     unsigned long long at;        /* offset from the key's begin */
     unsigned long long descending;
     unsigned long long by_reference;
+    unsigned long long quantiles_at; /* in the element's statistic: its buckets for percentiles */
+    unsigned long long percentile;   /* in millionths */
 };
 
 /* On the handler's stack, and never written after it was filled. */

@@ -1,5 +1,6 @@
 /* Statistics: see plan::StatsBlock for the layout. Every update is atomic and all zero is the empty statistic. */
 #include "rt.h"
+#include "../../runtime/quantile.h"
 
 struct block {
     u64 count;
@@ -56,20 +57,7 @@ ONCE u64 sonde_rt_stat_square(struct block* b, s64 value) {
  * number's. */
 ONCE u64 sonde_rt_log_bucket(s64 value) {
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
-    u64 bits = 0;
-    if (m >> 32)
-        bits += 32, m >>= 32;
-    if (m >> 16)
-        bits += 16, m >>= 16;
-    if (m >> 8)
-        bits += 8, m >>= 8;
-    if (m >> 4)
-        bits += 4, m >>= 4;
-    if (m >> 2)
-        bits += 2, m >>= 2;
-    if (m >> 1)
-        bits += 1, m >>= 1;
-    bits += m;
+    u64 bits = sonde_bits_of(m);
     if (value < 0)
         return bits > 64 ? 0 : 64 - bits;
     return 64 + (bits > 63 ? 63 : bits);
@@ -162,4 +150,40 @@ ONCE s64 sonde_rt_variance(struct block* b) {
         return (s64)squares_low;
     LOOP(64, divide_step, &e);
     return (s64)e.quotient;
+}
+
+/* The bucket for percentiles. */
+ONCE u64 sonde_rt_quantile_bucket(s64 value) { return sonde_quantile_bucket(value); }
+
+struct walk {
+    u64 counts, first, rank, seen;
+    s64 found;
+};
+static long walk_step(u64 i, struct walk* w) {
+    u64 count = 0;
+    copy_bytes((u8*)&count, sizeof count, (const u8*)(w->counts + (w->first + i) * sizeof count));
+    w->seen += count;
+    if (w->seen < w->rank)
+        return 0;
+    w->found = (s64)(w->first + i);
+    return 1;
+}
+/* The least value that so many millionths of all values are not above, as near as its bucket says; `counts` is the
+ * address of the buckets. What other processors add meanwhile may be in the count and in no bucket yet: then it is the
+ * largest value. */
+ONCE s64 sonde_rt_percentile(struct block* b, u64 counts, u64 millionths) {
+    NEED(b);
+    const s64 least = (s64)(~b->min_biased - BIAS), most = (s64)(b->max_biased - BIAS);
+    const u64 count = b->count, rank = sonde_quantile_rank(count, millionths);
+    if (rank <= 1)
+        return least;
+    if (rank >= count)
+        return most;
+    const u64 first = sonde_quantile_bucket(least), last = sonde_quantile_bucket(most);
+    struct walk w = {counts, first, rank, 0, -1};
+    LOOP((u32)(last - first + 1), walk_step, &w);
+    if (w.found < 0)
+        return most;
+    const s64 value = sonde_quantile_value((u64)w.found);
+    return value < least ? least : value > most ? most : value;
 }

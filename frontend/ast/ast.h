@@ -16,7 +16,7 @@ namespace sonde::ast {
 constexpr std::string_view at_operators[] = {
     "defined",    "entry",     "cast",      "var",      "count",       "sum",   "min",
     "max",        "avg",       "variance",  "hist_log", "hist_linear", "enum",  "enumname",
-    "probewrite", "uregister", "kregister", "uderef",   "kderef",      "const", "perf",
+    "probewrite", "uregister", "kregister", "uderef",   "kderef",      "const", "perf",  "percentile",
 };
 
 // ---- expressions ------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ enum class ExprKind {
     AddressOf,  // &$x->y
     Defined,    // @defined($x->y)
     Entry,      // @entry(e)
-    Statistic,  // @count(x), @hist_log(x), @hist_linear(x, lo, hi, w), @variance(x, b)
+    Statistic,  // @count(x), @hist_log(x), @hist_linear(x, lo, hi, w), @variance(x, b), @percentile(x, p)
     HistIndex,  // @hist_log(x)[i]
     AtOperator, // any other @name(args): @perf, @enum, @const, @kregister ... (resolved by name in sema)
     Member,     // e->m or e[i] on an expression that is not a $variable (autocast)
@@ -212,11 +212,12 @@ struct EntryExpr : Expr {
     EntryExpr(Range r, Expr* e) : Expr(ExprKind::Entry, r), operand(e) {}
 };
 
-enum class Extractor { Count, Sum, Min, Max, Avg, Variance, HistLog, HistLinear };
+enum class Extractor { Count, Sum, Min, Max, Avg, Variance, Percentile, HistLog, HistLinear };
 struct StatisticExpr : Expr {
     Extractor extractor;
     Expr* operand;               // Name or Index
-    std::vector<int64_t> params; // hist_linear: low, high, width; variance: bit shift
+    std::vector<int64_t> params; // hist_linear: low, high, width; variance: bit shift;
+                                 // percentile: millionths
     StatisticExpr(Range r, Extractor x, Expr* e) : Expr(ExprKind::Statistic, r), extractor(x), operand(e) {}
 };
 
@@ -300,6 +301,7 @@ struct ForeachStmt : Stmt {
     int sort_direction = 0;                  // +1 ascending, -1 descending, 0 insertion order
     int sort_column = 0;                     // 0: the value; 1..9: key number; meaningless if sort_direction is 0
     std::optional<Extractor> sort_extractor; // `a @sum -`
+    int64_t sort_percentile = 0;             // `a @percentile(99.9) -`: in millionths
     Expr* limit = nullptr;
     Stmt* body = nullptr;
     explicit ForeachStmt(Range r) : Stmt(StmtKind::Foreach, r) {}

@@ -41,7 +41,7 @@ const char* spelling(BinaryOp op) {
 
 const char* spelling(Extractor extractor) {
     static const char* const names[] = {"@count", "@sum",      "@min",      "@max",
-                                        "@avg",   "@variance", "@hist_log", "@hist_linear"};
+                                        "@avg",   "@variance", "@percentile", "@hist_log", "@hist_linear"};
     return names[static_cast<int>(extractor)];
 }
 
@@ -162,10 +162,17 @@ std::string member(const MemberExpr& expr) {
     return (open ? base : "(" + base + ")") + components(expr.components);
 }
 
+// Millionths as a percentage: 99.9.
+std::string percent(int64_t millionths) {
+    std::string out = fmt::format("{}.{:04}", millionths / 10000, millionths % 10000);
+    out.erase(out.find_last_not_of('0') + 1);
+    return out.ends_with('.') ? out.substr(0, out.size() - 1) : out;
+}
+
 std::string statistic(const StatisticExpr& expr) {
     std::string out = fmt::format("{}({}", spelling(expr.extractor), to_source(*expr.operand));
     for (int64_t param : expr.params)
-        out += fmt::format(", {}", param);
+        out += ", " + (expr.extractor == Extractor::Percentile ? percent(param) : std::to_string(param));
     return out + ")";
 }
 
@@ -294,6 +301,8 @@ class Writer {
         head += " in " + to_source(*s.collection);
         if (s.sort_extractor)
             head += fmt::format(" {}", spelling(*s.sort_extractor));
+        if (s.sort_extractor == Extractor::Percentile)
+            head += fmt::format("({})", percent(s.sort_percentile));
         if (s.sort_direction && s.sort_column == 0)
             head += (s.sort_extractor ? " " : "") + sign;
         if (s.limit)

@@ -49,7 +49,7 @@ std::string text(const Expr& expr) {
     static const char* const unary[] = {"-", "!", "~"};
     static const char* const binary[] = {"+", "-", "*",  "/",  "%", "<<", ">>", ">>>", "&",
                                          "|", "^", "==", "!=", "<", "<=", ">",  ">="};
-    static const char* const stats[] = {"count", "sum", "min", "max", "avg", "variance"};
+    static const char* const stats[] = {"count", "sum", "min", "max", "avg", "variance", "percentile"};
     switch (expr.kind) {
     case ExprKind::ConstLong:
         return std::to_string(as<ConstLong>(expr).value);
@@ -86,8 +86,11 @@ std::string text(const Expr& expr) {
     case ExprKind::StatAdd:
         return fmt::format("({} <<< {})", text(*as<StatAdd>(expr).target), text(*as<StatAdd>(expr).value));
     case ExprKind::StatRead:
-        return fmt::format("{}({})", stats[static_cast<int>(as<StatRead>(expr).what)],
-                           text(*as<StatRead>(expr).source));
+        return fmt::format("{}({}{})", stats[static_cast<int>(as<StatRead>(expr).what)],
+                           text(*as<StatRead>(expr).source),
+                           as<StatRead>(expr).what == StatValue::Percentile
+                               ? fmt::format(", {}", as<StatRead>(expr).percentile)
+                               : "");
     case ExprKind::HistBucket:
         return fmt::format("hist({})[{}]", text(*as<HistBucket>(expr).source), text(*as<HistBucket>(expr).index));
     case ExprKind::Contains:
@@ -176,8 +179,9 @@ class Writer {
             std::string over = s.histogram ? fmt::format("hist({})", text(*s.histogram)) : "@" + s.array->name;
             if (!s.slice.empty())
                 over += "[" + list(s.slice) + "]";
-            nested(fmt::format("foreach {}[{}] in {} sort {} {} {}{}", s.value ? s.value->name + " = " : "", keys, over,
+            nested(fmt::format("foreach {}[{}] in {} sort {} {} {}{}{}", s.value ? s.value->name + " = " : "", keys, over,
                                s.sort_direction, s.sort_column, static_cast<int>(s.sort_stat),
+                               s.sort_stat == StatValue::Percentile ? fmt::format("({})", s.sort_percentile) : "",
                                s.limit ? " limit " + text(*s.limit) : ""),
                    s.body);
             break;
@@ -279,6 +283,8 @@ std::string head(const Global& global) {
         out += fmt::format(" = {:?}", global.initial_string);
     if (global.stats.variance)
         out += fmt::format(" variance({})", global.stats.variance_shift);
+    if (global.stats.quantiles)
+        out += " percentiles";
     if (global.stats.histogram == plan::StatsNeeds::Log)
         out += " hist_log";
     if (global.stats.histogram == plan::StatsNeeds::Linear)

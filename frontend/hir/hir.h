@@ -209,11 +209,12 @@ struct StatAdd : Expr { // x <<< value; the expression's value is `value`
     Expr* value;
     StatAdd(Range r, Expr* t, Expr* v) : Expr(ExprKind::StatAdd, ValueType::Long, r), target(t), value(v) {}
 };
-// Count and Sum of nothing are 0; Min, Max, Avg, Variance of nothing raise "empty aggregate".
-enum class StatValue { Count, Sum, Min, Max, Avg, Variance };
+// Count and Sum of nothing are 0; Min, Max, Avg, Variance, Percentile of nothing raise "empty aggregate".
+enum class StatValue { Count, Sum, Min, Max, Avg, Variance, Percentile };
 struct StatRead : Expr { // Long
     StatValue what;
-    Expr* source; // GlobalRef or Element of type Stats
+    Expr* source;           // GlobalRef or Element of type Stats
+    int64_t percentile = 0; // Percentile: of a million values, so many are not above it
     StatRead(Range r, StatValue w, Expr* s) : Expr(ExprKind::StatRead, ValueType::Long, r), what(w), source(s) {}
 };
 struct HistBucket : Expr { // Long; raises "histogram index out of range"
@@ -391,6 +392,7 @@ struct Foreach : Stmt {
     int sort_direction = 0;                 // +1, -1; 0 insertion order
     int sort_column = 0;                    // 0 value, 1.. key
     StatValue sort_stat = StatValue::Count; // sorting Stats elements by value
+    int64_t sort_percentile = 0;            // with Percentile: as StatRead has it
     Expr* limit = nullptr;                  // evaluated once
     // Histogram buckets: `foreach (b in @hist_log(x))`; keys[0] is the bucket number.
     Expr* histogram = nullptr; // GlobalRef or Element; then array is null

@@ -104,8 +104,8 @@ class Key {
         }
     }
     void add(const plan::StatsNeeds& stats) {
-        const auto& [variance, histogram, low, high, width, variance_shift, elision, bar_width] = stats;
-        all(variance, histogram, low, high, width, variance_shift, elision, bar_width);
+        const auto& [variance, histogram, low, high, width, variance_shift, elision, bar_width, unicode, quantiles] = stats;
+        all(variance, histogram, low, high, width, variance_shift, elision, bar_width, unicode, quantiles);
     }
     void describe(const Local& local);
     void describe(const Global& global);
@@ -153,7 +153,7 @@ void Key::parts(const Expr& expr) {
     case ExprKind::StatAdd:
         return all(as<StatAdd>(expr).target, as<StatAdd>(expr).value);
     case ExprKind::StatRead:
-        return all(as<StatRead>(expr).what, as<StatRead>(expr).source);
+        return all(as<StatRead>(expr).what, as<StatRead>(expr).percentile, as<StatRead>(expr).source);
     case ExprKind::HistBucket:
         return all(as<HistBucket>(expr).source, as<HistBucket>(expr).index);
     case ExprKind::Contains:
@@ -211,7 +211,7 @@ void Key::parts(const Stmt& stmt) {
         for (const Local* key : loop.keys)
             add(key);
         return all(loop.array, loop.value, loop.slice, loop.sort_direction, loop.sort_column, loop.sort_stat,
-                   loop.limit, loop.histogram, loop.body);
+                   loop.sort_percentile, loop.limit, loop.histogram, loop.body);
     }
     case StmtKind::Break:
     case StmtKind::Continue:

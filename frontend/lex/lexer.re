@@ -265,7 +265,10 @@ class Lexer {
         std::string text = spelled(start);
         errno = 0;
         char* stop = nullptr;
-        unsigned long long value = std::strtoull(text.c_str(), &stop, 0);
+        // In 99.05 the part after the period is not octal.
+        const bool is_fraction = last_end_ == start && tokens_.size() > 1 && tokens_.back().is(".") &&
+                                 tokens_.back().glued && tokens_[tokens_.size() - 2].kind == TokenKind::Number;
+        unsigned long long value = std::strtoull(text.c_str(), &stop, is_fraction ? 10 : 0);
         if (*stop || errno) {
             auto report = diags_.report(DiagId::BadNumber, range(start, cursor_),
                                         errno ? fmt::format("`{}` does not fit into 64 bits", text)

@@ -3,6 +3,7 @@
 
 #include "frontend/parse/parse_expr.h"
 #include "frontend/parse/parse_stmt.h"
+#include "frontend/parse/parse_target.h"
 
 namespace sonde {
 
@@ -232,6 +233,7 @@ Stmt* parse_for(Parser& p, Range begin) {
 }
 
 // foreach ([value =] key | [k1, k2] in array[slice] [@extractor] [+-] [limit e]) body
+// An extractor of percentiles has the percentage alone: `@percentile(99)`.
 Stmt* parse_foreach(Parser& p, Range begin) {
     auto* loop = p.make<ForeachStmt>(begin);
     Range open = p.peek().range;
@@ -316,13 +318,23 @@ bool parse_foreach_collection(Parser& p, ForeachStmt& loop) {
         p.take();
         static constexpr std::pair<std::string_view, Extractor> sortable[] = {
             {"@count", Extractor::Count}, {"@sum", Extractor::Sum}, {"@min", Extractor::Min},
-            {"@max", Extractor::Max},     {"@avg", Extractor::Avg}, {"@variance", Extractor::Variance}};
+            {"@max", Extractor::Max},     {"@avg", Extractor::Avg}, {"@variance", Extractor::Variance},
+            {"@percentile", Extractor::Percentile}};
         for (const auto& [text, value] : sortable)
             if (extractor.text == text)
                 loop.sort_extractor = value;
         if (!loop.sort_extractor)
             p.diags.report(DiagId::UnknownOperator, extractor.range, fmt::format("cannot sort by `{}`", extractor.text))
-                .help("@count, @sum, @min, @max, @avg or @variance");
+                .help("@count, @sum, @min, @max, @avg, @variance or @percentile(99)");
+        if (loop.sort_extractor == Extractor::Percentile) {
+            const Range open = p.peek().range;
+            if (!p.expect("(", "after `@percentile`"))
+                return false;
+            std::optional<int64_t> percentile = expect_percentage(p);
+            if (!percentile || !p.expect_close(")", open, "to close `@percentile`"))
+                return false;
+            loop.sort_percentile = *percentile;
+        }
         if (!p.peek().is("+") && !p.peek().is("-")) {
             p.fail_expected(fmt::format("`+` or `-` after `{}`", extractor.text));
             return false;

@@ -1,5 +1,6 @@
 // Target variables, what may follow any value (`->member`, `[index]`, `$`), and the @operators.
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -14,10 +15,15 @@ using namespace ast;
 namespace {
 
 constexpr std::pair<std::string_view, Extractor> extractors[] = {
-    {"@count", Extractor::Count},      {"@sum", Extractor::Sum},
-    {"@min", Extractor::Min},          {"@max", Extractor::Max},
-    {"@avg", Extractor::Avg},          {"@variance", Extractor::Variance},
-    {"@hist_log", Extractor::HistLog}, {"@hist_linear", Extractor::HistLinear},
+    {"@count", Extractor::Count},
+    {"@sum", Extractor::Sum},
+    {"@min", Extractor::Min},
+    {"@max", Extractor::Max},
+    {"@avg", Extractor::Avg},
+    {"@variance", Extractor::Variance},
+    {"@hist_log", Extractor::HistLog},
+    {"@hist_linear", Extractor::HistLinear},
+    {"@percentile", Extractor::Percentile},
 };
 
 // The version of SystemTap that an operator came with.
@@ -104,6 +110,32 @@ bool parse_components(Parser& p, std::vector<Component>& components, int& height
 }
 
 } // namespace
+
+// 99 or 99.9, in millionths. The language has no fractions elsewhere: to the lexer this is two numbers and a period.
+std::optional<int64_t> expect_percentage(Parser& p) {
+    constexpr int64_t one = 10000;
+    const Range begin = p.peek().range;
+    std::optional<int64_t> whole = p.expect_number();
+    if (!whole)
+        return std::nullopt;
+    std::string digits;
+    if (p.peek().is(".") && p.peek(1).kind == TokenKind::Number) {
+        p.take();
+        digits = p.take().text;
+    }
+    const bool is_decimal = std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c); });
+    if (*whole < 0 || *whole > 100 || digits.size() > 4 || !is_decimal ||
+        (*whole == 100 && digits.find_first_not_of('0') != std::string::npos)) {
+        p.diags
+            .report(DiagId::BadStatistic, p.since(begin),
+                    fmt::format("a percentile is from 0 to 100, with at most 4 digits after the period, not {}{}{}",
+                                *whole, digits.empty() ? "" : ".", digits))
+            .help("@percentile(s, 99), @percentile(s, 99.9)");
+        return 0;
+    }
+    digits.resize(4, '0');
+    return *whole * one + std::stoll(digits);
+}
 
 // What follows a value that is no `$variable`. More components after a target's or a member's own ones, as in
 // `($x->y)->z`, are its components.
@@ -210,7 +242,7 @@ Expr* parse_var_or_cast(Parser& p, const Token& name) {
     return p.too_high(*target) ? nullptr : target;
 }
 
-// @count(x)  @variance(x, bits)  @hist_linear(x, low, high, width)  @hist_log(x)[bucket]
+// @count(x)  @variance(x, bits)  @percentile(x, 99.9)  @hist_linear(x, low, high, width)  @hist_log(x)[bucket]
 Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
     Range open = p.peek().range;
     if (!p.expect("(", fmt::format("after `{}`", name.text)))
@@ -220,7 +252,7 @@ Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
         return nullptr;
     auto* statistic = p.make<StatisticExpr>(name.range, extractor, operand);
     while (p.accept(",")) {
-        std::optional<int64_t> param = p.expect_number();
+        std::optional<int64_t> param = extractor == Extractor::Percentile ? expect_percentage(p) : p.expect_number();
         if (!param)
             return nullptr;
         statistic->params.push_back(*param);
@@ -248,11 +280,13 @@ void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
             fmt::format("`{}` takes a global or an array element, not `{}`", name.text, to_source(*statistic.operand)));
     std::vector<int64_t>& params = statistic.params;
     bool linear = statistic.extractor == Extractor::HistLinear, variance = statistic.extractor == Extractor::Variance;
-    size_t least = linear ? 3 : 0, most = linear ? 3 : variance ? 1 : 0;
+    bool percentile = statistic.extractor == Extractor::Percentile;
+    size_t least = linear ? 3 : percentile ? 1 : 0, most = linear ? 3 : variance || percentile ? 1 : 0;
     if (params.size() < least || params.size() > most) {
         p.diags.report(DiagId::Arity, statistic.range,
-                       linear
-                           ? "`@hist_linear` takes a statistic, low, high and width"
+                       linear ? "`@hist_linear` takes a statistic, low, high and width"
+                       : percentile
+                           ? "`@percentile` takes a statistic and a percentage, as `@percentile(s, 99)`"
                            : fmt::format("`{}` takes a statistic{}", name.text, most ? " and a bit shift" : " only"));
         params.resize(most);
     } else if (variance && !params.empty() && (params[0] < 0 || params[0] > 62)) {

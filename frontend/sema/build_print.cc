@@ -195,7 +195,10 @@ hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
                              fmt::format("`{}` has another shift for its variance already", global.name))
                 .note(place->second, "here");
     }
-    return b.make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);
+    auto* read = b.make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);
+    if (expr.extractor == ast::Extractor::Percentile)
+        read->percentile = expr.params[0];
+    return read;
 }
 
 hir::Expr* build_bucket(Body& b, const ast::HistIndexExpr& expr) {

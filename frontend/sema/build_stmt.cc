@@ -201,6 +201,7 @@ hir::Stmt* build_foreach(Body& b, const ast::ForeachStmt& s) {
     loop->sort_column = s.sort_direction ? s.sort_column : 0;
     if (s.sort_extractor) {
         loop->sort_stat = static_cast<hir::StatValue>(*s.sort_extractor);
+        loop->sort_percentile = s.sort_percentile;
         b.notes.stat_sorted[loop] = s.collection->range;
     }
     if (s.limit)

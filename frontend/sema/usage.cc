@@ -57,8 +57,7 @@ class Collector {
             out.read.insert(as<Contains>(expr).array);
             break;
         case ExprKind::StatRead:
-            if (as<StatRead>(expr).what == StatValue::Variance)
-                global_of(*as<StatRead>(expr).source)->stats.variance = true;
+            need(global_of(*as<StatRead>(expr).source)->stats, as<StatRead>(expr).what);
             break;
         default:
             break;
@@ -79,12 +78,16 @@ class Collector {
                 return;
             out.globals.insert(loop.array);
             out.read.insert(loop.array);
-            if (loop.sort_stat == hir::StatValue::Variance)
-                loop.array->stats.variance = true;
+            need(loop.array->stats, loop.sort_stat);
         }
     }
 
   private:
+    static void need(plan::StatsNeeds& needs, hir::StatValue read) {
+        needs.variance |= read == hir::StatValue::Variance;
+        needs.quantiles |= read == hir::StatValue::Percentile;
+    }
+
     std::set<const hir::Expr*> targets_; // written, not read
 };
 
@@ -159,6 +162,10 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         }
         if (global->is_array() && global->capacity == 0)
             global->capacity = context.options.max_map_entries;
+        if (context.options.quantiles == Quantiles::All ||
+            (context.options.quantiles == Quantiles::OfHistograms && global->stats.buckets()))
+            global->stats.quantiles = global->type == hir::ValueType::Stats;
+        global->stats.unicode = context.options.hist_unicode;
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
     }

@@ -298,10 +298,12 @@ class Script:
 
     def extract(self, scope, depth):
         array, value = self.aggregate(scope, depth)
-        operator = self.pick(["count", "sum", "min", "max", "avg", "variance", "histogram"])
+        operator = self.pick(["count", "sum", "min", "max", "avg", "variance", "percentile", "histogram"])
         scope.risky |= operator not in ("count", "sum")
         if operator == "variance":
             return Node("long", "@variance(", value, array.shift, ")")
+        if operator == "percentile":
+            return Node("long", "@percentile(", value, self.pick([", 0)", ", 50)", ", 99.9)", ", 100)"]))
         if operator == "histogram":
             name, bins = array.histogram
             return Node("long", name + "(", value, bins + ")[", self.small(scope, depth), "]")

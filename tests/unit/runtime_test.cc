@@ -140,50 +140,6 @@ std::string row(const std::string& label, size_t bar, const std::string& count) 
            " " + count + "\n";
 }
 
-TEST(Histogram, LogarithmicStartsAtZeroWithoutNegativeValues) {
-    StatsNeeds log{.histogram = StatsNeeds::Log};
-    std::vector<uint64_t> counts(128);
-    counts[65] = 9; // 1
-    counts[67] = 2; // 4..7
-    EXPECT_EQ(render_histogram(log, counts.data()), "value |" + dashes() + " count\n" + row("0", 0, "0") +
-                                                        row("1", 9, "9") + row("2", 0, "0") + row("4", 2, "2") +
-                                                        row("8", 0, "0") + row("16", 0, "0") + "\n");
-    counts.assign(128, 0);
-    counts[63] = 1; // -1
-    EXPECT_EQ(render_histogram(log, counts.data()), "value |" + dashes() + " count\n" + row("-4", 0, "0") +
-                                                        row("-2", 0, "0") + row("-1", 1, "1") + row("0", 0, "0") +
-                                                        row("1", 0, "0") + "\n");
-}
-
-TEST(Histogram, LongGapsAreElided) {
-    StatsNeeds log{.histogram = StatsNeeds::Log};
-    std::vector<uint64_t> counts(128);
-    counts[64] = 1;
-    counts[70] = 1; // 32: five empty rows between
-    EXPECT_EQ(render_histogram(log, counts.data()), "value |" + dashes() + " count\n" + row("0", 1, "1") +
-                                                        row("1", 0, "0") + row("2", 0, "0") + "      ~\n" +
-                                                        row("8", 0, "0") + row("16", 0, "0") + row("32", 1, "1") +
-                                                        row("64", 0, "0") + row("128", 0, "0") + "\n");
-}
-
-TEST(Histogram, LinearScalesAndShowsWhatLiesOutside) {
-    StatsNeeds linear{.histogram = StatsNeeds::Linear, .low = 0, .high = 20, .width = 10};
-    ASSERT_EQ(linear.buckets(), 5u);
-    std::vector<uint64_t> counts = {0, 101, 0, 3, 0};
-    EXPECT_EQ(render_histogram(linear, counts.data()), "value |" + dashes() + " count\n" + row("0", 33, "101") +
-                                                           row("10", 0, "  0") + row("20", 1, "  3") + "\n");
-    counts = {1, 0, 0, 0, 2};
-    EXPECT_EQ(render_histogram(linear, counts.data()), "value |" + dashes() + " count\n" + row("<0", 1, "1") +
-                                                           row("0", 0, "0") + row("10", 0, "0") + row("20", 0, "0") +
-                                                           row(">20", 2, "2") + "\n");
-}
-
-TEST(Histogram, Empty) {
-    StatsNeeds log{.histogram = StatsNeeds::Log};
-    std::vector<uint64_t> counts(128);
-    EXPECT_EQ(render_histogram(log, counts.data()), "value |" + dashes() + " count\n\n");
-}
-
 plan::StatsBlock block_of(const std::vector<int64_t>& values) {
     plan::StatsBlock out{};
     unsigned __int128 squares = 0;
@@ -198,6 +154,74 @@ plan::StatsBlock block_of(const std::vector<int64_t>& values) {
     out.squares_low = static_cast<uint64_t>(squares);
     out.squares_high = static_cast<uint64_t>(squares >> 64);
     return out;
+}
+
+// A histogram with those counts.
+std::string drawn(const StatsNeeds& needs, std::vector<uint64_t> counts) {
+    counts.insert(counts.begin(), sizeof(plan::StatsBlock) / 8, 0);
+    return render_histogram(needs, counts.data());
+}
+
+TEST(Histogram, LogarithmicStartsAtZeroWithoutNegativeValues) {
+    StatsNeeds log{.histogram = StatsNeeds::Log};
+    std::vector<uint64_t> counts(128);
+    counts[65] = 9; // 1
+    counts[67] = 2; // 4..7
+    EXPECT_EQ(drawn(log, counts), "value |" + dashes() + " count\n" + row("0", 0, "0") + row("1", 9, "9") +
+                                      row("2", 0, "0") + row("4", 2, "2") + row("8", 0, "0") + row("16", 0, "0") +
+                                      "\n");
+    counts.assign(128, 0);
+    counts[63] = 1; // -1
+    EXPECT_EQ(drawn(log, counts), "value |" + dashes() + " count\n" + row("-4", 0, "0") + row("-2", 0, "0") +
+                                      row("-1", 1, "1") + row("0", 0, "0") + row("1", 0, "0") + "\n");
+}
+
+TEST(Histogram, LongGapsAreElided) {
+    StatsNeeds log{.histogram = StatsNeeds::Log};
+    std::vector<uint64_t> counts(128);
+    counts[64] = 1;
+    counts[70] = 1; // 32: five empty rows between
+    EXPECT_EQ(drawn(log, counts), "value |" + dashes() + " count\n" + row("0", 1, "1") + row("1", 0, "0") +
+                                      row("2", 0, "0") + "      ~\n" + row("8", 0, "0") + row("16", 0, "0") +
+                                      row("32", 1, "1") + row("64", 0, "0") + row("128", 0, "0") + "\n");
+}
+
+TEST(Histogram, LinearScalesAndShowsWhatLiesOutside) {
+    StatsNeeds linear{.histogram = StatsNeeds::Linear, .low = 0, .high = 20, .width = 10};
+    ASSERT_EQ(linear.buckets(), 5u);
+    std::vector<uint64_t> counts = {0, 101, 0, 3, 0};
+    EXPECT_EQ(drawn(linear, counts), "value |" + dashes() + " count\n" + row("0", 33, "101") + row("10", 0, "  0") +
+                                         row("20", 1, "  3") + "\n");
+    counts = {1, 0, 0, 0, 2};
+    EXPECT_EQ(drawn(linear, counts), "value |" + dashes() + " count\n" + row("<0", 1, "1") + row("0", 0, "0") +
+                                         row("10", 0, "0") + row("20", 0, "0") + row(">20", 2, "2") + "\n");
+}
+
+TEST(Histogram, UnicodeHasSharesAndPercentiles) {
+    const StatsNeeds log{
+        .histogram = StatsNeeds::Log, .elision = 0, .bar_width = 4, .unicode = true, .quantiles = true};
+    std::vector<uint64_t> words(plan::stats_bytes(log) / 8);
+    plan::StatsBlock block = block_of({1, 4, 4, 4, 5});
+    std::memcpy(words.data(), &block, sizeof block);
+    uint64_t* counts = words.data() + sizeof block / 8;
+    counts[65] = 1;
+    counts[67] = 4;
+    uint64_t* quantiles = counts + log.buckets();
+    quantiles[sonde_quantile_bucket(1)] = 1;
+    quantiles[sonde_quantile_bucket(4)] = 3;
+    quantiles[sonde_quantile_bucket(5)] = 1;
+    EXPECT_EQ(render_histogram(log, words.data()), "value |---- count  share\n"
+                                                   "      ~\n"
+                                                   "    1 |█        1  20.0%\n"
+                                                   "      ~\n"
+                                                   "    4 |████     4  80.0%\n"
+                                                   "p50 4  p90 5  p99 5  max 5\n\n");
+}
+
+TEST(Histogram, Empty) {
+    StatsNeeds log{.histogram = StatsNeeds::Log};
+    std::vector<uint64_t> counts(128);
+    EXPECT_EQ(drawn(log, counts), "value |" + dashes() + " count\n\n");
 }
 
 TEST(Stats, Values) {
@@ -374,7 +398,7 @@ TEST(HostArray, SortsStably) {
         EXPECT_EQ(array->store(word(key), word(value)), HostOk);
     auto sorted = [&](int32_t direction, int32_t column, int64_t limit = -1) {
         std::vector<ArrayElement> elements = array->snapshot();
-        HostForeach spec{0, direction, column, 0, limit, 0, nullptr};
+        HostForeach spec{0, direction, column, 0, 0, limit, 0, nullptr};
         sort_elements(global, 512, spec, elements);
         return keys_of(elements);
     };
