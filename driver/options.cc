@@ -352,21 +352,17 @@ void add_run_options(CLI::App& app, Options& o) {
            "--histogram", [&o](const std::string& style) { o.unicode_histograms = style == "unicode"; },
            "text, unicode (finer bars, each row's share, and the percentiles 50, 90 and 99)")
         ->check(CLI::IsMember({"text", "unicode"}));
-    for (auto [name, kind, text] :
-         {std::tuple("--flame", PictureRequest::Flame,
-                     "[ARRAY=]FILE.svg|.html: make a flame graph of an array whose key has a stack"),
-          {"--folded", PictureRequest::Folded,
-           "[ARRAY=]FILE: write such an array as lines of functions and a weight, for other programs"}})
+    for (size_t kind = 0; kind < std::size(picture_kinds); kind++)
         app.add_option_function<std::vector<std::string>>(
-               name,
-               [&o, kind = kind](const std::vector<std::string>& values) {
+               picture_kinds[kind].option,
+               [&o, kind](const std::vector<std::string>& values) {
                    for (const std::string& value : values) {
-                       Result<PictureRequest> request = parse_picture(kind, value);
+                       Result<PictureRequest> request = parse_picture(static_cast<PictureRequest::Kind>(kind), value);
                        require(request ? "" : request.error().message);
                        o.pictures.push_back(*std::move(request));
                    }
                },
-               text)
+               picture_kinds[kind].help)
             ->allow_extra_args(false);
     app.add_option("--flame-against", o.flame_base,
                    "FILE that --folded wrote: colours of --flame tell what became more and what less since then");
@@ -543,12 +539,14 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "You can't specify -c and -x together: each says what the target is";
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
         return "--relink takes a saved plan: sonde --relink FILE.sonde";
-    if (!o.flame_base.empty() && std::ranges::none_of(o.pictures, [](const PictureRequest& picture) {
-            return picture.kind == PictureRequest::Flame;
-        }))
+    if (!o.flame_base.empty() && !o.wants(PictureRequest::Flame))
         return "--flame-against needs --flame FILE: it colours that picture";
     if (o.live_s && o.background)
         return "--live and -F exclude each other: a background process has no terminal";
+    if (o.format != OutputFormat::Text && std::ranges::any_of(o.pictures, [](const PictureRequest& picture) {
+            return picture.kind == PictureRequest::Heatmap && picture.file == "-";
+        }))
+        return "--heatmap - is text on standard output, which --format makes another; give a FILE.svg or FILE.html";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&

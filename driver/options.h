@@ -1,6 +1,7 @@
 // The command line: SystemTap's options, as far as they mean something here, and sonde's own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -36,33 +37,36 @@ struct Options {
     std::vector<std::string> extras; // -E
     std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
-    std::string why;                          // --why: the variable; the point is the first positional argument
-    Inventory inventory = Inventory::None;    // --dump-functions, --dump-probe-aliases, --dump-probe-types
-    std::vector<std::string> words;           // what all of this was read from
-    std::vector<std::string> positional;      // FILE and script arguments
-    std::string command;                      // -c
-    int64_t target_pid = 0;                   // -x
-    std::string tool;                         // the tool whose script runs (driver/tools.h)
-    bool filters_target = true;               // false: the tool's script asks for target() itself
-    std::string report;                       // --report
-    LossKinds tolerated;                      // --lossy-ok
-    bool raw = false;                         // --raw
-    std::optional<double> overload;           // --overload: percent of a processor; infinity: off
-    std::string output;                       // -o
-    std::vector<PictureRequest> pictures;     // --folded, --flame
-    std::optional<double> live_s;             // --live, --monitor
-    std::string flame_base;                   // --flame-against
-    OutputFormat format = OutputFormat::Text; // --format
-    bool unicode_histograms = false;          // --histogram=unicode
-    uint64_t output_bytes = 0;                // -S: a file's most; 0: no limit
-    uint64_t output_files = 0;                // -S: how many are kept; 0: all
-    uint64_t output_buffer = 64 << 20;        // --output-buffer
-    std::optional<double> output_wait_s;      // --output-wait
-    bool relink = false;                      // --relink: the positional argument is a saved plan
-    bool background = false;                  // -F
-    uint64_t ring_bytes = 16 << 20;           // -s
-    double time_limit_s = 0;                  // -T
-    Limits limits;                            // -D
+    std::string why;                       // --why: the variable; the point is the first positional argument
+    Inventory inventory = Inventory::None; // --dump-functions, --dump-probe-aliases, --dump-probe-types
+    std::vector<std::string> words;        // what all of this was read from
+    std::vector<std::string> positional;   // FILE and script arguments
+    std::string command;                   // -c
+    int64_t target_pid = 0;                // -x
+    std::string tool;                      // the tool whose script runs (driver/tools.h)
+    bool filters_target = true;            // false: the tool's script asks for target() itself
+    std::string report;                    // --report
+    LossKinds tolerated;                   // --lossy-ok
+    bool raw = false;                      // --raw
+    std::optional<double> overload;        // --overload: percent of a processor; infinity: off
+    std::string output;                    // -o
+    std::vector<PictureRequest> pictures;  // --folded, --flame, --timeline, --heatmap
+    std::optional<double> live_s;          // --live, --monitor
+    std::string flame_base;                // --flame-against
+    bool wants(PictureRequest::Kind kind) const {
+        return std::ranges::any_of(pictures, [kind](const PictureRequest& one) { return one.kind == kind; });
+    }
+    OutputFormat format = OutputFormat::Text;                 // --format
+    bool unicode_histograms = false;                          // --histogram=unicode
+    uint64_t output_bytes = 0;                                // -S: a file's most; 0: no limit
+    uint64_t output_files = 0;                                // -S: how many are kept; 0: all
+    uint64_t output_buffer = 64 << 20;                        // --output-buffer
+    std::optional<double> output_wait_s;                      // --output-wait
+    bool relink = false;                                      // --relink: the positional argument is a saved plan
+    bool background = false;                                  // -F
+    uint64_t ring_bytes = 16 << 20;                           // -s
+    double time_limit_s = 0;                                  // -T
+    Limits limits;                                            // -D
     std::vector<std::pair<std::string, std::string>> globals; // -G: name, value
     std::vector<std::string> folders;                         // -I
     std::vector<std::string> files;                           // -d

@@ -31,8 +31,9 @@ SemaOptions sema_options(const Options& options) {
     sema.hist_width = options.limits.hist_width;
     sema.max_buckets = options.limits.max_buckets;
     sema.hist_unicode = options.unicode_histograms;
-    if (options.unicode_histograms)
-        sema.quantiles = Quantiles::OfHistograms;
+    for (const PictureRequest& picture : options.pictures)
+        if (picture.kind == PictureRequest::Heatmap)
+            sema.keeps_quantiles.push_back(picture.global);
     sema.global_overrides = options.globals;
     sema.settable_globals = options.last_pass == 4;
     return sema;
@@ -58,8 +59,9 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
     codegen.timing = options.timing || !options.report.empty();
-    codegen.tells_context = options.format == OutputFormat::Json;
     codegen.one_by_one = options.unoptimized;
+    codegen.tells_hits = options.wants(PictureRequest::Timeline);
+    codegen.tells_context = options.format == OutputFormat::Json || codegen.tells_hits;
     codegen.suppress_errors = options.suppress_handler_errors;
     codegen.arrangement = options.arrangement;
     codegen.may_goto =

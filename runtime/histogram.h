@@ -28,6 +28,11 @@ struct NamedPercentile {
 };
 constexpr NamedPercentile told_percentiles[] = {{"p50", 500000}, {"p90", 900000}, {"p99", 990000}};
 
+namespace plan {
+// Whether the statistic knows more of its values than their sums.
+inline bool keeps_distribution(const StatsNeeds& needs) { return needs.quantiles || needs.buckets(); }
+} // namespace plan
+
 // The values that a bucket counts, both included; empty: there is no bound.
 struct BucketBounds {
     std::optional<int64_t> low, high;

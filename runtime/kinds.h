@@ -126,6 +126,11 @@ constexpr bool follows_tasks(ProbeKind kind) {
     return is_about(kind, Subject::Process) || is_about(kind, Subject::Thread);
 }
 constexpr bool is_task_event(ProbeKind kind) { return follows_tasks(kind) || is_about(kind, Subject::SystemCall); }
+// Its hits are a thread's, and each is an event of its own.
+constexpr bool tells_hits(ProbeKind kind) {
+    return is_event(kind) && !is_sample(kind) && !is_about(kind, Subject::Packet) &&
+           !is_about(kind, Subject::ExistingTask);
+}
 // The kernel goes by what a handler gives back.
 constexpr bool decides(ProbeKind kind) { return traits(kind).decision != Decision::None; }
 // The kernel's trampolines run it: no breakpoint, and no registers.

@@ -10,6 +10,7 @@
 #include "base/terminal_text.h"
 #include "runtime/array_values.h"
 #include "runtime/histogram.h"
+#include "runtime/messages.h"
 #include "runtime/session_state.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/unhit.h"
@@ -97,10 +98,30 @@ void Session::print_globals() {
 
 Result<void> Session::find_pictures() {
     for (const PictureRequest& request : options.pictures) {
+        if (request.kind == PictureRequest::Timeline) {
+            Result<std::unique_ptr<Timeline>> started = Timeline::start(plan, request.file);
+            if (!started)
+                return std::move(started).error();
+            timeline = *std::move(started);
+            continue;
+        }
         Result<size_t> global = find_pictured(plan, request);
         if (!global)
             return std::move(global).error();
-        pictured.push_back(*global);
+        if (request.kind == PictureRequest::Heatmap) {
+            if (!plan::keeps_distribution(plan.globals[*global].stats))
+                return Error(
+                    fmt::format("--heatmap: the plan was saved without it, and `{}` keeps no histogram; save it "
+                                "again with --heatmap",
+                                plan.globals[*global].name));
+            heatmaps.emplace_back(plan, *global);
+            heatmap_files.push_back(request.file);
+        } else {
+            pictured.push_back(*global);
+            drawn.push_back(request);
+        }
+        if (request.file == "-")
+            continue;
         // It is known now that it can be written.
         if (Result<void> written = write_file(request.file, ""); !written)
             return written;
@@ -119,11 +140,56 @@ Result<void> Session::find_pictures() {
 
 Result<void> Session::draw_pictures() {
     for (size_t i = 0; i < pictured.size(); i++)
-        if (Result<void> drawn = draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(),
-                                              options.pictures[i], flame_base ? &*flame_base : nullptr);
-            !drawn)
-            return drawn;
+        if (Result<void> done = draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(),
+                                             drawn[i], flame_base ? &*flame_base : nullptr);
+            !done)
+            return done;
+    return draw_heatmaps();
+}
+
+Result<void> Session::draw_heatmaps() {
+    for (size_t i = 0; i < heatmaps.size(); i++) {
+        const std::string& file = heatmap_files[i];
+        if (heatmaps[i].values() == 0) {
+            warn(fmt::format("--heatmap: `{}` got no values{}", plan.globals[heatmaps[i].global()].name,
+                             file == "-" ? "" : fmt::format(", and {} is empty", file)),
+                 Weight::Answer);
+            continue;
+        }
+        if (file == "-")
+            output.write(heatmaps[i].text());
+        else if (Result<void> written =
+                     write_file(file, file.ends_with(".svg") ? heatmaps[i].svg() : heatmaps[i].html());
+                 !written)
+            return written;
+    }
     return {};
+}
+
+Result<void> Session::finish_timeline() {
+    return timeline ? timeline->finish(data, accounting.count(Loss::Records)) : Result<void>();
+}
+
+int64_t Session::until_pictures(int64_t now, int64_t most) const {
+    if (timeline)
+        most = std::min(most, timeline->until_sample(now));
+    for (const Heatmap& heatmap : heatmaps)
+        most = std::min(most, heatmap.until_look(now));
+    return most;
+}
+
+void Session::look_after_pictures(int64_t now, bool at_once) {
+    if (timeline)
+        timeline->sample(now, data);
+    for (Heatmap& heatmap : heatmaps) {
+        if (!at_once && heatmap.until_look(now) > 0)
+            continue;
+        const plan::Global& global = plan.globals[heatmap.global()];
+        if (global.keys.empty())
+            heatmap.look(now, {{0, "", std::string(data + global.offset, plan::stats_bytes(global.stats))}});
+        else
+            heatmap.look(now, arrays[heatmap.global()]->snapshot());
+    }
 }
 
 namespace {

@@ -559,6 +559,7 @@ Result<void> Run::trace_events() {
             return begun;
     session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
     session_.held_back->release();
+    session_.look_after_pictures(now_ns(), true);
     command_.release();
     session_.messages->settle(hurry());
     options_.armed();
@@ -591,7 +592,8 @@ void Run::pump() {
     if (files_->control)
         files_->control->serve(files_->run, is_ending);
     while (!session_.exiting) {
-        const int64_t wait = timers.until_next(session_.kernel ? poll_ms * 1000000ll : 1000000000ll);
+        const int64_t wait =
+            session_.until_pictures(now_ns(), timers.until_next(session_.kernel ? poll_ms * 1000000ll : 1000000000ll));
         wait_for_events(std::min({wait, live_ ? std::max<int64_t>(0, live_->next_ns() - now_ns()) : wait,
                                   std::max<int64_t>(0, limit - (now_ns() - started))}));
         if (live_ && live_->turn())
@@ -599,6 +601,7 @@ void Run::pump() {
         if (overload)
             guard(session_, *overload, attachments_);
         session_.target_files.drain();
+        session_.look_after_pictures(now_ns());
         if (signals_->take_switch())
             session_.output.switch_file();
         if (signals_->take_end())
@@ -608,7 +611,10 @@ void Run::pump() {
             session_.exiting = true;
         }
         if (!session_.exiting)
-            run_points(session_, rings_, timers.take_due());
+            if (const auto due = timers.take_due(); !due.empty()) {
+                session_.look_after_pictures(now_ns(), true); // the handlers may delete what they are made of
+                run_points(session_, rings_, due);
+            }
         const int64_t now = now_ns();
         if (now - started >= limit)
             session_.exiting = session_.interrupted = true;
@@ -662,6 +668,7 @@ void Run::stop() {
     files_->control.reset();
     command_.terminate();
     rings_.drain();
+    session_.look_after_pictures(now_ns(), true);
 }
 
 int Run::status() const {
@@ -676,10 +683,12 @@ Result<int> Run::end() {
     run_end_probes(session_, rings_);
     if (!session_.aborted)
         session_.print_globals();
-    const Result<void> drawn = session_.draw_pictures();
+    Result<void> drawn = session_.draw_pictures();
     session_.print_hits();
     finish_output(session_, *signals_);
     session_.count_losses();
+    if (Result<void> finished = session_.finish_timeline(); drawn)
+        drawn = std::move(finished);
     if (session_.is_json()) {
         session_.output.write(
             session_.json_lines.end(session_.accounting, status(), session_.words->errors, session_.words->skipped));

@@ -31,7 +31,7 @@ struct SessionOptions {
     int verbose = 0;
     bool timing = false;                  // -t
     bool one_by_one = false;              // -u: handlers of one point stand alone, and an error of one ends the session
-    std::vector<PictureRequest> pictures; // --folded, --flame: made of arrays at the end
+    std::vector<PictureRequest> pictures; // --folded, --flame, --timeline, --heatmap
     std::string flame_base;       // --flame-against: a folded file that flame graphs are compared with; empty: none
     std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none
     std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen

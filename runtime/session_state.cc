@@ -147,7 +147,11 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     std::span<const uint8_t> payload(record + sizeof header, std::min<size_t>(header.size, size - sizeof header));
     switch (header.type) {
     case plan::Print:
-        if (header.format < plan.formats.size())
+        if (header.format >= plan.formats.size())
+            break;
+        if (timeline)
+            timeline->add(header, payload, symbols);
+        if (!plan.formats[header.format].is_hit)
             output.write(is_json() ? json_lines.print(header, payload)
                                    : render_print(plan.formats[header.format], payload, &symbols, escapes()));
         break;

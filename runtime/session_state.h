@@ -23,7 +23,9 @@
 #include "runtime/load.h"
 #include "runtime/messages.h"
 #include "runtime/output.h"
+#include "runtime/pictures/heatmap.h"
 #include "runtime/pictures/pictures.h"
+#include "runtime/pictures/timeline.h"
 #include "runtime/plan.h"
 #include "runtime/process_numbers.h"
 #include "runtime/session.h"
@@ -75,9 +77,13 @@ class Session {
         std::string first;
     };
     std::map<const plan::Probe*, Errors> errors; // that were suppressed
-    std::vector<size_t> pictured;                // the global of each of SessionOptions::pictures
+    std::vector<size_t> pictured;                // the globals that pictures are made of at the end
+    std::vector<PictureRequest> drawn;           // and which pictures
     std::optional<FoldedWeights> flame_base;     // SessionOptions::flame_base
-    bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
+    std::unique_ptr<Timeline> timeline;          // null: nobody wants one
+    std::vector<Heatmap> heatmaps;
+    std::vector<std::string> heatmap_files; // of each
+    bool error_counted_in_kernel = false;   // while records from the ring are handled: their errors are counted already
 
     bool is_json() const { return options.output.format == OutputFormat::Json; }
     // Whether what others say is printed for a terminal.
@@ -112,6 +118,11 @@ class Session {
     // Errors: an array that is not there; a file that cannot be read or written.
     Result<void> find_pictures();
     Result<void> draw_pictures();
+    Result<void> finish_timeline(); // after count_losses()
+    // While it runs: nanoseconds until a picture wants to be looked after, `most` at most; and what there is to do
+    // then. `at_once`: what they are made of may change.
+    int64_t until_pictures(int64_t now, int64_t most) const;
+    void look_after_pictures(int64_t now, bool at_once = false);
     void print_hits();
     void count_losses();
     void say_unhit();
@@ -128,6 +139,7 @@ class Session {
     };
     void fail(const HeldError& error);
     void print_global(const plan::Global& global, size_t index);
+    Result<void> draw_heatmaps();
     char* stack_ = nullptr;
     size_t stack_size_ = 0, stack_top_ = 0;
     bool warned_of_kernel_ = false; // what it does not let be written

@@ -8,6 +8,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/needs.h"
+#include "codegen/lower/print.h"
 #include "codegen/lower/record_count.h"
 #include "codegen/lower/regex.h"
 #include "codegen/lower/stacks.h"
@@ -151,7 +152,8 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     l.env = {};
     l.locals.clear();
     Needs need = needs_of(handler, e.state().plan, e.in_kernel());
-    need.frame = need.frame || gathers;
+    const bool tells_hit = e.in_kernel() && e.state().plan.tells_hits && plan::tells_hits(handler.kind);
+    need.frame = need.frame || gathers || tells_hit;
     plan::Probe& out = e.state().plan.probes[probe];
     SessionLegs legs = split_legs(handler, out, e.state().options, need.counter);
     out.is_session = legs.wanted;
@@ -167,6 +169,8 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     out.has_condition = handler.condition != nullptr;
     if (out.has_condition && !legs.wanted)
         l.target.programs().condition_held(l.env);
+    if (tells_hit)
+        send_hit(l);
     for (const hir::Stmt* stmt : legs.body)
         lower(l, *stmt);
     end_program(l);

@@ -196,6 +196,16 @@ void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& lo
 
 } // namespace
 
+void send_hit(Lowerer& l) {
+    Mark mark(l);
+    plan::Format format;
+    format.is_hit = true;
+    std::vector<llvm::Value*> longs;
+    std::vector<Piece> rest;
+    add_context(l, format, longs, rest);
+    send_record(l, plan::Print, l.e.state().add_format(format), longs, rest);
+}
+
 void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest) {
     Mark mark(l);
     if (l.e.state().plan.tells_context)

@@ -22,6 +22,8 @@ struct Piece {
 };
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
+// The record of a hit (plan::Format::is_hit).
+void send_hit(Lowerer& l);
 // A Print record, with what CodegenOptions::tells_context adds.
 void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest);
 // A record: header, longs, then the rest (strings with their NUL, or blocks of a known size). `type` is a

@@ -14,9 +14,9 @@ namespace sonde::ast {
 
 // The operators whose names begin with `@`, which is left out here.
 constexpr std::string_view at_operators[] = {
-    "defined",    "entry",     "cast",      "var",      "count",       "sum",   "min",
-    "max",        "avg",       "variance",  "hist_log", "hist_linear", "enum",  "enumname",
-    "probewrite", "uregister", "kregister", "uderef",   "kderef",      "const", "perf",  "percentile",
+    "defined",   "entry",    "cast",     "var",         "count", "sum",        "min",        "max",
+    "avg",       "variance", "hist_log", "hist_linear", "enum",  "enumname",   "probewrite", "uregister",
+    "kregister", "uderef",   "kderef",   "const",       "perf",  "percentile",
 };
 
 // ---- expressions ------------------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ const char* spelling(BinaryOp op) {
 }
 
 const char* spelling(Extractor extractor) {
-    static const char* const names[] = {"@count", "@sum",      "@min",      "@max",
-                                        "@avg",   "@variance", "@percentile", "@hist_log", "@hist_linear"};
+    static const char* const names[] = {"@count",    "@sum",        "@min",      "@max",        "@avg",
+                                        "@variance", "@percentile", "@hist_log", "@hist_linear"};
     return names[static_cast<int>(extractor)];
 }
 

@@ -86,11 +86,9 @@ std::string text(const Expr& expr) {
     case ExprKind::StatAdd:
         return fmt::format("({} <<< {})", text(*as<StatAdd>(expr).target), text(*as<StatAdd>(expr).value));
     case ExprKind::StatRead:
-        return fmt::format("{}({}{})", stats[static_cast<int>(as<StatRead>(expr).what)],
-                           text(*as<StatRead>(expr).source),
-                           as<StatRead>(expr).what == StatValue::Percentile
-                               ? fmt::format(", {}", as<StatRead>(expr).percentile)
-                               : "");
+        return fmt::format(
+            "{}({}{})", stats[static_cast<int>(as<StatRead>(expr).what)], text(*as<StatRead>(expr).source),
+            as<StatRead>(expr).what == StatValue::Percentile ? fmt::format(", {}", as<StatRead>(expr).percentile) : "");
     case ExprKind::HistBucket:
         return fmt::format("hist({})[{}]", text(*as<HistBucket>(expr).source), text(*as<HistBucket>(expr).index));
     case ExprKind::Contains:
@@ -179,8 +177,8 @@ class Writer {
             std::string over = s.histogram ? fmt::format("hist({})", text(*s.histogram)) : "@" + s.array->name;
             if (!s.slice.empty())
                 over += "[" + list(s.slice) + "]";
-            nested(fmt::format("foreach {}[{}] in {} sort {} {} {}{}{}", s.value ? s.value->name + " = " : "", keys, over,
-                               s.sort_direction, s.sort_column, static_cast<int>(s.sort_stat),
+            nested(fmt::format("foreach {}[{}] in {} sort {} {} {}{}{}", s.value ? s.value->name + " = " : "", keys,
+                               over, s.sort_direction, s.sort_column, static_cast<int>(s.sort_stat),
                                s.sort_stat == StatValue::Percentile ? fmt::format("({})", s.sort_percentile) : "",
                                s.limit ? " limit " + text(*s.limit) : ""),
                    s.body);

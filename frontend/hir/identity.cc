@@ -104,7 +104,8 @@ class Key {
         }
     }
     void add(const plan::StatsNeeds& stats) {
-        const auto& [variance, histogram, low, high, width, variance_shift, elision, bar_width, unicode, quantiles] = stats;
+        const auto& [variance, histogram, low, high, width, variance_shift, elision, bar_width, unicode, quantiles] =
+            stats;
         all(variance, histogram, low, high, width, variance_shift, elision, bar_width, unicode, quantiles);
     }
     void describe(const Local& local);

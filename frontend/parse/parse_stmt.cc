@@ -316,10 +316,13 @@ bool parse_foreach_collection(Parser& p, ForeachStmt& loop) {
     const Token& extractor = p.peek();
     if (extractor.kind == TokenKind::Identifier && extractor.text[0] == '@') {
         p.take();
-        static constexpr std::pair<std::string_view, Extractor> sortable[] = {
-            {"@count", Extractor::Count}, {"@sum", Extractor::Sum}, {"@min", Extractor::Min},
-            {"@max", Extractor::Max},     {"@avg", Extractor::Avg}, {"@variance", Extractor::Variance},
-            {"@percentile", Extractor::Percentile}};
+        static constexpr std::pair<std::string_view, Extractor> sortable[] = {{"@count", Extractor::Count},
+                                                                              {"@sum", Extractor::Sum},
+                                                                              {"@min", Extractor::Min},
+                                                                              {"@max", Extractor::Max},
+                                                                              {"@avg", Extractor::Avg},
+                                                                              {"@variance", Extractor::Variance},
+                                                                              {"@percentile", Extractor::Percentile}};
         for (const auto& [text, value] : sortable)
             if (extractor.text == text)
                 loop.sort_extractor = value;

@@ -15,9 +15,6 @@
 
 namespace sonde {
 
-// Which statistics keep what their percentiles are made of, beside those whose percentiles the script reads.
-enum class Quantiles : uint8_t { AsRead, OfHistograms, All };
-
 struct SemaOptions {
     bool guru = false;               // -g
     bool unoptimized = false;        // -u: keep what is unused
@@ -31,7 +28,8 @@ struct SemaOptions {
     uint64_t hist_width = 50;        // HIST_WIDTH
     uint64_t max_buckets = 128;      // STP_MAX_BUCKETS
     bool hist_unicode = false;       // --histogram=unicode
-    Quantiles quantiles = Quantiles::AsRead;
+    // These statistics keep what percentiles are made of, though the script reads none; "": all of them.
+    std::vector<std::string> keeps_quantiles;
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
     bool settable_globals = false; // -p4: public scalars' initial values can be others when the plan runs
 };

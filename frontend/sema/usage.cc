@@ -162,10 +162,13 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         }
         if (global->is_array() && global->capacity == 0)
             global->capacity = context.options.max_map_entries;
-        if (context.options.quantiles == Quantiles::All ||
-            (context.options.quantiles == Quantiles::OfHistograms && global->stats.buckets()))
-            global->stats.quantiles = global->type == hir::ValueType::Stats;
-        global->stats.unicode = context.options.hist_unicode;
+        if (global->type == hir::ValueType::Stats) {
+            const bool wanted = std::ranges::any_of(context.options.keeps_quantiles, [&](const std::string& name) {
+                return name.empty() || name == global->name;
+            });
+            global->stats.unicode = context.options.hist_unicode;
+            global->stats.quantiles |= wanted || (context.options.hist_unicode && global->stats.buckets());
+        }
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
     }

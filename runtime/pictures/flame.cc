@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "base/terminal_text.h"
 #include "runtime/pictures/flame_script.h"
 #include "runtime/pictures/flame_tree.h"
+#include "runtime/pictures/xml.h"
 #include "runtime/symbols/frames.h"
 
 namespace sonde {
@@ -18,28 +18,6 @@ namespace {
 constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
 constexpr double letter_width = 7.3; // of the font below
 constexpr double least_width = 0.1;  // pixels: narrower boxes are not drawn
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const size_t length = utf8_length(text);
-        const auto first = static_cast<unsigned char>(text[0]);
-        if (length == 0 || first < 0x20)
-            out += "\xef\xbf\xbd"; // XML has no place for it
-        else if (first == '<')
-            out += "&lt;";
-        else if (first == '>')
-            out += "&gt;";
-        else if (first == '&')
-            out += "&amp;";
-        else if (first == '"')
-            out += "&quot;";
-        else
-            out += text.substr(0, length);
-        text.remove_prefix(std::max<size_t>(length, 1));
-    }
-    return out;
-}
 
 // The same name has the same shade in every picture.
 std::string color_of(const FlameFrame& frame) {
@@ -81,18 +59,18 @@ class Drawing {
     std::string svg() {
         const double height = head + row_height * static_cast<double>(root_.depth()) + foot;
         bottom_ = height - foot;
-        out_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" data-width=\"{0}\" width=\"{0}\" "
-                           "height=\"{1}\" viewFlameBox=\"0 0 {0} {1}\" font-family=\"'DejaVu Sans Mono', monospace\" "
-                           "font-size=\"12\">\n"
-                           "<style>.flame g.f {{ cursor: pointer; }} .flame text {{ pointer-events: none; }} "
-                           ".flame .search, .flame .reset {{ pointer-events: auto; cursor: pointer; }}</style>\n"
-                           "<rect width=\"100%\" height=\"100%\" fill=\"#fffdf7\"/>\n"
-                           "<text x=\"{2}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n"
-                           "<text class=\"search\" x=\"{4}\" y=\"20\" text-anchor=\"end\" fill=\"#666\">search</text>\n"
-                           "<text class=\"reset\" x=\"10\" y=\"20\" fill=\"#666\">reset</text>\n"
-                           "<text class=\"info\" x=\"10\" y=\"{5}\"> </text>\n"
-                           "<text class=\"found\" x=\"{4}\" y=\"{5}\" text-anchor=\"end\"> </text>\n",
-                           page_width, height, page_width / 2, escaped(options_.title), page_width - 10, height - 8);
+        out_ = fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" data-width=\"{0}\" width=\"{0}\" "
+            "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"'DejaVu Sans Mono', monospace\" font-size=\"12\">\n"
+            "<style>.flame g.f {{ cursor: pointer; }} .flame text {{ pointer-events: none; }} "
+            ".flame .search, .flame .reset {{ pointer-events: auto; cursor: pointer; }}</style>\n"
+            "<rect width=\"100%\" height=\"100%\" fill=\"#fffdf7\"/>\n"
+            "<text x=\"{2}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n"
+            "<text class=\"search\" x=\"{4}\" y=\"20\" text-anchor=\"end\" fill=\"#666\">search</text>\n"
+            "<text class=\"reset\" x=\"10\" y=\"20\" fill=\"#666\">reset</text>\n"
+            "<text class=\"info\" x=\"10\" y=\"{5}\"> </text>\n"
+            "<text class=\"found\" x=\"{4}\" y=\"{5}\" text-anchor=\"end\"> </text>\n",
+            page_width, height, page_width / 2, xml_escaped(options_.title), page_width - 10, height - 8);
         if (root_.weight)
             draw(root_, 0, 0);
         else
@@ -142,10 +120,10 @@ class Drawing {
         out_ += fmt::format("<g class=\"f\" data-x=\"{:.9f}\" data-w=\"{:.9f}\" data-d=\"{}\" data-n=\"{}\">"
                             "<title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" "
                             "fill=\"{}\" rx=\"1\"/><text x=\"{:.2f}\" y=\"{:.1f}\">{}</text></g>\n",
-                            x, share, depth, escaped(name), escaped(about), x * page_width, y,
+                            x, share, depth, xml_escaped(name), xml_escaped(about), x * page_width, y,
                             std::max(width - 0.5, least_width), row_height - 1,
                             options_.base ? difference_color(box, whole) : color_of(box.frame), x * page_width + 3,
-                            y + 12, escaped(label));
+                            y + 12, xml_escaped(label));
         uint64_t at = before;
         for (const std::unique_ptr<FlameBox>& callee : box.callees) {
             draw(*callee, at, depth + 1);
@@ -205,7 +183,7 @@ std::string flame_html(const std::vector<FlameStack>& stacks, const FlameOptions
             svg.replace(at, std::string_view(from).size(), to);
     return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{}</title></head>\n"
                        "<body style=\"margin: 0; text-align: center\">\n{}</body>\n</html>\n",
-                       escaped(options.title), svg);
+                       xml_escaped(options.title), svg);
 }
 
 } // namespace sonde

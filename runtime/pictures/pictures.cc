@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -58,45 +59,77 @@ int64_t weight_of(const plan::Global& global, const ArrayElement& element) {
 } // namespace
 
 Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text) {
+    const PictureKind& facts = facts_of(kind);
     PictureRequest out;
     out.kind = kind;
     const size_t equals = text.find('=');
-    const bool names = equals != std::string::npos && text.find('/') > equals;
-    out.array = names ? text.substr(0, equals) : "";
+    const bool names = facts.of_global && equals != std::string::npos && text.find('/') > equals;
+    out.global = names ? text.substr(0, equals) : "";
     out.file = names ? text.substr(equals + 1) : text;
     if (out.file.empty())
-        return Error(fmt::format("`{}` names no file: [ARRAY=]FILE", text));
-    if (kind == PictureRequest::Flame && !out.file.ends_with(".svg") && !out.file.ends_with(".html"))
-        return Error(fmt::format("`{}`: a flame graph is a file that ends in .svg or .html", out.file));
+        return Error(fmt::format("`{}` names no file: {}", text, facts.help));
+    std::vector<std::string> endings;
+    for (std::istringstream all(facts.endings); all >> endings.emplace_back();) {
+    }
+    endings.pop_back();
+    const bool fits = std::ranges::any_of(endings, [&](const std::string& ending) {
+        return ending == "-" ? out.file == ending : out.file.ends_with(ending);
+    });
+    if (!endings.empty() && !fits)
+        return Error(fmt::format("`{}`: {} is a file that ends in {}{}", out.file, facts.noun,
+                                 fmt::join(endings.begin(), endings.begin() + 2, " or "),
+                                 endings.size() > 2 ? ", or - for the terminal" : ""));
     return out;
 }
 
+namespace {
+
+// What a kind of picture can be made of, and how messages call it.
+struct Subject {
+    bool (*fits)(const plan::Global& global);
+    const char* one;  // "no ... of the script"
+    const char* have; // "A, B have ..."
+    const char* none; // nothing fits: what to write
+};
+const Subject& subject_of(PictureRequest::Kind kind) {
+    static constexpr Subject stacks{
+        [](const plan::Global& global) { return has_stack(global) && global.type != plan::Value::String; },
+        "array of the script with a stack in its keys", "have stacks in their keys",
+        "no array of the script has a stack in its keys; count by one, `n[ubacktrace()]++` or `n[backtrace(), "
+        "ubacktrace()] <<< time`"};
+    static constexpr Subject statistics{[](const plan::Global& global) { return global.type == plan::Value::Stats; },
+                                        "statistic of the script", "are statistics",
+                                        "the script has no statistic; add values to one, `s <<< value`"};
+    return kind == PictureRequest::Heatmap ? statistics : stacks;
+}
+
+} // namespace
+
 Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& request) {
-    const char* option = request.kind == PictureRequest::Folded ? "--folded" : "--flame";
+    const char* option = facts_of(request.kind).option;
+    const Subject& subject = subject_of(request.kind);
     std::vector<std::string> names;
     size_t last = 0;
     for (size_t i = 0; i < plan.globals.size(); i++) {
         const plan::Global& global = plan.globals[i];
-        if (!has_stack(global) || global.type == plan::Value::String)
+        if (!subject.fits(global))
             continue;
-        if (global.name == request.array)
+        if (global.name == request.global)
             return i;
         names.push_back(global.name);
         last = i;
     }
     if (names.empty())
-        return Error(fmt::format("{}: no array of the script has a stack in its keys; count by one, "
-                                 "`n[ubacktrace()]++` or `n[backtrace(), ubacktrace()] <<< time`",
-                                 option));
-    if (!request.array.empty()) {
-        const std::string near = nearest_name(request.array, names);
-        return Error(fmt::format(
-            "{}: `{}` is no array of the script with a stack in its keys; {}", option, request.array,
-            near.empty() ? fmt::format("{} is one", fmt::join(names, ", ")) : fmt::format("did you mean `{}`?", near)));
+        return Error(fmt::format("{}: {}", option, subject.none));
+    if (!request.global.empty()) {
+        const std::string near = nearest_name(request.global, names);
+        return Error(fmt::format("{}: `{}` is no {}; {}", option, request.global, subject.one,
+                                 near.empty() ? fmt::format("{} is one", fmt::join(names, ", "))
+                                              : fmt::format("did you mean `{}`?", near)));
     }
     if (names.size() > 1)
-        return Error(fmt::format("{}: which array? {} have stacks in their keys: {} {}={}", option,
-                                 fmt::join(names, ", "), option, names[0], request.file));
+        return Error(fmt::format("{}: which one? {} {}: {} {}={}", option, fmt::join(names, ", "), subject.have, option,
+                                 names[0], request.file));
     return last;
 }
 

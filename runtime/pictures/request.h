@@ -9,12 +9,32 @@
 namespace sonde {
 
 struct PictureRequest {
-    enum Kind : uint8_t { Folded, Flame } kind = Folded;
-    std::string array; // empty: the only one whose key has a stack
-    std::string file;  // Flame: .svg or .html
+    enum Kind : uint8_t { Folded, Flame, Timeline, Heatmap } kind = Folded;
+    std::string global; // what it is made of; empty: the only one that it can be made of
+    std::string file;
 };
 
-// `[ARRAY=]FILE`, as the options --folded and --flame have it. Errors: no file, or one of no kind of picture.
+// What is true of each kind of picture, in their order.
+struct PictureKind {
+    const char* option;
+    const char* noun;    // in messages
+    const char* endings; // of its file, with a blank between them; empty: any
+    bool of_global;      // made of one global: GLOBAL=FILE names it
+    const char* help;
+};
+constexpr PictureKind picture_kinds[] = {
+    {"--folded", "a list of stacks", "", true,
+     "[ARRAY=]FILE: write an array whose key has a stack as lines of functions and a weight, for other programs"},
+    {"--flame", "a flame graph", ".svg .html", true,
+     "[ARRAY=]FILE.svg|.html: make a flame graph of an array whose key has a stack"},
+    {"--timeline", "a timeline", ".pftrace .perfetto-trace", false,
+     "FILE.pftrace: write calls, prints and counters by thread over time, as a trace that Perfetto shows"},
+    {"--heatmap", "a heatmap", ".svg .html -", true,
+     "[STATISTIC=]FILE.svg|.html|-: show how a statistic's values were distributed over time (-: as text, at the end)"},
+};
+inline const PictureKind& facts_of(PictureRequest::Kind kind) { return picture_kinds[kind]; }
+
+// `[GLOBAL=]FILE`, as the options have it. Errors: no file, or one of another kind.
 Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text);
 
 } // namespace sonde

@@ -1,0 +1,96 @@
+// --timeline: what happened when, by thread, as a trace that Perfetto shows (ui.perfetto.dev, trace_processor).
+//
+// The script stays as it is. Its handlers in the kernel begin with a record that says which probe was hit, when, and by
+// which thread (Plan::tells_hits); what it prints says so too. A function that is probed at its entry and at its return
+// becomes slices, one for each call; a probe without its counterpart an instant, and so does what is printed. Numbers
+// in globals become counters, looked at while the session runs.
+//
+// The file is written while the session runs, and is a trace at any moment: one that is killed leaves what it had.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+
+class ProtobufMessage;
+class Symbols;
+
+class Timeline {
+  public:
+    // Errors: the file cannot be written; the plan has nothing that a timeline could show.
+    static Result<std::unique_ptr<Timeline>> start(const plan::Plan& plan, const std::string& file);
+
+    // A Print record: of a hit, or of what was printed.
+    void add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols);
+    // Nanoseconds from now (now_ns()) until the counters want to be looked at.
+    int64_t until_sample(int64_t now) const;
+    // Looks at them if it is time. `data`: the data area.
+    void sample(int64_t now, const char* data);
+    // The last values, and how many records were lost. Errors: the file could not be written.
+    Result<void> finish(const char* data, uint64_t lost);
+
+  private:
+    enum class Role : uint8_t { None, Begin, End, Instant };
+    // What a hit of a row is.
+    struct Row {
+        Role role = Role::None;
+        uint32_t function = 0; // Begin, End: the same number for both
+        std::string name;
+    };
+    struct Counter {
+        const plan::Global* global;
+        uint64_t track;
+        int64_t last;
+        bool told;
+    };
+    struct Thread {
+        uint64_t track = 0;
+        std::string name;
+        int64_t last = 0;           // time of its last event
+        std::vector<uint32_t> open; // functions that are being called, the outermost first
+    };
+    struct Task {
+        int64_t time = 0; // since 1970
+        int64_t pid = 0, tid = 0;
+        std::string name;
+    };
+
+    Timeline(const plan::Plan& plan, std::string file, Fd fd);
+    void find_rows();
+    void begin_file();
+    Thread& thread_of(const Task& task);
+    uint64_t process_track(const Task& task);
+    void hit(Thread& thread, const Row& row, int64_t time);
+    void event(uint64_t type, uint64_t track, int64_t time, std::string_view name, std::string_view note = "",
+               std::string_view what = "");
+    void count(Counter& counter, int64_t time, int64_t value);
+    void packet(ProtobufMessage& packet);
+    void write();
+
+    const plan::Plan& plan_;
+    std::string file_;
+    Fd fd_;
+    Result<void> written_;
+    std::string buffer_;
+    int64_t to_boot_ = 0; // from times since 1970 to those since the machine was started, which traces have
+    int64_t sampled_ = 0, wrote_ = 0;
+    std::vector<Row> rows_;
+    std::vector<Counter> counters_;
+    std::map<int64_t, std::pair<uint64_t, std::string>> processes_; // track and name
+    std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+    Thread session_; // its own handlers
+    uint64_t next_track_ = 1;
+};
+
+} // namespace sonde
