@@ -42,11 +42,23 @@ struct ValueRow {
     Value value;
 };
 constexpr ValueRow value_rows[] = {
-    {"-e", Value::Script},    {"-E", Value::Script},     {"-l", Value::Point},
-    {"-L", Value::Point},     {"-c", Value::Command},    {"-x", Value::Process},
-    {"-o", Value::File},      {"-d", Value::File},       {"--report", Value::File},
-    {"--flame", Value::File}, {"--folded", Value::File}, {"--flame-against", Value::File},
-    {"-r", Value::File},      {"-I", Value::Folder},     {"--target-namespaces", Value::Process},
+    {"-e", Value::Script},
+    {"-E", Value::Script},
+    {"-l", Value::Point},
+    {"-L", Value::Point},
+    {"-c", Value::Command},
+    {"-x", Value::Process},
+    {"-o", Value::File},
+    {"-d", Value::File},
+    {"--report", Value::File},
+    {"--flame", Value::File},
+    {"--folded", Value::File},
+    {"--flame-against", Value::File},
+    {"--timeline", Value::File},
+    {"--heatmap", Value::File},
+    {"-r", Value::File},
+    {"-I", Value::Folder},
+    {"--target-namespaces", Value::Process},
 };
 
 // ---- the line
