@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "codegen/give_back.h"
+#include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/options.h"
 #include "driver/pass.h"
@@ -95,7 +96,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (is_listing(options))
         return list(t, options);
     if (t.diags.has_errors())
-        return t.diags.say_held(), t.report(), say_failed(1);
+        return explain_foreign(t, options) ? exit_failure : (t.diags.say_held(), t.report(), say_failed(1));
     for (const ast::File* file : t.files)
         if (options.dump == "ast")
             fmt::print("{}", ast::dump(*file));
@@ -199,6 +200,8 @@ int main(int argc, char** argv) try {
     if (const int* status = std::get_if<int>(&read))
         return *status;
     const sonde::Options& options = std::get<sonde::Options>(read);
+    if (!options.from.empty())
+        return sonde::print_foreign(options);
     return sonde::is_saved_plan(options) ? sonde::run_saved(options) : sonde::translate(options, nullptr);
 } catch (const std::bad_alloc&) {
     std::fputs("sonde: out of memory\n", stderr);

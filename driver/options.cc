@@ -243,6 +243,9 @@ void require(const std::string& problem) {
 void add_script_options(CLI::App& app, Options& o) {
     app.add_option("-e", o.script, "Run this script text");
     app.add_option("-E", o.extras, "Add this script text to the script")->allow_extra_args(false);
+    app.add_option("--from", o.from,
+                   "Print the script, which is in the language of bpftrace, dtrace or perf (perf probe), in sonde's")
+        ->check(CLI::IsMember({"bpftrace", "dtrace", "perf"}));
     app.add_option("-l", o.list_point, "List the probe points that match");
     app.add_option("-L", o.list_point, "List them with their variables");
     app.add_option("--why", o.why, "Say where this variable lives, and why it is not there at POINT");

@@ -35,6 +35,7 @@ struct Options {
     std::string script; // -e
     bool has_script = false;
     std::vector<std::string> extras; // -E
+    std::string from;                // --from: another tracer's language
     std::string list_point;          // -l, -L
     bool list = false, list_variables = false;
     std::string why;                       // --why: the variable; the point is the first positional argument

@@ -135,9 +135,7 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
         const std::string& path = options.positional[0];
         if (origin && origin->scripts.empty())
             return Error("the plan does not keep its script: translate that again");
-        Result<std::string> text = origin        ? Result<std::string>(origin->scripts[0].text)
-                                   : path == "-" ? read_standard_input()
-                                                 : read_file(path);
+        Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : read_script(path);
         if (!text)
             return std::move(text).error();
         t.texts.scripts.push_back({path, *text});
@@ -165,6 +163,10 @@ Result<void> open_other_kernel(Translation& t, const std::string& given) {
 }
 
 } // namespace
+
+Result<std::string> read_script(const std::string& path) {
+    return path == "-" ? read_standard_input() : read_file(path);
+}
 
 Translation::Translation(const Options& options)
     : in_color_(options.color == When::Auto ? isatty(STDERR_FILENO) == 1 : options.color == When::Always) {

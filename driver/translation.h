@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/arena.h"
@@ -45,6 +46,9 @@ struct Translation {
     std::optional<KernelConfig> kernel_config_; // these two are found out when a script asks
     std::optional<KernelProbing> kernel_probing_;
 };
+
+// A script's text; `-` is standard input.
+Result<std::string> read_script(const std::string& path);
 
 // Pass 1: indexes the library (-I) and parses the script. `origin`: the texts to take instead of files; null: none.
 // What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be read.

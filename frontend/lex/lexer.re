@@ -190,6 +190,8 @@ class Lexer {
                                     fmt::format("nothing in a script begins with {}", what));
         if (*start == '\'' || what == "`\u201c`" || what == "`\u201d`" || what == "`\u2018`" || what == "`\u2019`")
             report.help("a string stands between `\"` and `\"`");
+        if (*start == '@')
+            report.help("an array is a global without `@` here: `global n`, then `n[key]++`");
         return true;
     }
 

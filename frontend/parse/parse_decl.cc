@@ -47,6 +47,23 @@ void recover_at_declaration(Parser& p) {
     p.loops = 0;
 }
 
+// How many tokens from here on look like probe points before a block: `process("x").function("f") {`. 0: they do not.
+size_t length_of_point(const Parser& p) {
+    constexpr size_t longest = 60;
+    for (size_t length = 0; length < longest; length++) {
+        const Token& token = p.peek(length);
+        if (token.is("{"))
+            return length;
+        const bool part = token.kind == TokenKind::Identifier || token.kind == TokenKind::Keyword ||
+                          token.kind == TokenKind::Number || token.kind == TokenKind::String || token.is(".") ||
+                          token.is("(") || token.is(")") || token.is(",") || token.is("*") || token.is("**") ||
+                          token.is("?") || token.is("!");
+        if (!part || token.is_keyword("probe"))
+            return 0;
+    }
+    return 0;
+}
+
 void parse_declaration(Parser& p, File& file) {
     // After a declaration it ends one more, an empty one.
     if (!file.is_empty() && p.accept(";"))
@@ -67,7 +84,13 @@ void parse_declaration(Parser& p, File& file) {
     } else if (p.peek().is_keyword("probe") && !is_private) {
         parse_probe(p, file);
     } else {
-        p.fail_expected(is_private ? "`global` or `function` after `private`" : "`probe`, `global` or `function`");
+        DiagBuilder report =
+            p.fail_expected(is_private ? "`global` or `function` after `private`" : "`probe`, `global` or `function`");
+        if (const size_t length = length_of_point(p); !is_private && length > 0) {
+            const Range range{p.file, first.range.begin, p.peek(length - 1).range.end};
+            report.help(fmt::format("`probe` stands before a probe point: `probe {} {{`",
+                                    p.diags.sources().text(p.file).substr(range.begin, range.end - range.begin)));
+        }
     }
 }
 

@@ -366,7 +366,11 @@ Expr* parse_print(Parser& p, const Token& name) {
     if (print->has_format || print->has_delimiter) {
         const Token& literal = p.peek();
         if (literal.kind != TokenKind::String) {
-            p.fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
+            DiagBuilder report =
+                p.fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
+            if (kind == "printf")
+                report.help(
+                    "the format comes first: `printf(\"%d %s\\n\", number, text)`; `println(value)` needs none");
             return nullptr;
         }
         p.take();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/parse_expr.h"
 #include "frontend/parse/parse_target.h"
 
@@ -352,10 +353,13 @@ void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
         std::vector<std::string> names;
         for (std::string_view one : at_operators)
             names.push_back(fmt::format("@{}", one));
-        p.diags
-            .report(DiagId::UnknownOperator, expr.args.empty() ? name : expr.range,
-                    fmt::format("unknown operator `{}`", expr.name))
-            .suggest(nearest_name(expr.name, names));
+        DiagBuilder report = p.diags.report(DiagId::UnknownOperator, expr.args.empty() ? name : expr.range,
+                                            fmt::format("unknown operator `{}`", expr.name));
+        // `@x = 1` and `@x[pid()]` are bpftrace's, and `@htis_log(x)` a slip.
+        if (const std::string near = nearest_name(expr.name, names); !near.empty())
+            report.suggest(near);
+        else if (expr.args.empty())
+            report.help(bridge::operator_habit(expr.name));
         return;
     }
     if (row->needs_guru && !p.options.privileged) {

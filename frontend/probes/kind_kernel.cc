@@ -127,6 +127,13 @@ void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& patter
     auto owner = systems.find(near.empty() ? name : near);
     if (!near.empty() && owner != systems.end() && !system.empty())
         near = fmt::format("{}:{}", owner->second, near);
+    // Tracepoints of single system calls are made in another way than the others.
+    for (auto [prefix, suffix] :
+         {std::pair<std::string_view, std::string_view>{"sys_enter_", ""}, {"sys_exit_", ".return"}})
+        if (!module && name.starts_with(prefix) && is_syscall(name.substr(prefix.size()))) {
+            report.help(fmt::format("a system call is `syscall.{}{}` here", name.substr(prefix.size()), suffix));
+            return;
+        }
     if (!near.empty())
         report.suggest(near);
     else if (resolving.env.other_kernel && !module)

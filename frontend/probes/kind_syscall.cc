@@ -143,6 +143,10 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
 
 } // namespace
 
+bool is_syscall(std::string_view name) {
+    return std::ranges::find(all_syscalls(), name, &Syscall::name) != all_syscalls().end();
+}
+
 std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     using ast::PointComponent;
     const PointComponent* component = resolving.at(1);

@@ -22,6 +22,9 @@ struct Resolving {
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 
+// Whether the kernel has a system call of that name, for programs of either size.
+bool is_syscall(std::string_view name);
+
 // The components before `end` as they would be written; pp() of points that need nothing more.
 std::string point_text(const ast::ProbePoint& point, size_t end = SIZE_MAX);
 // `text` as a string literal of the language.

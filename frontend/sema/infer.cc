@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/walk.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/phases.h"
 
@@ -110,6 +111,8 @@ class Inference {
                                                     fmt::format("local variable `{}` is never assigned", local->name));
                 if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
+                else if (const std::string habit = bridge::name_habit(local->name); !habit.empty())
+                    report.help(habit);
             } else if (!read && !notes_.bound.count(local) && !c_.options.unoptimized) {
                 c_.report_once(DiagId::UnusedVariable, local->range,
                                fmt::format("local variable `{}` is never read", local->name));

@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/global_value.h"
 #include "base/suggest.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/names.h"
 
@@ -183,7 +184,9 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
         return nullptr;
     if (others.empty()) {
         DiagBuilder report = c_.report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
-        if (c_.library.files_with_function(name).empty())
+        if (const std::string habit = bridge::function_habit(name); !habit.empty())
+            report.help(habit);
+        else if (c_.library.files_with_function(name).empty())
             report.suggest(nearest_name(name, function_names()));
         else
             report.help("the library has it for other versions of SystemTap only, see --compatible");

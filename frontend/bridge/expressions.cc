@@ -1,0 +1,598 @@
+// Operators are C's on both sides; what differs is words, calls, maps and how memory is read, which ours says aloud:
+// of a program or of the kernel, a string or a number of so many bytes.
+#include "frontend/bridge/expressions.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "frontend/bridge/words.h"
+
+namespace sonde::bridge {
+namespace {
+
+struct Integer {
+    std::string_view name;
+    int bytes;
+    bool is_signed;
+};
+constexpr Integer integers[] = {
+    {"int8", 1, true},
+    {"int16", 2, true},
+    {"int32", 4, true},
+    {"int64", 8, true},
+    {"uint8", 1, false},
+    {"uint16", 2, false},
+    {"uint32", 4, false},
+    {"uint64", 8, false},
+    {"char", 1, true},
+    {"short", 2, true},
+    {"int", 4, true},
+    {"long", 8, true},
+    {"unsigned", 4, false},
+    {"unsigned int", 4, false},
+    {"unsigned long", 8, false},
+    {"long long", 8, true},
+    {"unsigned char", 1, false},
+    {"int8_t", 1, true},
+    {"int16_t", 2, true},
+    {"int32_t", 4, true},
+    {"int64_t", 8, true},
+    {"uint8_t", 1, false},
+    {"uint16_t", 2, false},
+    {"uint32_t", 4, false},
+    {"uint64_t", 8, false},
+    {"u8", 1, false},
+    {"u16", 2, false},
+    {"u32", 4, false},
+    {"u64", 8, false},
+    {"size_t", 8, false},
+    {"uintptr_t", 8, false},
+    {"pid_t", 4, true},
+    {"unsigned short", 2, false},
+    {"bool", 1, false},
+};
+
+const Integer* find_integer(std::string_view type) {
+    const auto found = std::ranges::find(integers, type, &Integer::name);
+    return found == std::end(integers) ? nullptr : found;
+}
+
+// "struct sock" of "struct sock *".
+std::string pointee(const std::string& type) {
+    std::string out = type.substr(0, type.rfind('*'));
+    while (out.ends_with(' '))
+        out.pop_back();
+    return out;
+}
+
+bool is_args(const Node& node) { return node.kind == NodeKind::Name && node.text == "args"; }
+
+// Whether what lies at an address is a program's: uptr() and kptr() say it, else the point does.
+bool is_in_program(const Node& address, const Writing& w) {
+    if (address.kind == NodeKind::Call && address.text == "uptr")
+        return true;
+    if (address.kind == NodeKind::Call && address.text == "kptr")
+        return false;
+    if (address.kind == NodeKind::Member || address.kind == NodeKind::Name || address.parts.empty() ||
+        !address.parts[0])
+        return w.point->in_program;
+    return is_in_program(*address.parts[0], w);
+}
+
+std::string read_integer(const std::string& address, int bytes, bool is_signed, bool in_program) {
+    if (in_program)
+        return fmt::format("user_{}int{}({})", is_signed ? "" : "u", bytes * 8, address);
+    const std::string value = fmt::format("kernel_{}({})",
+                                          bytes == 1   ? "char"
+                                          : bytes == 2 ? "short"
+                                          : bytes == 4 ? "int"
+                                                       : "long",
+                                          address);
+    return is_signed || bytes == 8 ? value : fmt::format("({} & {:#x})", value, (uint64_t{1} << (bytes * 8)) - 1);
+}
+
+// Nothing can be taken from what is not there.
+bool is_gap(std::string_view written) { return written.starts_with("0 /* "); }
+
+// The type that a pointer was cast to; empty if nothing says it.
+std::string cast_type(const Writing& w, const Node& node) {
+    if (node.kind == NodeKind::Cast && node.text.ends_with('*'))
+        return pointee(node.text);
+    if (node.kind == NodeKind::Name && (node.text == "curtask" || node.text == "curthread"))
+        return "struct task_struct";
+    if (node.kind == NodeKind::Variable) {
+        const auto found = w.facts.variable_types.find(node.text);
+        return found == w.facts.variable_types.end() ? "" : found->second;
+    }
+    return "";
+}
+
+std::string write_name(Writing& w, const Node& node) {
+    const Word word = find_word(node.text, w.dialect, *w.point, false);
+    w.uses_start |= node.text == "elapsed" && w.dialect == Dialect::Bpftrace;
+    return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
+}
+
+std::string write_member(Writing& w, const Node& node) {
+    const Node& base = *node.parts[0];
+    if (is_args(base))
+        return argument_named(node.text, *w.point);
+    if (base.kind == NodeKind::Name && base.text == "ctx" && w.point->kind == PointKind::Iterator)
+        return "$" + node.text;
+    if (base.kind == NodeKind::Name && base.text == "curpsinfo") {
+        if (node.text == "pr_psargs")
+            return "cmdline_str()";
+        if (node.text == "pr_fname")
+            return "execname()";
+        return w.gap(node, "of a process there is `cmdline_str()`, `execname()`, `ppid()`");
+    }
+    if (base.kind == NodeKind::Variable && (node.text == "0" || node.text == "1") &&
+        w.facts.variables.contains(base.text + "." + node.text))
+        return node.text == "0" ? variable_name(base.text, w.facts) : variable_name(base.text + "_value", w.facts);
+    if (isdigit(static_cast<unsigned char>(node.text[0])))
+        return w.gap(node, "there are no tuples here: a value is a number or a string");
+    const std::string type = cast_type(w, base);
+    if (type.empty()) {
+        const std::string address = write(w, base, true);
+        return is_gap(address) ? address : fmt::format("{}->{}", address, node.text);
+    }
+    std::string_view name = type;
+    for (std::string_view word : {"struct ", "union "})
+        if (name.starts_with(word))
+            name.remove_prefix(word.size());
+    const Node& address = base.kind == NodeKind::Cast ? *base.parts[0] : base;
+    return fmt::format("@cast({}, \"{}\"{})->{}", write_pointer(w, address), name,
+                       w.point->in_program ? "" : ", \"kernel\"", node.text);
+}
+
+std::string write_cast(Writing& w, const Node& node) {
+    const std::string value = write(w, *node.parts[0], true);
+    const Integer* type = find_integer(node.text);
+    if (!type || type->bytes == 8)
+        return node.text.ends_with('*') ? write_pointer(w, *node.parts[0]) : value;
+    if (node.text == "bool")
+        return fmt::format("({} != 0)", value);
+    if (!type->is_signed)
+        return fmt::format("({} & {:#x})", value, (uint64_t{1} << (type->bytes * 8)) - 1);
+    return fmt::format("(({0} << {1}) >> {1})", value, 64 - type->bytes * 8);
+}
+
+std::string write_prefix(Writing& w, const Node& node) {
+    const Node& operand = *node.parts[0];
+    if (node.text != "*")
+        return node.text + write(w, operand, true);
+    const std::string type = cast_type(w, operand);
+    const Integer* integer = find_integer(type);
+    const bool in_program = is_in_program(operand, w);
+    const Node& address = operand.kind == NodeKind::Cast ? *operand.parts[0] : operand;
+    if (!integer && !type.empty() && !type.ends_with('*'))
+        return w.gap(node, "a structure's value is its members' here: `->`");
+    return read_integer(write_pointer(w, address), integer ? integer->bytes : 8, integer && integer->is_signed,
+                        in_program);
+}
+
+std::string write_index(Writing& w, const Node& node) {
+    const Node& base = *node.parts[0];
+    // args.args[1] of raw_syscalls:sys_enter, and DTrace's args[1]
+    const bool by_number = base.kind == NodeKind::Member && is_args(*base.parts[0]) && base.text == "args" &&
+                           w.point->kind == PointKind::AnySyscallEntry;
+    if ((by_number || is_args(base)) && node.parts[1]->kind == NodeKind::Number) {
+        if (node.parts[1]->text.size() > 1)
+            return w.gap(node, "a number from 0 to 9 is expected");
+        const Word word = find_word("arg" + node.parts[1]->text, w.dialect, *w.point, true);
+        return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
+    }
+    if (base.kind == NodeKind::Name)
+        return w.gap(node, "arrays of a script are globals here: `global seen`, `seen[key]`");
+    return fmt::format("{}[{}]", write(w, base, true), write(w, *node.parts[1]));
+}
+
+std::string write_map(Writing& w, const Node& node) {
+    const MapFacts& map = w.map_of(node);
+    const std::string element = write_element(w, node);
+    switch (map.collects) {
+    case Collects::Average:
+        return fmt::format("@avg({})", element);
+    case Collects::Least:
+        return fmt::format("@min({})", element);
+    case Collects::Most:
+        return fmt::format("@max({})", element);
+    case Collects::Statistics:
+        return w.gap(node, "of a statistic, a number is taken: `@avg(x)`, `@count(x)`, `@sum(x)`");
+    case Collects::Powers:
+    case Collects::Linear:
+        return w.gap(node, "a histogram is printed, or its buckets are read: `@hist_log(x)[n]`");
+    default:
+        return element;
+    }
+}
+
+// ---- calls
+
+// str(p), str(p, 16)
+std::string write_string_at(Writing& w, const Node& node) {
+    const Node& address = *node.parts[0];
+    if (address.kind == NodeKind::Positional)
+        return "@" + address.text;
+    if (value_of(address, w.facts, *w.point) == Value::Text)
+        return write(w, address);
+    const bool program = is_in_program(address, w) || node.text == "copyinstr";
+    const char* space = program ? "user" : "kernel";
+    const std::string from = write_pointer(w, address);
+    if (node.parts.size() > 1)
+        return fmt::format("{}_string_n({}, {}, \"?\")", space, from, write(w, *node.parts[1]));
+    return fmt::format("{}_string({}, \"?\")", space, from);
+}
+
+// strftime("%H:%M:%S", nsecs): parts of what tz_ctime() gives, "Wed Nov 25 09:26:46 2026".
+std::optional<std::string> write_time(std::string format) {
+    constexpr std::pair<std::string_view, std::string_view> pieces[] = {
+        {"%H:%M:%S", "11, 8"}, {"%T", "11, 8"}, {"%H:%M", "11, 5"}, {"%R", "11, 5"}, {"%H", "11, 2"}, {"%M", "14, 2"},
+        {"%S", "17, 2"},       {"%Y", "20, 4"}, {"%b", "4, 3"},     {"%d", "8, 2"},  {"%e", "8, 2"},  {"%a", "0, 3"}};
+    std::vector<std::string> out;
+    std::string text;
+    const auto end_text = [&] {
+        if (!text.empty())
+            out.push_back(fmt::format("\"{}\"", text));
+        text.clear();
+    };
+    for (std::string_view rest = format; !rest.empty();) {
+        const auto* piece = std::ranges::find_if(pieces, [&](const auto& one) { return rest.starts_with(one.first); });
+        if (piece != std::end(pieces)) {
+            end_text();
+            out.push_back(fmt::format("substr(tz_ctime(gettimeofday_s()), {})", piece->second));
+            rest.remove_prefix(piece->first.size());
+        } else if (rest[0] == '%') {
+            return {};
+        } else {
+            text += rest[0];
+            rest.remove_prefix(1);
+        }
+    }
+    end_text();
+    return fmt::format("{}", fmt::join(out, " . "));
+}
+
+struct Renamed {
+    std::string_view there, ours;
+    size_t least, most; // arguments
+};
+constexpr Renamed renamed[] = {
+    {"usym", "usymname", 1, 1},      {"ksym", "symname", 1, 1},     {"sym", "symname", 1, 1},
+    {"func", "symname", 1, 1},       {"strlen", "strlen", 1, 1},    {"strcontains", "isinstr", 2, 2},
+    {"strerror", "errno_str", 1, 1}, {"reg", "register", 1, 1},     {"cgroupid", "", 0, 0},
+    {"ufunc", "usymname", 1, 1},     {"usymbol", "usymname", 1, 1}, {"substr", "substr", 3, 3},
+    {"inet_ntoa", "ip_ntop", 1, 1},  {"ntohs", "ntohs", 1, 1},      {"ntohl", "ntohl", 1, 1},
+    {"htonl", "htonl", 1, 1},        {"htons", "htons", 1, 1},      {"path", "fullpath_struct_path", 1, 1},
+};
+constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
+    {"cat", "no function here prints a file; `system(\"cat FILE\")` runs a program that does"},
+    {"kaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"kernel\")` reads a variable of the kernel"},
+    {"uaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"PATH\")` reads a variable of a program"},
+    {"macaddr", "no function here writes a hardware address; `%M` of printf prints bytes: `printf(\"%.6M\", address)`"},
+    {"cgroupid", "no function here gives the number of a control group by its path"},
+    {"cgroup_path", "no function here gives a control group's path"},
+    {"override", "a function's result cannot be replaced here"},
+    {"unwatch", "a watchpoint stays for the whole session here"},
+    {"skboutput", "packets cannot be written to a file here"},
+    {"buf", "bytes are printed from their address here: `printf(\"%.16M\", address)`, with `#` for a program's"},
+    {"strstr", "`strpos(s, t)` gives where a text is in another"},
+    {"basename", "no function here gives a path's last part"},
+    {"copyin", "memory is read by its type here: `user_int32(address)`"},
+    {"llquantize", "histograms here are by powers of two or linear"},
+    {"stddev", "`@variance(x)` gives the square of it"},
+    {"raise", "`raise(SIGNAL)` needs `-g`"},
+    {"stop", "`raise(19)` stops a process, with `-g`"},
+    {"alloca", "there is no memory of one's own in a handler here"},
+    {"speculation", "there is no speculative tracing here: keep what is to be printed in an array"},
+    {"speculate", "there is no speculative tracing here: keep what is to be printed in an array"},
+    {"commit", "there is no speculative tracing here: keep what is to be printed in an array"},
+    {"discard", "there is no speculative tracing here: keep what is to be printed in an array"},
+};
+
+// strcmp() and strncmp(), which give 0 for texts that are equal; empty for other calls.
+std::string write_comparison(Writing& w, const Node& node, const char* op) {
+    const std::vector<NodePtr>& args = node.parts;
+    if (node.kind != NodeKind::Call)
+        return "";
+    if (node.text == "strcmp" && args.size() == 2)
+        return fmt::format("{} {} {}", write_text(w, *args[0]), op, write_text(w, *args[1]));
+    if (node.text != "strncmp" || args.size() != 3)
+        return "";
+    const std::string n = write(w, *args[2]);
+    const auto head = [&](const Node& text) {
+        const bool whole = text.kind == NodeKind::String && std::to_string(text.text.size()) == n;
+        return whole ? write(w, text) : fmt::format("substr({}, 0, {})", write_text(w, text), n);
+    };
+    return fmt::format("{} {} {}", head(*args[0]), op, head(*args[1]));
+}
+
+std::string write_call(Writing& w, const Node& node) {
+    const std::string& name = node.text;
+    const std::vector<NodePtr>& args = node.parts;
+    const auto has = [&](size_t least, size_t most) { return args.size() >= least && args.size() <= most; };
+    const bool is_dtrace = w.dialect == Dialect::Dtrace;
+    if ((name == "str" && has(1, 2)) || (name == "copyinstr" && has(1, 2)) || (name == "stringof" && has(1, 1)))
+        return write_string_at(w, node);
+    if ((name == "uptr" || name == "kptr") && has(1, 1))
+        return write_pointer(w, *args[0]);
+    if (name == "kstack" || (is_dtrace && name == "stack"))
+        return args.empty()
+                   ? "backtrace()"
+                   : (w.gaps.push_back(
+                          {node.begin, node.end,
+                           "`kstack` with a number of frames: `backtrace()` takes none, `-D MAXBACKTRACE=N` limits it",
+                           false}),
+                      "backtrace()");
+    if (name == "ustack")
+        return args.empty()
+                   ? "ubacktrace()"
+                   : (w.gaps.push_back(
+                          {node.begin, node.end,
+                           "`ustack` with a number of frames: `ubacktrace()` takes none, `-D MAXBACKTRACE=N` limits it",
+                           false}),
+                      "ubacktrace()");
+    if (name == "reg" && has(1, 1) && args[0]->kind == NodeKind::String)
+        return fmt::format("{}(\"{}\")", w.point->in_program ? "u_register" : "register", args[0]->text);
+    if (const std::string compared = write_comparison(w, node, "!="); !compared.empty())
+        return "(" + compared + ")";
+    if (name == "strjoin" && has(2, 2))
+        return fmt::format("({} . {})", write(w, *args[0], true), write(w, *args[1], true));
+    if (name == "lltostr" && has(1, 1))
+        return fmt::format("sprint({})", write(w, *args[0]));
+    if (is_dtrace && name == "substr" && has(2, 2))
+        return fmt::format("substr({0}, {1}, 512)", write(w, *args[0]), write(w, *args[1]));
+    if (name == "ntop" && has(1, 1))
+        return fmt::format("ip_ntop({})", write(w, *args[0]));
+    if (name == "ntop" && has(2, 2))
+        return fmt::format("format_ipaddr({}, {})", write(w, *args[1]), write(w, *args[0]));
+    if (name == "strftime" && has(2, 2) && args[0]->kind == NodeKind::String)
+        if (std::optional<std::string> time = write_time(args[0]->text))
+            return "(" + *time + ")";
+    if (name == "bswap" && has(1, 1))
+        return w.gap(node, "`ntohs(x)`, `ntohl(x)` and `ntohll(x)` exchange two, four and eight bytes");
+    if (name == "has_key" && has(2, 2))
+        return fmt::format("({} in {})", write(w, *args[1], true), w.map_of(*args[0]).name);
+    if (name == "join" && has(1, 2)) {
+        w.uses_words = true;
+        return fmt::format("join_words({})", write_pointer(w, *args[0]));
+    }
+    if (name == "nsecs" && args.size() <= 1)
+        return find_word(name, w.dialect, *w.point, false).ours;
+    if ((name == "pid" || name == "tid" || name == "ppid" || name == "rand") && args.empty())
+        return find_word(name, w.dialect, *w.point, false).ours;
+    for (const auto& [there, why] : no_such_call)
+        if (name == there)
+            return w.gap(node, std::string(why));
+    for (const Renamed& one : renamed)
+        if (name == one.there && has(one.least, one.most)) {
+            std::string list;
+            for (const NodePtr& arg : args)
+                list += (list.empty() ? "" : ", ") + write(w, *arg);
+            return fmt::format("{}({})", one.ours, list);
+        }
+    if (find_collector(name, w.dialect) != Collects::Nothing)
+        return w.gap(node, "what collects is assigned to a map");
+    return w.gap(node, fmt::format("there is no function `{}` of {} arguments here", name, args.size()));
+}
+
+std::string write_binary(Writing& w, const Node& node) {
+    const auto operand = [&](const Node& part) {
+        // Of the same kind, sums in products and comparisons in && need no parentheses on either side; all others get
+        // them.
+        const bool plain =
+            part.kind == NodeKind::Binary &&
+            (((node.text == "&&" || node.text == "||") &&
+              (part.text == "==" || part.text == "!=" || part.text == "<" || part.text == ">" || part.text == "<=" ||
+               part.text == ">=")) ||
+             (node.text == "&&" && part.text == "&&") || (node.text == "||" && part.text == "||") ||
+             ((node.text == "+" || node.text == "-" || node.text == "==" || node.text == "<" || node.text == ">") &&
+              (part.text == "*" || part.text == "/")) ||
+             ((node.text == "<" || node.text == ">" || node.text == "<=" || node.text == ">=" || node.text == "==" ||
+               node.text == "!=") &&
+              (part.text == "+" || part.text == "-")));
+        const bool logic = node.text == "&&" || node.text == "||";
+        std::string text = logic ? write_condition(w, part) : write(w, part, !plain);
+        const bool loose = logic && !plain && part.kind == NodeKind::Binary;
+        return loose ? "(" + text + ")" : text;
+    };
+    if ((node.text == "==" || node.text == "!=") && node.parts[1]->kind == NodeKind::Number &&
+        node.parts[1]->text == "0")
+        if (std::string compared = write_comparison(w, *node.parts[0], node.text.c_str()); !compared.empty())
+            return compared;
+    const std::string left = operand(*node.parts[0]);
+    if (node.text == "^^")
+        return fmt::format("!({}) != !({})", left, operand(*node.parts[1]));
+    return fmt::format("{} {} {}", left, node.text, operand(*node.parts[1]));
+}
+
+} // namespace
+
+std::string comment_text(std::string_view text) {
+    std::string out;
+    for (char c : text)
+        out += c == '/' && out.ends_with('*') ? std::string(" /") : std::string(1, c == '\n' ? ' ' : c);
+    return out;
+}
+
+const MapFacts& Writing::map_of(const Node& node) const {
+    static const MapFacts none;
+    if (node.kind != NodeKind::Map && node.kind != NodeKind::OfThread)
+        return none;
+    const auto found = facts.maps.find(node.kind == NodeKind::OfThread ? "self->" + node.text : node.text);
+    return found == facts.maps.end() ? none : found->second;
+}
+
+std::string Writing::gap(const Node& node, const std::string& why) {
+    gaps.push_back({node.begin, node.end, fmt::format("`{}`: {}", original(node), why), true});
+    return fmt::format("0 /* {} has no counterpart */", comment_text(original(node)));
+}
+
+std::string write_element(Writing& w, const Node& map) {
+    const std::string& name = w.map_of(map).name;
+    if (map.kind == NodeKind::OfThread)
+        return fmt::format("{}[tid()]", name);
+    std::string keys;
+    for (const NodePtr& part : map.parts) {
+        if (part->kind != NodeKind::Tuple) {
+            keys += (keys.empty() ? "" : ", ") + write(w, *part);
+            continue;
+        }
+        for (const NodePtr& inner : part->parts)
+            keys += (keys.empty() ? "" : ", ") + write(w, *inner);
+    }
+    return keys.empty() ? name : fmt::format("{}[{}]", name, keys);
+}
+
+std::string write_pointer(Writing& w, const Node& node) {
+    if (node.kind != NodeKind::Name)
+        return write(w, node);
+    const Word word = find_word(node.text, w.dialect, *w.point, true);
+    w.uses_start |= node.text == "elapsed";
+    return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
+}
+
+std::string write_condition(Writing& w, const Node& node) {
+    if (value_of(node, w.facts, *w.point) == Value::Text)
+        return fmt::format("{} != \"\"", write(w, node, true));
+    return write(w, node);
+}
+
+std::string write_text(Writing& w, const Node& node) {
+    switch (value_of(node, w.facts, *w.point)) {
+    case Value::KernelStack:
+        return node.kind == NodeKind::Name || node.kind == NodeKind::Call
+                   ? "sprint_backtrace()"
+                   : fmt::format("sprint_syms({})", write(w, node));
+    case Value::UserStack:
+        return node.kind == NodeKind::Name || node.kind == NodeKind::Call
+                   ? "sprint_ubacktrace()"
+                   : fmt::format("sprint_usyms({})", write(w, node));
+    case Value::Text:
+        break;
+    case Value::Number:
+        if (node.kind == NodeKind::Member || node.kind == NodeKind::Index)
+            return fmt::format("{}_string({}, \"?\")", w.point->in_program ? "user" : "kernel", write(w, node));
+        if (node.kind != NodeKind::Number && node.kind != NodeKind::Positional)
+            break;
+        return fmt::format("sprint({})", write(w, node));
+    }
+    if (node.kind == NodeKind::Member && node.text == "comm" && !find_field(w.point->tracepoint, "comm"))
+        return fmt::format("kernel_string({}, \"?\")", write(w, node));
+    return write(w, node);
+}
+
+std::string write_format(Writing& w, const std::vector<NodePtr>& parts, size_t first) {
+    std::string format, list;
+    size_t next = first + 1;
+    const std::string& there = parts[first]->text;
+    for (size_t i = 0; i < there.size(); i++) {
+        if (there[i] != '%') {
+            format += there[i];
+            continue;
+        }
+        const size_t begin = i++;
+        if (i < there.size() && there[i] == '%') {
+            format += "%%";
+            continue;
+        }
+        std::string flags;
+        while (i < there.size() && std::string_view("-+ #0123456789.*").find(there[i]) != std::string_view::npos) {
+            if (there[i] == '*' && next < parts.size())
+                list += ", " + write(w, *parts[next++]);
+            flags += there[i++];
+        }
+        while (i < there.size() && std::string_view("lhzjtq").find(there[i]) != std::string_view::npos)
+            i++;
+        const char conversion = i < there.size() ? there[i] : 's';
+        const std::string directive = there.substr(begin, i - begin + 1);
+        if (next >= parts.size()) {
+            w.gaps.push_back(
+                {parts[first]->begin, parts[first]->end, fmt::format("`{}` has no value", directive), true});
+            continue;
+        }
+        const Node& value = *parts[next++];
+        if ((conversion == 'r' || conversion == 'B') && value.kind == NodeKind::Call && value.text == "buf" &&
+            value.parts.size() == 2) {
+            const bool program = is_in_program(*value.parts[0], w);
+            format += fmt::format("%{}.*M", program ? "#" : "");
+            list += fmt::format(", {}, {}", write(w, *value.parts[1]), write_pointer(w, *value.parts[0]));
+            continue;
+        }
+        if (conversion == 's' || conversion == 'k' || conversion == 'Y') {
+            format += fmt::format("%{}s", flags);
+            list += ", " + write_text(w, value);
+        } else if (std::string_view("diuxXocp").find(conversion) != std::string_view::npos) {
+            const bool text = value_of(value, w.facts, *w.point) == Value::Text;
+            format += fmt::format("%{}{}", flags, text ? 's' : conversion);
+            list += ", " + write(w, value);
+        } else if (conversion == 'a' || conversion == 'A') { // an address, as a symbol
+            format += fmt::format("%{}s", flags);
+            list += fmt::format(", {}({})", conversion == 'A' ? "usymname" : "symname", write(w, value));
+        } else {
+            w.gaps.push_back({parts[first]->begin, parts[first]->end,
+                              fmt::format("`{}`: there is no such directive here; `%d` prints the number", directive)});
+            format += "%d";
+            list += ", " + write(w, value);
+        }
+    }
+    for (; next < parts.size(); next++)
+        w.gaps.push_back({parts[next]->begin, parts[next]->end,
+                          fmt::format("`{}`: the format has no directive for it", w.original(*parts[next])), true});
+    return fmt::format("\"{}\"{}", format, list);
+}
+
+std::string write(Writing& w, const Node& node, bool inner) {
+    std::string out;
+    switch (node.kind) {
+    case NodeKind::Number:
+        return node.text;
+    case NodeKind::String:
+        return "\"" + node.text + "\"";
+    case NodeKind::Name:
+        return write_name(w, node);
+    case NodeKind::Variable:
+        return variable_name(node.text, w.facts);
+    case NodeKind::Positional:
+        return "$" + node.text;
+    case NodeKind::Map:
+    case NodeKind::OfThread:
+        return write_map(w, node);
+    case NodeKind::Call:
+        return write_call(w, node);
+    case NodeKind::Member:
+        return write_member(w, node);
+    case NodeKind::Index:
+        return write_index(w, node);
+    case NodeKind::Cast:
+        return write_cast(w, node);
+    case NodeKind::SizeOf:
+        return w.gap(node, "`@cast_sizeof(\"TYPE\")` gives a type's size here");
+    case NodeKind::Tuple:
+        return w.gap(node, "there are no tuples here; as keys of an array they stand without parentheses");
+    case NodeKind::Prefix:
+        return write_prefix(w, node);
+    case NodeKind::Postfix:
+        return write(w, *node.parts[0], true) + node.text;
+    case NodeKind::Binary:
+        out = write_binary(w, node);
+        break;
+    case NodeKind::Ternary:
+        out = fmt::format("{} ? {} : {}", write_condition(w, *node.parts[0]),
+                          write(w, *(node.parts[1] ? node.parts[1] : node.parts[0]), true),
+                          write(w, *node.parts[2], true));
+        break;
+    case NodeKind::Assign:
+        out = fmt::format("{} {} {}", write(w, *node.parts[0]), node.text, write(w, *node.parts[1]));
+        break;
+    default:
+        return w.gap(node, "a statement is no value");
+    }
+    return inner ? "(" + out + ")" : out;
+}
+
+} // namespace sonde::bridge

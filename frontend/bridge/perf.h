@@ -1,0 +1,13 @@
+// Definitions of `perf probe`: `-x PATH 'func var:string'`, `func%return $retval`, `func:LINE`, `FILE:LINE`.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "frontend/bridge/bridge.h"
+
+namespace sonde::bridge {
+
+Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& options);
+
+} // namespace sonde::bridge

@@ -1,0 +1,463 @@
+// The tables of probes. bpftrace's: the provider before the first colon. DTrace's: provider, module, function, name.
+#include "frontend/bridge/point.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sonde::bridge {
+namespace {
+
+struct Provider {
+    std::string_view name, short_name;
+    PointKind kind;
+};
+constexpr std::array providers = {
+    Provider{"kprobe", "k", PointKind::Entry},       Provider{"kretprobe", "kr", PointKind::Return},
+    Provider{"fentry", "f", PointKind::TypedEntry},  Provider{"kfunc", "", PointKind::TypedEntry},
+    Provider{"fexit", "fr", PointKind::TypedReturn}, Provider{"kretfunc", "", PointKind::TypedReturn},
+    Provider{"uprobe", "u", PointKind::Entry},       Provider{"uretprobe", "ur", PointKind::Return},
+};
+
+std::vector<std::string> split(const std::string& text, char at) {
+    std::vector<std::string> out(1);
+    bool quotes = false;
+    for (size_t i = 0; i < text.size(); i++) {
+        quotes ^= text[i] == '"';
+        // `::` inside of a C++ name is none between parts; bpftrace has such names in quotes.
+        if (text[i] == at && !quotes)
+            out.emplace_back();
+        else if (text[i] != '"')
+            out.back() += text[i];
+    }
+    return out;
+}
+
+std::optional<int64_t> number_of(const std::string& text) {
+    if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
+        return {};
+    return std::stoll(text);
+}
+
+OurPoint gap(std::string why) {
+    OurPoint point;
+    point.gap = std::move(why);
+    return point;
+}
+
+bool is_return(PointKind kind) { return kind == PointKind::Return || kind == PointKind::TypedReturn; }
+
+// kernel.function("f"), module("m").function("f"), .return
+OurPoint kernel_point(PointKind kind, const std::string& module, const std::string& function) {
+    if (function.empty())
+        return gap("the function's name is missing");
+    if (function.find('+') != std::string::npos || function.starts_with("0x"))
+        return gap("a place inside of a kernel's function is `kernel.statement(\"NAME@FILE:LINE\")` here, by its line");
+    OurPoint point;
+    point.kind = kind;
+    const bool in_kernel = module.empty() || module == "vmlinux" || module == "kernel" || module == "genunix";
+    point.text = fmt::format("{}.function({}){}", in_kernel ? "kernel" : fmt::format("module({})", quoted(module)),
+                             quoted(function), is_return(kind) ? ".return" : "");
+    return point;
+}
+
+OurPoint program_point(PointKind kind, const std::string& process, const std::string& function) {
+    if (function.empty())
+        return gap("the function's name is missing");
+    if (function.find('+') != std::string::npos && function.find("operator") == std::string::npos)
+        return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here, by its line, or "
+                   "`.statement(0xADDRESS)`");
+    OurPoint point;
+    point.kind = kind;
+    point.in_program = true;
+    const bool address = function.starts_with("0x");
+    point.text = fmt::format("{}.{}({}){}", process, address ? "statement" : "function",
+                             address ? function : quoted(function), is_return(kind) ? ".return" : "");
+    return point;
+}
+
+OurPoint syscall_point(const std::string& name, bool at_return) {
+    OurPoint point;
+    if (name.find_first_of("?[") != std::string::npos)
+        return gap("a pattern of system calls has `*` only here: `syscall.open*`");
+    if (name == "*" || name.empty()) {
+        point.kind = at_return ? PointKind::AnySyscallReturn : PointKind::AnySyscallEntry;
+        point.text = at_return ? "syscall_any.return" : "syscall_any";
+        return point;
+    }
+    // Names of the kernel's functions are not always those of the calls.
+    constexpr std::pair<std::string_view, std::string_view> renamed[] = {{"newstat", "stat"},
+                                                                         {"newfstat", "fstat"},
+                                                                         {"newlstat", "lstat"},
+                                                                         {"newuname", "uname"},
+                                                                         {"sendfile64", "sendfile"}};
+    const auto* other =
+        std::ranges::find(renamed, std::string_view(name), &std::pair<std::string_view, std::string_view>::first);
+    point.kind = at_return ? PointKind::SyscallReturn : PointKind::SyscallEntry;
+    point.in_program = true;
+    point.text = fmt::format("syscall.{}{}", other != std::end(renamed) ? std::string(other->second) : name,
+                             at_return ? ".return" : "");
+    return point;
+}
+
+// A rate by a unit of time or `hz`: how many times a second that is, or the timer's own unit.
+OurPoint timer_point(const std::string& unit, const std::string& count, bool on_all) {
+    const std::optional<int64_t> number = number_of(count);
+    if (!number || *number == 0)
+        return gap(fmt::format("`{}` is no number above 0", count));
+    OurPoint point;
+    if (!on_all) {
+        if (unit != "hz" && unit != "s" && unit != "ms" && unit != "us" && unit != "ns")
+            return gap(fmt::format("`{}` is no unit of time", unit));
+        point.text = fmt::format("timer.{}({})", unit, *number);
+        return point;
+    }
+    point.kind = PointKind::Sample;
+    int64_t rate = *number;
+    for (auto [name, per_second] :
+         {std::pair{"s", int64_t{1}}, {"ms", int64_t{1000}}, {"us", int64_t{1000000}}, {"ns", int64_t{1000000000}}})
+        if (unit == name) {
+            if (*number > per_second || per_second % *number)
+                return gap("samples are taken a whole number of times a second here: `timer.profile.freq(HZ)`");
+            rate = per_second / *number;
+        }
+    point.text = fmt::format("timer.profile.freq({})", rate);
+    return point;
+}
+
+// software:page-faults:100, hardware:cache-misses:1000000
+OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
+    std::string name = parts.size() > 1 ? parts[1] : "";
+    std::ranges::replace(name, '-', '_');
+    constexpr std::pair<std::string_view, std::string_view> aliases[] = {{"cpu", "cpu_clock"},
+                                                                         {"cs", "context_switches"},
+                                                                         {"faults", "page_faults"},
+                                                                         {"major_faults", "page_faults_maj"},
+                                                                         {"minor_faults", "page_faults_min"},
+                                                                         {"cycles", "cpu_cycles"},
+                                                                         {"branches", "branch_instructions"},
+                                                                         {"alignment_faults", "alignment_faults"}};
+    for (auto [other, ours] : aliases)
+        if (name == other)
+            name = ours;
+    if (name.empty())
+        return gap("the counter's name is missing");
+    OurPoint point;
+    point.kind = PointKind::Sample;
+    point.text = fmt::format("perf.{}.{}", hardware ? "hw" : "sw", name);
+    if (parts.size() > 2 && !parts[2].empty()) {
+        if (!number_of(parts[2]))
+            return gap(fmt::format("`{}` is no number", parts[2]));
+        point.text += fmt::format(".sample({})", parts[2]);
+    }
+    return point;
+}
+
+OurPoint mark_point(const std::vector<std::string>& parts, const BridgeOptions& options) {
+    OurPoint point;
+    point.kind = PointKind::Mark;
+    point.in_program = true;
+    if (parts.size() == 4)
+        point.text =
+            fmt::format("{}.provider({}).mark({})", process_of(parts[1], options), quoted(parts[2]), quoted(parts[3]));
+    else if (parts.size() == 3)
+        point.text = fmt::format("{}.mark({})", process_of(parts[1], options), quoted(parts[2]));
+    else
+        return gap("a mark is `usdt:PATH:PROVIDER:NAME`");
+    return point;
+}
+
+OurPoint tracepoint_point(const std::vector<std::string>& parts) {
+    if (parts.size() != 3)
+        return gap("a tracepoint is `tracepoint:SYSTEM:NAME`");
+    OurPoint point;
+    if (parts[1] == "syscalls" && parts[2].starts_with("sys_enter_"))
+        return syscall_point(parts[2].substr(10), false);
+    if (parts[1] == "syscalls" && parts[2].starts_with("sys_exit_"))
+        return syscall_point(parts[2].substr(9), true);
+    if (parts[1] == "raw_syscalls" && (parts[2] == "sys_enter" || parts[2] == "sys_exit"))
+        return syscall_point("*", parts[2] == "sys_exit");
+    point.kind = PointKind::Tracepoint;
+    point.tracepoint = parts[2];
+    point.text = fmt::format("kernel.trace({})", quoted(parts[1] + ":" + parts[2]));
+    return point;
+}
+
+OurPoint watchpoint(const std::vector<std::string>& parts) {
+    if (parts.size() != 4 || parts[1].find('+') != std::string::npos)
+        return gap("a watchpoint is at an address here, or at a variable: `process(\"PATH\").data(\"NAME\").write`");
+    OurPoint point;
+    const bool kernel = parts[1].starts_with("0xffff");
+    if (parts[3] != "w" && parts[3] != "rw" && parts[3] != "wr")
+        return gap("a watchpoint is for writes (`w`) or for reads and writes (`rw`)");
+    point.kind = PointKind::Entry;
+    point.in_program = !kernel;
+    point.text = fmt::format("{}.data({}).length({}).{}", kernel ? "kernel" : "process", parts[1], parts[2],
+                             parts[3] == "w" ? "write" : "rw");
+    return point;
+}
+
+// The names of DTrace's providers that stand for events rather than for places in code.
+struct NamedEvent {
+    std::string_view provider, name, ours;
+};
+constexpr std::array events = {
+    NamedEvent{"proc", "exec-success", "kprocess.exec_complete"},
+    NamedEvent{"proc", "exec", "kprocess.exec"},
+    NamedEvent{"proc", "exit", "kprocess.exit"},
+    NamedEvent{"proc", "create", "kprocess.create"},
+    NamedEvent{"proc", "start", "kprocess.start"},
+    NamedEvent{"proc", "signal-send", "signal.send"},
+    NamedEvent{"sched", "on-cpu", "scheduler.cpu_on"},
+    NamedEvent{"sched", "off-cpu", "scheduler.cpu_off"},
+    NamedEvent{"sched", "wakeup", "scheduler.wakeup"},
+    NamedEvent{"io", "start", "ioblock.request"},
+    NamedEvent{"io", "done", "ioblock.end"},
+    NamedEvent{"tcp", "send", "tcp.sendmsg"},
+    NamedEvent{"tcp", "receive", "tcp.receive"},
+};
+
+// profile-97, tick-1s, tick-100ms
+OurPoint dtrace_timer(const std::string& name) {
+    const size_t dash = name.find('-');
+    const bool on_all = name.starts_with("profile-");
+    size_t digits = dash + 1;
+    while (digits < name.size() && isdigit(static_cast<unsigned char>(name[digits])))
+        digits++;
+    std::string unit = name.substr(digits);
+    constexpr std::pair<std::string_view, std::string_view> units[] = {
+        {"", "hz"},     {"hz", "hz"}, {"s", "s"},     {"sec", "s"}, {"ms", "ms"},
+        {"msec", "ms"}, {"us", "us"}, {"usec", "us"}, {"ns", "ns"}, {"nsec", "ns"}};
+    for (auto [theirs, ours] : units)
+        if (unit == theirs)
+            return timer_point(std::string(ours), name.substr(dash + 1, digits - dash - 1), on_all);
+    const std::optional<int64_t> number = number_of(name.substr(dash + 1, digits - dash - 1));
+    for (auto [theirs, seconds] :
+         {std::pair{"m", 60}, {"min", 60}, {"h", 3600}, {"hour", 3600}, {"d", 86400}, {"day", 86400}})
+        if (unit == theirs && number && *number < 100000)
+            return timer_point("s", std::to_string(*number * seconds), on_all);
+    return gap(fmt::format("`{}` is no unit of time", unit));
+}
+
+// pid$target:libc:malloc:entry
+OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& options) {
+    const std::string who = parts[0].substr(3);
+    const std::string& where = parts[3];
+    if (where != "entry" && where != "return")
+        return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here");
+    // The target's own program, or a file that is named; a process by its number.
+    std::string process = who == "$target" ? "process" : fmt::format("process({})", who);
+    std::string library = parts[1];
+    if (!library.empty() && library != "a.out") {
+        std::string path = library;
+        if (library.find_first_of("*?") == std::string::npos && options.find_path)
+            for (const std::string& name : {library, library.substr(0, library.find(".so"))})
+                if (std::string found = options.find_path(name); !found.empty()) {
+                    path = found;
+                    break;
+                }
+        process += fmt::format(".library({})", quoted(path));
+    }
+    return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, parts[2]);
+}
+
+} // namespace
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (char c : text)
+        out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    return out + "\"";
+}
+
+std::string process_of(const std::string& path, const BridgeOptions& options) {
+    if (path.empty())
+        return "process";
+    if (number_of(path))
+        return fmt::format("process({})", path);
+    if (path.find('/') == std::string::npos && path.find_first_of("*?") == std::string::npos && options.find_path)
+        if (std::string found = options.find_path(path); !found.empty())
+            return fmt::format("process({})", quoted(found));
+    return fmt::format("process({})", quoted(path));
+}
+
+OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options) {
+    std::vector<std::string> parts = split(spec, ':');
+    const std::string& provider = parts[0];
+    const bool in_program = provider == "uprobe" || provider == "uretprobe" || provider == "u" || provider == "ur";
+    OurPoint point;
+    if (parts.size() == 1) {
+        if (provider == "BEGIN" || provider == "begin")
+            point.text = "begin";
+        else if (provider == "END" || provider == "end")
+            point.text = "end";
+        else
+            return gap(fmt::format("`{}` is no probe of bpftrace", spec));
+        return point;
+    }
+    // C++ names have colons of their own.
+    if (in_program && parts.size() > 3) {
+        for (size_t i = 3; i < parts.size(); i++)
+            parts[2] += ":" + parts[i];
+        parts.resize(3);
+        if (parts[2].starts_with("cpp:"))
+            parts[2].erase(0, 4);
+    }
+    for (const Provider& known : providers) {
+        if (provider != known.name && (known.short_name.empty() || provider != known.short_name))
+            continue;
+        if (in_program)
+            return parts.size() == 3 ? program_point(known.kind, process_of(parts[1], options), parts[2])
+                                     : gap("a program's function is `uprobe:PATH:FUNCTION`");
+        return parts.size() == 3 ? kernel_point(known.kind, parts[1], parts[2])
+                                 : kernel_point(known.kind, "", parts[1]);
+    }
+    if (provider == "tracepoint" || provider == "t")
+        return tracepoint_point(parts);
+    if (provider == "rawtracepoint" || provider == "rt") {
+        point.kind = PointKind::RawTracepoint;
+        point.text = fmt::format("kernel.trace({})", quoted(parts.size() == 3 ? parts[1] + ":" + parts[2] : parts[1]));
+        return point;
+    }
+    if (provider == "usdt" || provider == "U")
+        return mark_point(parts, options);
+    const bool on_all = provider == "profile" || provider == "p";
+    if (on_all || provider == "interval" || provider == "i") {
+        if (parts.size() == 3)
+            return timer_point(parts[1], parts[2], on_all);
+        // interval:1s
+        size_t digits = parts[1].find_first_not_of("0123456789");
+        return timer_point(digits == std::string::npos ? "us" : parts[1].substr(digits), parts[1].substr(0, digits),
+                           on_all);
+    }
+    if (provider == "software" || provider == "s" || provider == "hardware" || provider == "h")
+        return counter_point(parts, provider[0] == 'h');
+    if (provider == "watchpoint" || provider == "w" || provider == "asyncwatchpoint" || provider == "aw")
+        return watchpoint(parts);
+    if (provider == "iter" || provider == "it") {
+        if (parts.size() > 2)
+            return gap("an iterator is over all of its kind here");
+        point.kind = PointKind::Iterator;
+        point.text = fmt::format("kernel.iter({})", quoted(parts[1]));
+        return point;
+    }
+    if (provider == "self")
+        return gap("signals to the tracer itself are no probe here; `kill -INT` ends it, and `probe end` runs");
+    return gap(fmt::format("there is no `{}` here", provider));
+}
+
+OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
+    std::vector<std::string> parts = split(spec, ':');
+    OurPoint point;
+    // Fields that are missing are the first ones.
+    while (parts.size() < 4)
+        parts.insert(parts.begin(), "");
+    if (parts.size() > 4)
+        return gap("a probe is `PROVIDER:MODULE:FUNCTION:NAME`");
+    const std::string &provider = parts[0], &name = parts[3];
+    if (name == "BEGIN" || name == "END" || name == "ERROR") {
+        point.text = name == "BEGIN" ? "begin" : name == "END" ? "end" : "error";
+        return point;
+    }
+    if (name.starts_with("tick-") || name.starts_with("profile-"))
+        return dtrace_timer(name);
+    if (provider == "syscall" && (name == "entry" || name == "return"))
+        return syscall_point(parts[2], name == "return");
+    if (provider.starts_with("pid") && provider.size() > 3 &&
+        (provider[3] == '$' || isdigit(static_cast<unsigned char>(provider[3]))))
+        return pid_point(parts, options);
+    if (provider == "fbt" || provider == "rawfbt") {
+        if (name != "entry" && name != "return")
+            return gap("`fbt` has entries and returns");
+        return kernel_point(name == "return" ? PointKind::TypedReturn : PointKind::TypedEntry, parts[1], parts[2]);
+    }
+    if (provider == "sdt" || provider == "rawtp") {
+        point.kind = PointKind::RawTracepoint;
+        std::string tracepoint = name;
+        std::ranges::replace(tracepoint, '-', '_');
+        point.text =
+            fmt::format("kernel.trace({})", quoted(parts[1].empty() ? tracepoint : parts[1] + ":" + tracepoint));
+        return point;
+    }
+    for (const NamedEvent& event : events)
+        if (provider == event.provider && name == event.name) {
+            point.kind = PointKind::Tracepoint;
+            point.text = event.ours;
+            return point;
+        }
+    // A static mark of a process: provider$target or provider1234.
+    size_t digits = provider.size();
+    while (digits > 0 && isdigit(static_cast<unsigned char>(provider[digits - 1])))
+        digits--;
+    const size_t dollar = provider.find("$target");
+    if (dollar != std::string::npos || (digits > 0 && digits < provider.size()) || provider.ends_with('*')) {
+        const bool by_number = dollar == std::string::npos && !provider.ends_with('*');
+        std::string mark = name;
+        for (size_t dash = 0; (dash = mark.find('-', dash)) != std::string::npos; dash += 2)
+            mark.replace(dash, 1, "__");
+        point.kind = PointKind::Mark;
+        point.in_program = true;
+        point.text = fmt::format("{}.provider({}).mark({})",
+                                 by_number ? fmt::format("process({})", provider.substr(digits)) : "process",
+                                 quoted(provider.substr(0, dollar != std::string::npos ? dollar
+                                                           : by_number                 ? digits
+                                                                                       : provider.size() - 1)),
+                                 quoted(mark));
+        return point;
+    }
+    return gap(fmt::format("there is no provider `{}` with a probe `{}` here", provider, name));
+}
+
+const TracepointField* find_field(std::string_view tracepoint, std::string_view field) {
+    // A tracepoint stands for all whose names begin so; the first row counts.
+    static constexpr std::array fields = {
+        TracepointField{"sched_switch", "prev_comm", "kernel_string($prev->comm)", true},
+        TracepointField{"sched_switch", "prev_pid", "$prev->pid", false},
+        TracepointField{"sched_switch", "prev_prio", "$prev->prio", false},
+        TracepointField{"sched_switch", "next_comm", "kernel_string($next->comm)", true},
+        TracepointField{"sched_switch", "next_pid", "$next->pid", false},
+        TracepointField{"sched_switch", "next_prio", "$next->prio", false},
+        TracepointField{"sched_wak", "comm", "kernel_string($p->comm)", true},
+        TracepointField{"sched_wak", "pid", "$p->pid", false},
+        TracepointField{"sched_wak", "prio", "$p->prio", false},
+        TracepointField{"sched_migrate_task", "comm", "kernel_string($p->comm)", true},
+        TracepointField{"sched_migrate_task", "pid", "$p->pid", false},
+        TracepointField{"sched_process_exec", "filename", "kernel_string($bprm->filename)", true},
+        TracepointField{"sched_process_exec", "pid", "$p->pid", false},
+        TracepointField{"sched_process_fork", "parent_comm", "kernel_string($parent->comm)", true},
+        TracepointField{"sched_process_fork", "parent_pid", "$parent->pid", false},
+        TracepointField{"sched_process_fork", "child_comm", "kernel_string($child->comm)", true},
+        TracepointField{"sched_process_fork", "child_pid", "$child->pid", false},
+        TracepointField{"sched_process_", "comm", "kernel_string($p->comm)", true},
+        TracepointField{"sched_process_", "pid", "$p->pid", false},
+        TracepointField{"sched_process_", "prio", "$p->prio", false},
+        TracepointField{"sched_stat_", "comm", "kernel_string($tsk->comm)", true},
+        TracepointField{"sched_stat_", "pid", "$tsk->pid", false},
+        TracepointField{"block_rq_complete", "nr_sector", "$nr_bytes >> 9", false},
+        TracepointField{"block_rq_", "bytes", "$rq->__data_len", false},
+        TracepointField{"block_rq_", "sector", "$rq->__sector", false},
+        TracepointField{"block_rq_", "nr_sector", "$rq->__data_len >> 9", false},
+        TracepointField{"signal_generate", "comm", "kernel_string($task->comm)", true},
+        TracepointField{"signal_generate", "pid", "$task->pid", false},
+        TracepointField{"irq_handler_entry", "name", "kernel_string($action->name)", true},
+        TracepointField{"softirq_", "vec", "$vec_nr", false},
+        TracepointField{"net", "skbaddr", "$skb", false},
+        TracepointField{"net", "len", "$skb->len", false},
+        TracepointField{"net", "name", "kernel_string($skb->dev->name)", true},
+        TracepointField{"oom_score_adj_update", "pid", "$task->pid", false},
+        TracepointField{"task_newtask", "pid", "$task->pid", false},
+        TracepointField{"task_newtask", "comm", "kernel_string($task->comm)", true},
+    };
+    const auto* found = std::ranges::find_if(fields, [&](const TracepointField& one) {
+        return one.field == field && tracepoint.starts_with(one.tracepoint);
+    });
+    return found == fields.end() ? nullptr : found;
+}
+
+} // namespace sonde::bridge

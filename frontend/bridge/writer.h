@@ -1,0 +1,13 @@
+// A tree as a script in our language.
+#pragma once
+
+#include <string_view>
+
+#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/tree.h"
+
+namespace sonde::bridge {
+
+Bridged write_script(const Tree& tree, std::string_view text, Dialect dialect, const BridgeOptions& options);
+
+} // namespace sonde::bridge
