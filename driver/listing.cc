@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal_text.h"
+#include "driver/discovery.h"
 #include "driver/pass.h"
 #include "frontend/probes/probe.h"
 #include "frontend/probes/why.h"
@@ -76,7 +77,7 @@ bool is_listing(const Options& options) {
 int list(Translation& t, const Options& options) {
     t.diags.say_held();
     if (options.list)
-        return list_points(t, options);
+        return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
     return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);
 }
 

@@ -241,13 +241,14 @@ void require(const std::string& problem) {
 }
 
 void add_script_options(CLI::App& app, Options& o) {
-    app.add_option("-e", o.script, "Run this script text");
+    app.add_option("-e", o.script, "Run this script text")->take_last();
     app.add_option("-E", o.extras, "Add this script text to the script")->allow_extra_args(false);
     app.add_option("--from", o.from,
                    "Print the script, which is in the language of bpftrace, dtrace or perf (perf probe), in sonde's")
         ->check(CLI::IsMember({"bpftrace", "dtrace", "perf"}));
-    app.add_option("-l", o.list_point, "List the probe points that match");
-    app.add_option("-L", o.list_point, "List them with their variables");
+    app.add_option("-l", o.list_point, "List the probe points that match; '*': all families, a WORD: whatever has it")
+        ->take_last();
+    app.add_option("-L", o.list_point, "List them with their variables")->take_last();
     app.add_option("--why", o.why, "Say where this variable lives, and why it is not there at POINT");
     app.add_option_function<std::vector<std::string>>(
            "-D",
@@ -316,7 +317,8 @@ void add_run_options(CLI::App& app, Options& o) {
         ->group("");
     const auto some = [](const std::string& text) { return text.empty() ? "it needs a value" : ""; };
     app.add_option("-c", o.command, "Run this command with every probe armed, and end with it; target() is its pid")
-        ->check(some);
+        ->check(some)
+        ->take_last();
     app.add_option_function<std::string>(
         "-x", [&o](const std::string& text) { require(set_target(o, text)); },
         "Trace this process and its children; target() is its pid");
@@ -538,6 +540,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "-F needs -o FILE: there is no other place where a background process's output could be kept";
     if (o.background && !o.command.empty())
         return "-F and -c exclude each other: a background process has no command to wait for";
+    if (!o.from.empty() && (o.list || !o.why.empty() || o.last_pass != 5 || !o.dump.empty()))
+        return "--from prints a script's translation and nothing else; `sonde --from=LANGUAGE FILE | sonde -` runs it";
     if (!o.command.empty() && o.target_pid != 0)
         return "You can't specify -c and -x together: each says what the target is";
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
@@ -559,6 +563,23 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
     bool has_work = o.has_script || !o.tool.empty() || o.list || o.inventory != Inventory::None ||
                     !o.positional.empty() || !o.extras.empty();
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
+}
+
+// Options that were given more than once, or that contradict each other by their numbers: the message, or nothing.
+std::string check_counts(const CLI::App& app) {
+    if (app.count("-l") + app.count("-L") > 1)
+        return "-l and -L take one pattern: several stand in it with commas, as `-l 'begin, end'`";
+    if (app.count("-e") > 1)
+        return "-e is there twice: -E adds another script text";
+    const std::vector<std::string> passes = app.get_option("-p")->results();
+    for (const std::string& pass : passes)
+        if (pass != passes[0])
+            return fmt::format("-p{} and -p{} contradict each other: give the last pass that is to run", passes[0],
+                               pass);
+    for (const char* name : {"-c", "-x"})
+        if (app.count(name) > 1)
+            return fmt::format("{} is there twice: a session has one target", name);
+    return "";
 }
 
 int fail(const std::string& message) {
@@ -621,6 +642,8 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
         const Result<void> cleaned = PlanCache::clean();
         return cleaned ? 0 : fail("--clean-cache: " + cleaned.error().message);
     }
+    if (std::string problem = check_counts(app); !problem.empty())
+        return fail(problem);
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
     if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);

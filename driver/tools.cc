@@ -243,6 +243,18 @@ class Reader {
     std::vector<std::string> arguments_, out_;
 };
 
+// Whether there is a script without the first word, or words that only a script's file would have after it.
+bool words_say_script(const std::vector<std::string>& words) {
+    for (size_t i = 1; i < words.size(); i++) {
+        const bool takes_value = words[i] == "-c" || words[i] == "-x";
+        if (takes_value)
+            i++;
+        else if (words[i] != "-v" && words[i] != "--raw")
+            return true;
+    }
+    return false;
+}
+
 int fail(const std::string& message) {
     fmt::print(stderr, "ERROR: {}\n", message);
     return exit_failure;
@@ -302,6 +314,15 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     }
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());
+        // A word that is neither a file nor near a tool is looked for among all that can be probed.
+        const bool is_word = std::ranges::all_of(name, [](unsigned char c) { return isalnum(c) || c == '_'; });
+        const bool has_target =
+            std::ranges::any_of(words, [](const std::string& one) { return one == "-c" || one == "-x"; });
+        if ((near.empty() || has_target) && is_word && !is_number(name) && !words_say_script(words)) {
+            std::vector<std::string> search = {"-l"};
+            search.insert(search.end(), words.begin(), words.end());
+            return search;
+        }
         if (near.empty() || name.find('.') != std::string::npos)
             return words;
         return fail(fmt::format(

@@ -544,6 +544,8 @@ class Reader {
             NodePtr outer;
             if (accept("[")) {
                 std::vector<NodePtr> keys = read_list("]");
+                if (keys.empty())
+                    fail(at_, "the key is missing");
                 if (node->kind == NodeKind::Map && node->parts.empty()) {
                     node->parts = std::move(keys);
                     node->end = at_;
