@@ -28,6 +28,7 @@
 #include "driver/pass.h"
 #include "driver/pass_options.h"
 #include "driver/plan_cache.h"
+#include "driver/progress.h"
 #include "driver/relink.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
@@ -111,7 +112,9 @@ int translate(const Options& options, const plan::Origin* origin) {
     t.diags.say_held();
     if (t.diags.has_errors())
         return t.report(), say_failed(2);
+    std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
     hir::Program* program = analyze(t.files, *t.library, t.env, sema_options(options), t.arena, t.diags);
+    progress.reset();
     if (!t.report() || !program)
         return say_failed(2);
     if (options.dump == "hir")
@@ -137,7 +140,9 @@ int translate(const Options& options, const plan::Origin* origin) {
     PlanCache cache(options, *program, t.sources, codegen);
     std::optional<plan::Plan> kept = cache.load();
     const bool is_kept = kept.has_value();
+    progress.emplace("translating");
     Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
+    progress.reset(); // beyond this point there is one thread
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/error_place.h"
+
 namespace sonde {
 
 uint32_t PlanState::add_format(const plan::Format& format) {
@@ -17,7 +19,8 @@ namespace {
 std::string near(const Sources& sources, const std::string& text, Range range) {
     const bool name = !text.empty() && (isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_' ||
                                         text[0] == '$' || text[0] == '@');
-    return fmt::format("{} '{}' at {}", name ? "identifier" : "operator", text, sources.place(range));
+    return fmt::format("{} '{}' at {}{}", name ? "identifier" : "operator", text, sources.place(range),
+                       sources.is_tapset(range.file) ? plan::in_library : "");
 }
 } // namespace
 

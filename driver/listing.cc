@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "base/terminal_text.h"
 #include "driver/discovery.h"
 #include "driver/pass.h"
+#include "driver/progress.h"
 #include "frontend/probes/probe.h"
 #include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
@@ -33,8 +35,10 @@ int list_points(Translation& t, const Options& options) {
     t.diags.say_held();
     if (t.diags.has_errors())
         return t.report(), exit_failure;
+    std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
     std::vector<std::string> lines =
         sonde::list_points(points, options.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
+    progress.reset();
     t.report();
     print_lines(lines, options.raw);
     return lines.empty() ? exit_failure : 0;

@@ -698,7 +698,9 @@ Result<int> Run::end() {
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();
     const bool unwritten = !session_.output.failure().empty();
-    if (unwritten)
+    // A reader that has enough is no news: `sonde ... | head -3`.
+    const bool was_left = session_.output.failure().ends_with(errno_error("", EPIPE).message);
+    if (unwritten && !was_left)
         say("ERROR: " + session_.output.failure());
     if (session_.failed)
         say("Pass 5: run failed.");

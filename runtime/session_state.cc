@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/terminal_text.h"
 #include "base/tracefs.h"
+#include "runtime/error_place.h"
 #include "runtime/format.h"
 
 namespace sonde {
@@ -240,17 +241,50 @@ void Session::suppress_error(const plan::RecordHeader& header, const std::string
 namespace {
 // The calls on the way to an error's place, from the inside out. Where there is no room for more, only the outer ones
 // are known: they are the script's.
-std::string told_calls(const plan::Plan& plan, const plan::ErrorDetails& details) {
+std::vector<std::string> calls_to(const plan::Plan& plan, const plan::ErrorDetails& details) {
     constexpr uint32_t in_word = 64 / plan::call_bits, most = in_word * std::size(plan::ErrorDetails{}.calls);
-    std::string out;
+    std::vector<std::string> out;
     for (uint32_t i = most; i-- > 0;) {
         const uint32_t call = details.calls[i / in_word] >> (i % in_word * plan::call_bits) & plan::unknown_call;
         if (call == 0)
             continue;
         const bool known = call < plan::unknown_call && call <= plan.calls.size() && i + 1 < most;
-        out += fmt::format(" (called from {})", known ? plan.calls[call - 1] : "...");
+        out.push_back(known ? plan.calls[call - 1] : "...");
     }
     return out;
+}
+
+bool is_in_library(std::string_view place) { return place.ends_with(plan::in_library); }
+std::string_view without_mark(std::string_view place) {
+    if (is_in_library(place))
+        place.remove_suffix(std::string_view(plan::in_library).size());
+    return place;
+}
+
+// Where an error was, the script's own line first: what the library does is behind its name.
+std::string told_place(const std::string& near, const std::vector<std::string>& calls) {
+    const auto own = std::ranges::find_if_not(calls, is_in_library);
+    const bool leads_there = is_in_library(near) && own != calls.end() && *own != "...";
+    std::string out = fmt::format(" near {}", leads_there ? *own : without_mark(near));
+    for (auto call = leads_there ? own + 1 : calls.begin(); call != calls.end(); ++call)
+        out += fmt::format(" (called from {})", without_mark(*call));
+    return leads_there ? fmt::format("{} (in the library: {})", out, without_mark(near)) : out;
+}
+
+// How to go on after an error of that text; empty: nothing that the text does not say.
+std::string way_out(const std::string& error) {
+    if (error.starts_with(plan::no_actions_left))
+        return "help: `-D MAXACTION=N` lets a handler run N statements, and one of begin, end or a timer ten times as "
+               "many";
+    if (error.find(" fault at 0x") == std::string::npos &&
+        error.find(" fault [man error::fault] at 0x") == std::string::npos)
+        return "";
+    for (std::string_view reader : {"user_string", "kernel_string"})
+        if (error.find(fmt::format("near identifier '{}' ", reader)) != std::string::npos)
+            return fmt::format("help: `{}(address, \"?\")` gives the second text where no string can be read; "
+                               "`try {{ ... }} catch {{ ... }}` goes on after any error",
+                               reader);
+    return "help: `try { ... } catch { ... }` goes on after an error";
 }
 } // namespace
 
@@ -275,7 +309,7 @@ void Session::report_error(const plan::RecordHeader& header, std::span<const uin
     if (running && words->least_action != 0 && message == plan::no_actions_left)
         return accounting.add(Loss::Interrupted, 1, running->place);
     if (!near.empty())
-        message += " near " + near + told_calls(plan, details);
+        message += told_place(near, calls_to(plan, details));
     if (header.row < plan.rows.size())
         message += " in probe " + plan.rows[header.row].pp;
     message.resize(std::min<size_t>(message.size(), plan.max_string - 1));
@@ -299,6 +333,8 @@ void Session::fail(const HeldError& error) {
         output.write(json_lines.text("error", error.text));
     output.flush();
     say("ERROR: " + error.text);
+    if (const std::string help = way_out(error.text); !help.empty() && told_help_.insert(help).second)
+        say(help);
     if (!error.is_counted)
         __atomic_fetch_add(&words->errors, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&words->errors, __ATOMIC_SEQ_CST) > words->max_errors) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -145,6 +146,7 @@ class Session {
     bool warned_of_kernel_ = false; // what it does not let be written
     bool holds_errors_ = false;
     std::optional<HeldError> held_error_;
+    std::set<std::string> told_help_; // how to go on after errors
 };
 
 } // namespace sonde

@@ -39,6 +39,8 @@ struct Programs {
     bool all = false; // no program was named, and any will do
 };
 Programs find_programs(Resolving& resolving, bool all_will_do);
+// What the point or -c names, if that is a script, which an interpreter runs; else empty.
+std::string script_of_target(const Resolving& resolving);
 
 // Opens what stands before the component at `next`; reports and gives nothing if there is no such program or library.
 std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t next);

@@ -96,6 +96,21 @@ void warn_of_replaced(Resolving& resolving, const std::string& path) {
 
 } // namespace
 
+std::string script_of_target(const Resolving& resolving) {
+    const PointComponent& target = resolving.components()[0];
+    std::string path;
+    if (target.arg == PointComponent::None)
+        path = resolving.env.command_path;
+    else if (target.arg == PointComponent::String && !has_wildcard(target.text))
+        path = target.text;
+    Result<std::string> found = find_in_path(path);
+    if (path.empty() || !found)
+        return "";
+    char head[2] = {};
+    std::ifstream(*found).read(head, sizeof head);
+    return std::string_view(head, sizeof head) == "#!" ? *found : "";
+}
+
 Programs find_programs(Resolving& resolving, bool all_will_do) {
     const PointComponent& target = resolving.components()[0];
     Programs out;

@@ -1,0 +1,66 @@
+// A thread waits for the second to pass, because the work does not look at the clock. It is joined before the session
+// begins, which forks, and takes no signals.
+#include "driver/progress.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+struct Progress::Shown {
+    std::string what;
+    std::mutex lock;
+    std::condition_variable ended;
+    bool is_over = false;
+    std::thread thread;
+
+    void wait() {
+        std::unique_lock<std::mutex> hold(lock);
+        const auto begin = std::chrono::steady_clock::now();
+        if (ended.wait_for(hold, std::chrono::seconds(1), [&] { return is_over; }))
+            return;
+        do {
+            const auto seconds =
+                std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+            fmt::print(stderr, "\r{} ... {} s\033[K", what, seconds.count());
+            std::fflush(stderr);
+        } while (!ended.wait_for(hold, std::chrono::seconds(1), [&] { return is_over; }));
+        fmt::print(stderr, "\r\033[K");
+        std::fflush(stderr);
+    }
+};
+
+Progress::Progress(std::string what) {
+    if (isatty(STDERR_FILENO) != 1)
+        return;
+    shown_ = std::make_unique<Shown>();
+    shown_->what = std::move(what);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    shown_->thread = std::thread([this] { shown_->wait(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Progress::~Progress() {
+    if (!shown_)
+        return;
+    {
+        const std::lock_guard<std::mutex> hold(shown_->lock);
+        shown_->is_over = true;
+    }
+    shown_->ended.notify_one();
+    shown_->thread.join();
+}
+
+} // namespace sonde
