@@ -1,5 +1,5 @@
-// What there is to probe, for whom does not know yet: all families of probe points (`-l '*'`), and a word that is looked
-// for everywhere (`sonde tcp`, `sonde -l malloc -c ls`).
+// What there is to probe, for whom does not know yet: all families of probe points (`-l '*'`), and a word that is
+// looked for everywhere (`sonde tcp`, `sonde -l malloc -c ls`).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// How the places of errors are marked in a plan's texts (plan::Site, Plan::calls) when they are in the library, where the
-// user did not look: a session tells the script's own line first.
+// How the places of errors are marked in a plan's texts (plan::Site, Plan::calls) when they are in the library, where
+// the user did not look: a session tells the script's own line first.
 #pragma once
 
 namespace sonde::plan {
