@@ -166,8 +166,10 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
 
 // Until one calls exit() or fails.
 void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
-    for (size_t at = 0; at < probes.size() && !session.exiting;)
+    for (size_t at = 0; at < probes.size() && !session.exiting;) {
+        session.look_after_pictures(now_ns(), true); // the handlers may delete what they are made of
         at = run_point(session, rings, probes, at);
+    }
 }
 
 void run_begin_probes(Session& session, Rings& rings) {
@@ -611,10 +613,7 @@ void Run::pump() {
             session_.exiting = true;
         }
         if (!session_.exiting)
-            if (const auto due = timers.take_due(); !due.empty()) {
-                session_.look_after_pictures(now_ns(), true); // the handlers may delete what they are made of
-                run_points(session_, rings_, due);
-            }
+            run_points(session_, rings_, timers.take_due());
         const int64_t now = now_ns();
         if (now - started >= limit)
             session_.exiting = session_.interrupted = true;
