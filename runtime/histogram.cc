@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/bars.h"
+
 namespace sonde {
 
 int64_t StatsView::variance() const {
@@ -74,15 +76,6 @@ BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket) {
 }
 
 namespace {
-
-// A bar of `length` eighths of a character.
-std::string bar(uint64_t length) {
-    static constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    std::string out;
-    for (uint64_t i = 0; i < length / 8; i++)
-        out += "█";
-    return out + parts[length % 8];
-}
 
 // In tenths of a percent.
 std::string share(uint64_t count, uint64_t total) {
@@ -152,7 +145,7 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* stat
             const auto eighths =
                 static_cast<uint64_t>(static_cast<unsigned __int128>(counts[i]) * bar_width * 8 / most);
             const uint64_t length = counts[i] ? std::max<uint64_t>(eighths, 1) : 0;
-            out += fmt::format("{:>{}} |{}{:{}} {:>{}} {}\n", label(needs, i), label_width, bar(length), "",
+            out += fmt::format("{:>{}} |{}{:{}} {:>{}} {}\n", label(needs, i), label_width, bar_of_eighths(length), "",
                                bar_width - (length + 7) / 8, counts[i], count_width, share(counts[i], all));
             continue;
         }

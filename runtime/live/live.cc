@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <sstream>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -36,15 +36,16 @@ std::string bound_text(const BucketBounds& bounds) {
 // Buckets from the first to the last one that is not empty: what they count, a bar, how many, and their part.
 std::vector<std::string> histogram_lines(const plan::StatsNeeds& needs, const LiveValue& value, size_t columns) {
     const auto filled = [](uint64_t count) { return count != 0; };
-    const auto first = std::ranges::find_if(value.buckets, filled);
-    if (first == value.buckets.end())
+    const std::span all(value.buckets.data(), needs.buckets()); // counts for percentiles follow them
+    const auto first = std::ranges::find_if(all, filled);
+    if (first == all.end())
         return {"  no values"};
-    const auto last = std::find_if(value.buckets.rbegin(), value.buckets.rend(), filled).base();
+    const auto last = std::find_if(all.rbegin(), all.rend(), filled).base();
     const uint64_t most = *std::max_element(first, last);
     const size_t width = columns > 60 ? columns - 54 : 8;
     std::vector<std::string> out;
     for (auto bucket = first; bucket != last; ++bucket) {
-        const auto number = static_cast<uint32_t>(bucket - value.buckets.begin());
+        const auto number = static_cast<uint32_t>(bucket - all.begin());
         const std::string bar = bar_text(static_cast<double>(*bucket) / static_cast<double>(most), width);
         out.push_back(fmt::format("  {:>26} {}{} {:>10} {:5.1f}%", bound_text(bucket_bounds(needs, number)), bar,
                                   std::string(width - std::min(width, text_width(bar)), ' '), *bucket,
@@ -211,9 +212,19 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
             least_flame_part);
     }
     const LiveValue& value = row.value;
-    if (table.type == plan::Value::Stats && table.stats.buckets())
-        return histogram_lines(table.stats, value, columns);
     std::vector<std::string> out;
+    if (table.stats.quantiles && value.has_range) {
+        const StatsView view{&value.block, value.buckets.data()};
+        std::string line = " ";
+        for (const NamedPercentile& one : told_percentiles)
+            line += fmt::format(" {} {}", one.name, view.percentile(table.stats, one.millionths));
+        out.push_back(line);
+    }
+    if (table.type == plan::Value::Stats && table.stats.buckets()) {
+        for (std::string& line : histogram_lines(table.stats, value, columns))
+            out.push_back(std::move(line));
+        return out;
+    }
     if (!table.is_scalar()) {
         const std::vector<std::string>& texts = tables_.describe(table, row);
         for (size_t i = 0; i < texts.size(); i++)

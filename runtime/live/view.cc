@@ -199,6 +199,28 @@ void LiveView::next_sort(int by) {
     while (!is_statistic && (sort_ == Sort::Sum || sort_ == Sort::Average || sort_ == Sort::Largest));
 }
 
+// How many rows a key goes on; 0: it does something else.
+int64_t LiveView::step_of(Key::Kind key) const {
+    constexpr int64_t far = INT32_MAX;
+    const auto page = static_cast<int64_t>(page_);
+    switch (key) {
+    case Key::Up:
+        return -1;
+    case Key::Down:
+        return 1;
+    case Key::PageUp:
+        return -page;
+    case Key::PageDown:
+        return page;
+    case Key::Home:
+        return -far;
+    case Key::End:
+        return far;
+    default:
+        return 0;
+    }
+}
+
 LiveView::Wish LiveView::press(const Key& key) {
     said_.clear();
     if (mode_ == Mode::Filter) {
@@ -218,27 +240,11 @@ LiveView::Wish LiveView::press(const Key& key) {
     }
     const LiveTable* table = front();
     const size_t count = arrays().size();
-    const auto page = static_cast<int64_t>(page_);
-    constexpr int64_t far = INT32_MAX;
+    if (const int64_t step = step_of(key.kind)) {
+        move(step);
+        return {};
+    }
     switch (key.kind) {
-    case Key::Up:
-        move(-1);
-        return {};
-    case Key::Down:
-        move(1);
-        return {};
-    case Key::PageUp:
-        move(-page);
-        return {};
-    case Key::PageDown:
-        move(page);
-        return {};
-    case Key::Home:
-        move(-far);
-        return {};
-    case Key::End:
-        move(far);
-        return {};
     case Key::Tab:
     case Key::BackTab:
         mode_ = Mode::Tables;
@@ -259,7 +265,7 @@ LiveView::Wish LiveView::press(const Key& key) {
     case Key::Backspace:
         mode_ = Mode::Tables;
         return {};
-    case Key::Text:
+    default:
         break;
     }
     const char c = key.text.size() == 1 ? key.text[0] : '\0';

@@ -52,6 +52,7 @@ class LiveView {
     std::vector<const LiveRow*> ordered(const LiveTable& table);
     int64_t sort_number(const LiveTable& table, const LiveRow& row) const;
     bool passes(const LiveTable& table, const LiveRow& row);
+    int64_t step_of(Key::Kind key) const;
     void move(int64_t by);
     void next_sort(int by);
     void add_head(std::vector<std::string>& out, size_t columns) const;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bars.h"
 #include "base/clock.h"
 #include "base/terminal_text.h"
 #include "runtime/array_values.h"
@@ -29,7 +30,6 @@ constexpr double left = 110, top = 54, right = 24, bottom = 44, page_width = 120
 // From few to many: one hue, light to dark, so that order shows in print and to the colour-blind, too.
 constexpr uint32_t shades[] = {0xdeebf7, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b};
 constexpr const char* blocks[] = {"░", "▒", "▓", "█"};
-constexpr const char* sparks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 // Which of `steps` a count has: counts differ by orders of magnitude, so the steps do.
 size_t step_of(uint64_t count, uint64_t most, size_t steps) {
@@ -248,7 +248,7 @@ std::string Heatmap::sparklines(size_t columns) const {
         const uint64_t most = std::max<uint64_t>(1, *std::ranges::max_element(line));
         out += fmt::format("{:>{}}  ", names[i], widest);
         for (uint64_t count : line)
-            out += count ? sparks[std::min<uint64_t>(7, count * 8 / most)] : " ";
+            out += standing_bar(static_cast<double>(count) / static_cast<double>(most));
         out += fmt::format("  {}\n", sorted[i].first);
     }
     if (sorted.size() > names.size())
