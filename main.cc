@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "codegen/c/compile.h"
 #include "codegen/codegen.h"
 #include "codegen/give_back.h"
 #include "driver/foreign.h"
@@ -107,7 +108,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (options.last_pass == 1)
         return t.report() ? 0 : exit_failure;
 
-    // Pass 2: beyond this point everything is resolved and typed; no script error can follow.
+    // Pass 2: beyond this point everything is resolved and typed; only its C can still be wrong.
     PassTimer pass2(2, options);
     t.diags.say_held();
     if (t.diags.has_errors())
@@ -134,6 +135,14 @@ int translate(const Options& options, const plan::Origin* origin) {
     // Passes 3 and 4: HIR to machine code; beyond this point there is nothing but the Plan.
     PassTimer pass3(3, options);
     CodegenOptions codegen = codegen_options(options, t, *program);
+    Diagnostics in_c(t.sources);
+    Result<std::optional<CCode>> c_code =
+        compile_c_code(*program, codegen.max_string, [&] { return kernel_btf(t); }, in_c);
+    if (!c_code)
+        return fail(c_code.error()), say_failed(3);
+    if (!t.report(in_c))
+        return say_failed(3);
+    codegen.c_code = *c_code ? &**c_code : nullptr;
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";

@@ -10,6 +10,7 @@
 #include "codegen/backend.h"
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/loop_callbacks.h"
+#include "codegen/c/link.h"
 #include "codegen/emitter.h"
 #include "codegen/layout.h"
 #include "codegen/lower/lower.h"
@@ -34,6 +35,9 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
         return std::move(lowered).error();
     if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);
+    if (bpf && state.options.c_code)
+        if (Result<void> linked = link_c_code(emitter, *state.options.c_code); !linked)
+            return std::move(linked).error();
     if (bpf && !state.options.may_goto) {
         // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
         // and variables that need no memory are not handed over.

@@ -10,6 +10,8 @@
 
 namespace sonde {
 
+struct CCode;
+
 struct CodegenOptions {
     uint64_t max_nesting = 16;                 // MAXNESTING: activations of functions that call themselves
     uint64_t max_backtrace = 20;               // MAXBACKTRACE: addresses of a stack
@@ -33,6 +35,7 @@ struct CodegenOptions {
     uint32_t arrangement = 0;
     std::string script; // name for messages
     std::string module; // module_name()
+    const CCode* c_code = nullptr; // the script's C (codegen/c), if it has any
 };
 
 // Lowered modules as text, for --dump=ir and --dump=bpf.

@@ -10,11 +10,18 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/messages.h"
 
 namespace sonde {
+
+Result<std::string> kernel_btf(const Translation& t) {
+    if (t.other_kernel)
+        return t.other_kernel->types;
+    return read_file("/sys/kernel/btf/vmlinux");
+}
 
 SemaOptions sema_options(const Options& options) {
     SemaOptions sema;

@@ -1,6 +1,9 @@
 // What the command line says to each pass, as that pass wants it.
 #pragma once
 
+#include <string>
+
+#include "base/result.h"
 #include "codegen/codegen.h"
 #include "driver/options.h"
 #include "driver/translation.h"
@@ -10,6 +13,8 @@
 
 namespace sonde {
 
+// BTF of the kernel that is translated for; errors: it has none.
+Result<std::string> kernel_btf(const Translation& t);
 SemaOptions sema_options(const Options& options);
 // Asks the kernel (the other one with -r) for what decides how handlers are compiled.
 CodegenOptions codegen_options(const Options& options, const Translation& t, const hir::Program& program);

@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "codegen/c/c_code.h"
 #include "frontend/hir/identity.h"
 #include "runtime/plan_file.h"
 #include "stdlib/stdlib.h"
@@ -98,7 +99,7 @@ std::string make_key(const Options& options, const hir::Program& program, const 
     // A field that is added does not compile until it is named here.
     const auto& [max_nesting, max_backtrace, max_string, max_action, max_action_interruptible, max_errors, max_skipped,
                  ring_bytes, filter_target, timing, tells_context, one_by_one, tells_hits, suppress_errors, may_goto,
-                 kernel_types, uprobe_session, target_program, arrangement, script, module] = made_with;
+                 kernel_types, uprobe_session, target_program, arrangement, script, module, c_code] = made_with;
     for (uint64_t number : {max_nesting, max_backtrace, uint64_t{max_string}, max_action, max_action_interruptible,
                             max_errors, max_skipped, ring_bytes, uint64_t{arrangement}})
         key.number(number);
@@ -106,6 +107,7 @@ std::string make_key(const Options& options, const hir::Program& program, const 
                       kernel_types, uprobe_session})
         key.number(flag);
     key.add(target_program);
+    key.add(c_code ? c_code->bitcode : ""); // with the offsets of the kernel's types
     key.add(script);
     key.add(options.module); // the other names have the process's number
     for (FileId file = 1; file <= sources.last(); file++) {

@@ -209,9 +209,9 @@ Translation::Translation(const Options& options)
     };
 }
 
-bool Translation::report() {
-    fmt::print(stderr, "{}", diags.render(in_color_));
-    return !diags.has_errors();
+bool Translation::report(const Diagnostics& reported) {
+    fmt::print(stderr, "{}", reported.render(in_color_));
+    return !reported.has_errors();
 }
 
 Result<void> parse(Translation& t, const Options& options, const plan::Origin* origin) {

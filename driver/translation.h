@@ -27,7 +27,8 @@ struct Translation {
     Translation& operator=(const Translation&) = delete;
 
     // Prints what was reported; false if there were errors.
-    bool report();
+    bool report() { return report(diags); }
+    bool report(const Diagnostics& reported);
 
     Sources sources;
     Arena arena;

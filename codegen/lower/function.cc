@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "codegen/c/c_code.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
@@ -21,6 +22,32 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
+
+// A function in C is compiled by clang (codegen/c): its body is a call of that. Where the call fails it gives the
+// number of the place, from 1 on, together with the bits of the pending error.
+void lower_c_body(Lowerer& l, const hir::Function& function) {
+    Emitter& e = l.e;
+    std::vector<llvm::Value*> arguments;
+    for (const hir::Local* param : function.params)
+        arguments.push_back(param->type == ValueType::String ? l.locals[param]
+                                                             : e.CreateLoad(e.i64(), l.locals[param]));
+    arguments.push_back(l.result);
+    arguments.push_back(l.env.error_text);
+    llvm::Value* status = e.routine(c_symbol(function.name), e.i64(), arguments);
+    llvm::BasicBlock *failed = e.block("c_failed"), *good = e.block("c_returned");
+    e.CreateCondBr(e.CreateICmpEQ(status, e.number(0)), good, failed);
+    e.SetInsertPoint(failed);
+    int64_t before_first = 0;
+    const std::vector<CPlace>& places = e.state().options.c_code->places.at(function.name);
+    for (size_t i = 0; i < places.size(); i++) {
+        uint32_t site = e.state().add_site(places[i].message, places[i].range);
+        if (i == 0)
+            before_first = int64_t{site} - 1;
+    }
+    set_error(l, e.CreateAdd(status, e.number(before_first)), e.CreateLoad(e.i64(), l.result));
+    e.CreateBr(l.on_error);
+    e.SetInsertPoint(good);
+}
 
 void lower_function(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
@@ -49,7 +76,10 @@ void lower_function(Lowerer& l, const hir::Function& function) {
     }
     begin_locals(l, function.locals);
     spend(l, 1, function.range);
-    lower(l, *function.body);
+    if (function.c_code.range.valid())
+        lower_c_body(l, function);
+    else
+        lower(l, *function.body);
     l.branch_to(end);
     e.SetInsertPoint(failed);
     e.CreateRet(e.number(1));

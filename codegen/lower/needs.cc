@@ -40,7 +40,7 @@ class NeedsWalk {
             const hir::Function* function = todo_.back();
             todo_.pop_back();
             visit(*function->body);
-            out_.frame = out_.frame || function->recursive;
+            out_.frame = out_.frame || function->recursive || function->c_code.range.valid();
         }
         return out_;
     }
@@ -112,7 +112,9 @@ Needs needs_of(const hir::Handler& handler, const plan::Plan& plan, bool in_kern
 Needs needs_of(const hir::Function& function, const plan::Plan& plan, bool in_kernel) {
     NeedsWalk walk(plan, in_kernel);
     walk.visit(*function.body);
-    return walk.finish();
+    Needs out = walk.finish();
+    out.frame = out.frame || function.c_code.range.valid(); // for the text of an error
+    return out;
 }
 
 Needs needs_at_entry(const std::vector<const hir::Expr*>& values) {

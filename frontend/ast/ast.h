@@ -363,7 +363,7 @@ struct Function {
     std::optional<int64_t> priority;
     BlockStmt* body =
         nullptr;          // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
-    std::string embedded; // the text of `%{ ... %}` as a body (privileged files only); body is then empty
+    std::string embedded; // the text of `%{ ... %}` as a body (privileged files only); body is then empty, at its place
     std::string doc;      // the comment right above it, without the comment signs; lines end in a newline
 };
 
@@ -401,6 +401,12 @@ struct Alias {
     std::string doc;
 };
 
+// `%{ ... %}` at the top level: C declarations for the functions that are written in C.
+struct CBlock {
+    std::string text; // what stands between the signs
+    Range range;      // with them
+};
+
 // One source text, in order of appearance.
 struct File {
     FileId id = 0;
@@ -408,6 +414,7 @@ struct File {
     std::vector<Function*> functions;
     std::vector<Probe*> probes;
     std::vector<Alias*> aliases;
+    std::vector<CBlock> c_blocks;
 
     bool is_empty() const { return globals.empty() && functions.empty() && probes.empty() && aliases.empty(); }
 };

@@ -416,6 +416,8 @@ std::string to_source(const ProbePoint& point) {
 namespace {
 
 void write_names(Writer& writer, const File& file) {
+    for (const CBlock& block : file.c_blocks)
+        writer.text += "%{" + block.text + "%}\n";
     for (const Global* global : file.globals) {
         std::string text =
             (global->is_private ? "private global " : "global ") + global->name + (global->wrap ? "%" : "");

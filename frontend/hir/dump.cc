@@ -303,6 +303,8 @@ std::string dump(const Program& program) {
                                 word(function->result), function->recursive ? " recursive" : ""));
         if (!function->locals.empty())
             writer.line("  locals " + variables(function->locals));
+        if (function->c_code.range.valid())
+            writer.line("  C %{" + function->c_code.text + "%}");
         writer.indented(*function->body);
     }
     for (const Handler* handler : program.handlers) {

@@ -252,11 +252,11 @@ void Key::describe(const Global& global) {
 }
 
 void Key::describe(const Function& function) {
-    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, recursive, bounded] =
-        function;
+    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive,
+                 bounded] = function;
     all(name, range, params, locals, result, may_give_nothing, bare_return);
     add(static_cast<const Stmt*>(body));
-    all(recursive, bounded);
+    all(c_code.text, c_code.range, recursive, bounded);
 }
 
 void Key::describe(const Handler& handler) {
@@ -272,7 +272,7 @@ void Key::describe(const Handler& handler) {
 }
 
 void Key::whole() {
-    const auto& [globals, functions, handlers, locks, counters, files, texts] = *program_;
+    const auto& [globals, functions, handlers, locks, counters, files, texts, c_blocks] = *program_;
     all(globals.size(), functions.size(), handlers.size(), locks, counters.size(), files.size(), texts.size());
     for (const Global* global : globals)
         describe(*global);
@@ -282,6 +282,9 @@ void Key::whole() {
         describe(*handler);
     for (const std::string& text : texts)
         add(text);
+    add(c_blocks.size());
+    for (const auto& [text, range] : c_blocks)
+        all(text, range);
 }
 
 } // namespace
@@ -306,7 +309,7 @@ std::string identity(const Function& function) {
     for (const Local* param : function.params)
         key.add(param);
     key.add(function.body);
-    return key.take();
+    return key.take() + function.c_code.text;
 }
 
 std::string identity(const Expr& expr) {

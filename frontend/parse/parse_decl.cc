@@ -70,9 +70,9 @@ void parse_declaration(Parser& p, File& file) {
         return;
     const Token& first = p.peek();
     if (first.kind == TokenKind::Embedded) {
-        // Declarations in C, for function bodies in C: refused there once one is used.
         p.take();
-        p.refuse_embedded(first);
+        if (!p.refuse_embedded(first))
+            file.c_blocks.push_back({first.text, first.range});
         return;
     }
     bool is_private = p.accept_keyword("private");

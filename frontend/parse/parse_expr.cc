@@ -281,7 +281,8 @@ Expr* parse_primary(Parser& p) {
     case TokenKind::Embedded:
         p.take();
         if (!p.refuse_embedded(token))
-            p.diags.hold(DiagId::EmbeddedCode, token.range, no_embedded_code);
+            p.diags.hold(DiagId::EmbeddedCode, token.range, "embedded C code is no expression here")
+                .help("make it a function: `function f:long () %{ STAP_RETVALUE = ...; %}`");
         return p.make<NameExpr>(token.range, fmt::format("%{{{}%}}", token.text));
     default:
         break;

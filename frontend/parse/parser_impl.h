@@ -18,7 +18,7 @@
 
 namespace sonde {
 
-constexpr const char* no_embedded_code = "embedded C code cannot run in BPF";
+constexpr const char* no_embedded_code = "embedded C code needs guru mode (-g)";
 
 class Parser {
   public:

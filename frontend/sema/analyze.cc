@@ -62,6 +62,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
         return nullptr;
 
     // Beyond this point every expression has a type.
+    place_c_code(program, names, notes, context);
     compile_regexes(notes, context);
     check_foreach(program, notes, context);
     check_side_effects(program, notes, context);

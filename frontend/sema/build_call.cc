@@ -41,14 +41,6 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
             .help("-g allows it");
         return b.zero(range);
     }
-    if (!function.embedded.empty()) {
-        b.context
-            .report_once(
-                DiagId::EmbeddedCode, range,
-                fmt::format("`{}` is C code for SystemTap's kernel modules, which cannot run in BPF", function.name))
-            .note(function.name_range, "declared here");
-        return b.zero(range);
-    }
     if (!function.body) {
         ValueType result = function.result == ast::DeclaredType::Long     ? ValueType::Long
                            : function.result == ast::DeclaredType::String ? ValueType::String

@@ -258,12 +258,37 @@ hir::Stmt* build_try(Body& b, const ast::TryStmt& s) {
     }
     return b.make<hir::Try>(s.range, body, message, prepend(b, copies, build_body(b, *s.handler)));
 }
+
+// To the passes it gives a value of which nothing is known, made of all parameters. Its code is in c_code.
+void build_c_body(Body& b, const ast::Function& function) {
+    hir::Function& out = *b.function();
+    const Range range = function.body->range;
+    out.c_code = {function.embedded, range};
+    if (out.result == hir::ValueType::Unknown)
+        out.result = hir::ValueType::Void;
+    std::vector<hir::Expr*> args;
+    for (hir::Local* param : out.params) {
+        b.notes.read.insert(param);
+        args.push_back(b.make<hir::LocalRef>(range, param));
+    }
+    auto* code = b.make<hir::Intrinsic>(range, "%{", out.result, std::move(args));
+    out.body = b.make<hir::Block>(range);
+    if (out.result == hir::ValueType::Void)
+        out.body->body.push_back(b.make<hir::ExprStmt>(range, code));
+    else
+        out.body->body.push_back(b.make<hir::Return>(range, code));
+}
+
 } // namespace
 
 void build_function(Body& b, const ast::Function& function) {
     for (hir::Local* param : b.function()->params) {
         b.locals_by_name[param->name] = param;
         b.locals.push_back(param);
+    }
+    if (!function.embedded.empty()) {
+        build_c_body(b, function);
+        return;
     }
     for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
         if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)

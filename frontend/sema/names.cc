@@ -68,6 +68,7 @@ void Names::add_file(const ast::File& file) {
         functions_.push_back({function, file.id, nullptr});
         same.push_back(&functions_.back());
     }
+    c_blocks_.insert(c_blocks_.end(), file.c_blocks.begin(), file.c_blocks.end());
     for (const ast::Alias* alias : file.aliases)
         aliases_.emplace_back(alias, file.id);
     if (c_.diags.sources().is_tapset(file.id))

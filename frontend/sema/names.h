@@ -72,6 +72,9 @@ class Names {
     void pull_in_aliases(const std::string& first_component); // may be a pattern
     const Aliases& aliases() const { return aliases_; }
 
+    // Declarations in C, of all files that have come in.
+    const std::vector<ast::CBlock>& c_blocks() const { return c_blocks_; }
+
   private:
     void add_global(const ast::Global& global, FileId file);
     // True if it is a function of SystemTap's that cannot be, which is then said.
@@ -86,6 +89,7 @@ class Names {
     std::deque<NamedFunction> functions_;
     std::deque<GlobalEntry> globals_;
     Aliases aliases_;
+    std::vector<ast::CBlock> c_blocks_;
     std::deque<LibraryProbe> library_probes_;
     std::map<const hir::Global*, Shape> shapes_;
     std::set<const hir::Global*> overridden_; // -G

@@ -14,6 +14,8 @@ void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaCo
 
 // What follows needs every expression's type.
 
+// c_code.cc: handlers that call C run in the kernel, and the program gets the declarations for it.
+void place_c_code(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context);
 // check.cc: makes programs of the regular expressions.
 void compile_regexes(const Notes& notes, SemaContext& context);
 // check.cc: reports arrays that are changed in a loop over them.

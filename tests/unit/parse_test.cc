@@ -490,7 +490,7 @@ TEST(Parse, BadExpressions) {
     EXPECT_EQ(errors("probe begin { x = [1, 2] }"),
               "1:26-27 syntax: expected `in` after the keys in brackets, got `}`\n");
     EXPECT_EQ(errors("probe begin { x = k in 5 }"), "1:24-25 syntax: expected an array after `in`, got `5`\n");
-    EXPECT_EQ(errors("probe begin { x = %{ 1 %} }"), "1:19-26 embedded-code: embedded C code cannot run in BPF\n");
+    EXPECT_EQ(errors("probe begin { x = %{ 1 %} }"), "1:19-26 embedded-code: embedded C code needs guru mode (-g)\n");
     Parsed open("probe begin { x = f(1, (2 + 3) }");
     EXPECT_EQ(open.messages(), "1:32-33 syntax: expected `)` after the arguments, got `}`\n");
     ASSERT_EQ(open.diags.all()[0].notes.size(), 1u);
@@ -576,17 +576,18 @@ TEST(Parse, Privileged) {
     ParseOptions guru = usual_options();
     guru.privileged = guru.guru = true;
     std::string text = "%{ #include <linux/fs.h> %} function f:long(a:string); function g() %{ /* pure */ x = 1; %}";
-    EXPECT_EQ(dumped(text, guru), "function f:long(a:string);\nfunction g() %{ /* pure */ x = 1; %}\n");
+    EXPECT_EQ(dumped(text, guru),
+              "%{ #include <linux/fs.h> %}\nfunction f:long(a:string);\nfunction g() %{ /* pure */ x = 1; %}\n");
     Parsed tapset(text, usual_options(), true);
     EXPECT_EQ(tapset.messages(), "");
     EXPECT_EQ(tapset.file->functions.at(0)->body, nullptr);
     EXPECT_EQ(tapset.file->functions.at(1)->embedded, " /* pure */ x = 1; ");
-    EXPECT_EQ(errors("%{ a %} function g() %{ b %}"), "1:1-8 embedded-code: embedded C code cannot run in BPF\n"
-                                                      "1:22-29 embedded-code: embedded C code cannot run in BPF\n");
+    EXPECT_EQ(errors("%{ a %} function g() %{ b %}"), "1:1-8 embedded-code: embedded C code needs guru mode (-g)\n"
+                                                      "1:22-29 embedded-code: embedded C code needs guru mode (-g)\n");
     Parsed turned("%{ a }%");
     EXPECT_EQ(turned.diags.all()[0].helps[0], "there is a `}%`: turn it round");
     EXPECT_EQ(errors("%{ a"),
-              "1:1-3 unclosed-string: `%{` has no `%}`\n1:1-5 embedded-code: embedded C code cannot run in BPF\n");
+              "1:1-3 unclosed-string: `%{` has no `%}`\n1:1-5 embedded-code: embedded C code needs guru mode (-g)\n");
 }
 
 TEST(Parse, DocComments) {

@@ -1,0 +1,18 @@
+// Runs clang: C in, bitcode or messages out.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace sonde {
+
+struct ClangOutput {
+    std::string bitcode;  // empty: it refused
+    std::string messages; // "FILE:LINE:COLUMN: error: ..." lines
+};
+
+// Errors: no clang is installed that writes what the linked LLVM can read, or it could not be run.
+Result<ClangOutput> run_clang(const std::string& text);
+
+} // namespace sonde

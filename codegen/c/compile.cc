@@ -1,0 +1,233 @@
+// One text is made of all C that a script uses: basic types, the kernel's types, the prelude, the script's
+// declarations, and each function between a head and a tail of ours. `#line` and blanks keep every character of the
+// script's at its own line and column, so that clang's messages and debug information point into the script.
+//
+// A function's body becomes a function without a result, as the documented interface has it: it is left by `return;`,
+// and its result lies in a structure, THIS. The function that is called from outside fills and reads that.
+//
+// `#include <...>` of any name stands for the kernel's types and the prelude, which are there anyway; no file is read.
+#include "codegen/c/compile.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "codegen/c/clang.h"
+#include "codegen/c/kernel_declarations.h"
+#include "codegen/c/memory.h"
+#include "codegen/c/place.h"
+#include "codegen/c/prelude.h"
+
+namespace sonde {
+
+using hir::ValueType;
+
+namespace {
+
+constexpr const char* own_name = "sonde-prelude"; // of the lines that are not the script's
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+void collect_names(std::string_view text, std::set<std::string>& names) {
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at;
+        while (end < text.size() && is_word(text[end]))
+            end++;
+        if (end > at && !std::isdigit(static_cast<unsigned char>(text[at])))
+            names.emplace(text.substr(at, end - at));
+        at = end + (end == at);
+    }
+}
+
+// Blanks out `#include <...>`, and refuses what else would read a file.
+std::string without_includes(const hir::CText& code, Diagnostics& diags) {
+    std::string text = code.text;
+    for (size_t line = 0; line < text.size();) {
+        size_t end = std::min(text.find('\n', line), text.size());
+        size_t at = text.find_first_not_of(" \t", line);
+        size_t sign = at < end && text[at] == '#' ? 1 : text.compare(at < end ? at : end, 2, "%:") == 0 ? 2 : 0;
+        if (sign) {
+            size_t word = std::min(text.find_first_not_of(" \t", at + sign), end), stop = word;
+            while (stop < end && is_word(text[stop]))
+                stop++;
+            std::string directive = text.substr(word, stop - word);
+            size_t name = std::min(text.find_first_not_of(" \t", stop), end);
+            Range range{code.range.file, code.range.begin + 2 + static_cast<uint32_t>(at),
+                        code.range.begin + 2 + static_cast<uint32_t>(end)};
+            bool continued = text[end - 1] == '\\';
+            if (directive == "include" && name < end && text[name] == '<' && !continued)
+                std::fill(text.begin() + static_cast<ptrdiff_t>(at), text.begin() + static_cast<ptrdiff_t>(end), ' ');
+            else if (directive == "include" || directive == "include_next" || directive == "import" ||
+                     directive == "embed" ||
+                     (continued && directive != "define" && !directive.starts_with("if") && directive != "elif"))
+                diags.report(DiagId::EmbeddedCode, range, "C in a script reads no file of its own")
+                    .help("`#include <...>` of any name stands for the types of the kernel, which are there anyway");
+        }
+        line = end + 1;
+    }
+    return text;
+}
+
+class Composer {
+  public:
+    Composer(const Sources& sources, Diagnostics& diags) : sources_(sources), diags_(diags) {}
+
+    // The script's text at its own place.
+    void script(const hir::CText& code) {
+        LineColumn at = sources_.line_column(code.range.file, code.range.begin + 2);
+        out_ += fmt::format("\n#line {} \"{}\"\n", at.line, c_file_name(code.range.file));
+        out_.append(at.column - 1, ' ');
+        out_ += without_includes(code, diags_);
+    }
+    void own(const std::string& text) { out_ += fmt::format("\n#line 1 \"{}\"\n", own_name) + text; }
+    std::string take() { return std::move(out_); }
+
+  private:
+    const Sources& sources_;
+    Diagnostics& diags_;
+    std::string out_;
+};
+
+const char* c_type(ValueType type) { return type == ValueType::String ? "char *" : "long "; }
+
+void compose_function(Composer& text, const hir::Function& function) {
+    const std::string name = c_symbol(function.name), record = fmt::format("struct {}_this", name);
+    std::string head = record + " {\n", params, values, macros, ends;
+    for (const hir::Local* param : function.params) {
+        head += fmt::format("{}{};\n", c_type(param->type), param->name);
+        params += fmt::format("{}sonde_{}, ", c_type(param->type), param->name);
+        values += fmt::format(".{0} = sonde_{0}, ", param->name);
+        macros += fmt::format("#define STAP_ARG_{0} THIS->{0}\n", param->name);
+        ends += fmt::format("#undef STAP_ARG_{}\n", param->name);
+    }
+    const bool gives_string = function.result == ValueType::String;
+    head += fmt::format("{}__retvalue;\nlong __status;\n}};\n", c_type(function.result));
+    macros += gives_string
+                  ? "#define STAP_RETURN(v) do { strlcpy(THIS->__retvalue, (v), MAXSTRINGLEN); return; } while (0)\n"
+              : function.result == ValueType::Long
+                  ? "#define STAP_RETURN(v) do { THIS->__retvalue = (long)(v); return; } while (0)\n"
+                  : "#define STAP_RETURN(...) return\n";
+    text.own(fmt::format("{}{}static void {}_body({} *THIS) {{", macros, head, name, record));
+    text.script(function.c_code);
+    std::string tail = fmt::format("\n}}\n{}#undef STAP_RETURN\nlong {}({}{}*result, char *error) {{\n", ends, name,
+                                   params, gives_string ? "char " : "long ");
+    tail += fmt::format("{} this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = result" : "");
+    tail += fmt::format("{}_body(&this);\n{}return this.__status;\n}}\n", name,
+                        gives_string ? "" : "if (!this.__status)\n*result = this.__retvalue;\n");
+    text.own(tail);
+}
+
+// "FILE:LINE:COLUMN: error: text" as reports.
+void report_messages(const std::string& messages, Diagnostics& diags, Range whole) {
+    for (size_t line = 0; line < messages.size();) {
+        size_t end = std::min(messages.find('\n', line), messages.size());
+        std::string one = messages.substr(line, end - line);
+        line = end + 1;
+        size_t mark = one.find(" error: ");
+        if (mark == std::string::npos)
+            mark = one.find(" fatal error: ");
+        if (mark == std::string::npos)
+            continue;
+        std::string text = one.substr(one.find("error: ", mark) + 7);
+        if (size_t flag = text.rfind(" [-W"); flag != std::string::npos)
+            text.resize(flag);
+        for (char& c : text)
+            c = c == '\'' ? '`' : c;
+        if (text.starts_with("too many errors"))
+            continue;
+        Range range = whole;
+        size_t column = one.rfind(':', mark - 2),
+               row = column == std::string::npos || column == 0 ? std::string::npos : one.rfind(':', column - 1);
+        if (row != std::string::npos)
+            if (std::optional<Range> found =
+                    c_place(diags.sources(), one.substr(0, row), static_cast<unsigned>(std::atoi(&one[row + 1])),
+                            static_cast<unsigned>(std::atoi(&one[column + 1]))))
+                range = *found;
+        constexpr std::string_view unknown = "call to undeclared function `";
+        if (text.starts_with(unknown)) {
+            std::string name = text.substr(unknown.size(), text.find('`', unknown.size()) - unknown.size());
+            report_unknown_function(diags, range, name);
+        } else {
+            diags.report(DiagId::EmbeddedCode, range, text);
+        }
+    }
+}
+
+} // namespace
+
+void report_unknown_function(Diagnostics& diags, Range range, const std::string& name) {
+    DiagBuilder report =
+        diags.report(DiagId::EmbeddedCode, range,
+                     fmt::format("`{}` is not there: C in BPF cannot call functions of the kernel", name));
+    auto any = [&](std::initializer_list<const char*> parts) {
+        for (const char* part : parts)
+            if (name.find(part) != std::string::npos)
+                return true;
+        return false;
+    };
+    if (any({"alloc", "free"}))
+        report.help("keep values in globals and arrays of the script");
+    else if (any({"printk", "printf", "print"}))
+        report.help("give the value back, and print it in the handler");
+    else if (any({"lock"}))
+        report.help("read without the lock: a pointer that has gone bad is an error that `try` catches");
+    else if (any({"copy_from_user", "get_user", "user"}))
+        report.help(
+            "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`");
+    else
+        report.help("read what it reads from the structures themselves, or use a function of the script's library");
+}
+
+Result<std::optional<CCode>> compile_c_code(const hir::Program& program, uint32_t max_string,
+                                            const std::function<Result<std::string>()>& kernel_btf,
+                                            Diagnostics& diags) {
+    std::vector<const hir::Function*> functions;
+    for (const hir::Function* function : program.functions)
+        if (function->c_code.range.valid())
+            functions.push_back(function);
+    if (functions.empty())
+        return std::optional<CCode>();
+    uint32_t power = 8;
+    while (power < max_string)
+        power *= 2;
+
+    std::set<std::string> names = {"list_head", "hlist_head", "hlist_node"};
+    for (const hir::CText& block : program.c_blocks)
+        collect_names(block.text, names);
+    for (const hir::Function* function : functions)
+        collect_names(function->c_code.text, names);
+    if (names.contains("current") || names.contains("get_current"))
+        names.insert("task_struct");
+    Result<std::string> btf = kernel_btf();
+    if (!btf)
+        return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
+    Result<std::string> types = declare_kernel_types(*btf, names);
+    if (!types)
+        return std::move(types).error();
+
+    Composer text(diags.sources(), diags);
+    text.own(c_basic_types);
+    text.own(*types);
+    text.own(fmt::format("#define MAXSTRINGLEN {}\n{}", power, c_prelude));
+    for (const hir::CText& block : program.c_blocks)
+        text.script(block);
+    for (const hir::Function* function : functions)
+        compose_function(text, *function);
+    if (diags.has_errors())
+        return std::optional<CCode>();
+    const std::string composed = text.take();
+    if (const char* shown = std::getenv("SONDE_SHOW_C"); shown && *shown)
+        fmt::print(stderr, "{}", composed);
+    Result<ClangOutput> out = run_clang(composed);
+    if (!out)
+        return std::move(out).error();
+    if (out->bitcode.empty()) {
+        report_messages(out->messages, diags, functions[0]->range);
+        return std::optional<CCode>();
+    }
+    return secure_c_code(out->bitcode, functions, power, diags);
+}
+
+} // namespace sonde

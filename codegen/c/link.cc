@@ -1,0 +1,27 @@
+#include "codegen/c/link.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Linker/Linker.h>
+
+#include "codegen/emitter.h"
+
+namespace sonde {
+
+Result<void> link_c_code(Emitter& emitter, const CCode& code) {
+    llvm::Module& module = emitter.module();
+    auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(code.bitcode, "C"), module.getContext());
+    if (!parsed)
+        return Error("internal: the bitcode of the script's C cannot be read: " + llvm::toString(parsed.takeError()));
+    (*parsed)->setTargetTriple(module.getTargetTriple());
+    (*parsed)->setDataLayout(module.getDataLayout());
+    if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
+        return Error("internal: the script's C cannot be linked");
+    for (llvm::Function& function : module)
+        if (!function.isDeclaration() && function.getName().starts_with(c_symbol(""))) {
+            function.setLinkage(llvm::GlobalValue::InternalLinkage);
+            function.addFnAttr(llvm::Attribute::AlwaysInline);
+        }
+    return {};
+}
+
+} // namespace sonde

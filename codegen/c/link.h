@@ -1,0 +1,14 @@
+// The script's C becomes part of the module of its handlers.
+#pragma once
+
+#include "base/result.h"
+#include "codegen/c/c_code.h"
+
+namespace sonde {
+
+class Emitter;
+
+// Everything is inlined, as the script's own functions are.
+Result<void> link_c_code(Emitter& emitter, const CCode& code);
+
+} // namespace sonde

@@ -1,0 +1,459 @@
+// Kernel pointers and loops, made safe.
+//
+// To the verifier a pointer out of a structure of the kernel is a number: it can be read through only with a helper,
+// which says whether there was memory. So everything is inlined first, and then each access is looked at by what its
+// pointer points into:
+//
+//   a local variable, a constant, a string's slot    plain access, within its size: known now, or checked when it runs
+//   anything else, read                               bpf_probe_read_kernel() into a local; where it fails, the
+//   function ends anything else, written                            refused: BPF writes to no memory of the kernel
+//
+// Each turn of a loop takes one of a function's turns, so that the verifier sees every loop end. Where a function ends
+// early it gives the number of the place, which the script's error names.
+#include "codegen/c/memory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "codegen/backend.h"
+#include "codegen/c/place.h"
+#include "codegen/c/refuse.h"
+#include "codegen/lower/errors.h"
+#include "runtime/plan.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t most_turns = 1000;
+// The verifier keeps a branch in mind until it has been at the end of the other one, and no more than 8,192 of them
+// (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
+constexpr uint64_t most_branches = 7000;
+constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel
+
+// One function with all that it calls inlined.
+class Securing {
+  public:
+    Securing(llvm::Function& function, const hir::Function& script, uint64_t max_string, Diagnostics& diags)
+        : function_(function), script_(script), max_string_(max_string), diags_(diags),
+          layout_(function.getParent()->getDataLayout()), ir_(function.getContext()) {}
+
+    std::vector<CPlace> run() {
+        make_failed();
+        llvm::SmallVector<llvm::Instruction*, 64> all, marks;
+        for (llvm::BasicBlock& block : function_)
+            for (llvm::Instruction& at : block)
+                if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&at); call && call->isLifetimeStartOrEnd())
+                    marks.push_back(&at);
+                else if (&block != failed_)
+                    all.push_back(&at);
+        // What is cleared at the beginning has to stay so.
+        for (llvm::Instruction* mark : marks)
+            mark->eraseFromParent();
+        for (llvm::Instruction* at : all)
+            secure(*at);
+        bound_loops();
+        if (status_->getNumIncomingValues() == 0)
+            remove_failed();
+        return std::move(places_);
+    }
+
+  private:
+    struct Target {
+        llvm::Value* local = nullptr; // the one object that it points into
+        uint64_t size = 0;            // of it
+        bool has_local = false;       // it can point into one
+        bool is_constant = false;     // the object cannot be written to
+    };
+
+    Range place(const llvm::Instruction& at) const {
+        return place_of(at.getDebugLoc(), diags_.sources(), script_.c_code.range);
+    }
+    DiagBuilder refuse(const llvm::Instruction& at, const std::string& message) {
+        return diags_.report(DiagId::EmbeddedCode, place(at), message);
+    }
+
+    // ---- ends
+
+    void make_failed() {
+        failed_ = llvm::BasicBlock::Create(function_.getContext(), "failed", &function_);
+        ir_.SetInsertPoint(failed_);
+        status_ = ir_.CreatePHI(ir_.getInt64Ty(), 4);
+        address_ = ir_.CreatePHI(ir_.getInt64Ty(), 4);
+        ir_.CreateStore(address_, function_.getArg(function_.arg_size() - 2));
+        ir_.CreateRet(status_);
+    }
+    void remove_failed() {
+        status_->replaceAllUsesWith(ir_.getInt64(0));
+        address_->replaceAllUsesWith(ir_.getInt64(0));
+        failed_->eraseFromParent();
+    }
+
+    uint64_t add_place(const std::string& message, Range range, int64_t bits) {
+        places_.push_back({message, range});
+        return places_.size() | static_cast<uint64_t>(bits);
+    }
+
+    // Where the condition holds when it runs, the function ends there. `before`: what then comes after the check.
+    void end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t status, llvm::Value* address) {
+        llvm::BasicBlock* block = before->getParent();
+        llvm::BasicBlock* rest = llvm::SplitBlock(block, before);
+        block->getTerminator()->eraseFromParent();
+        ir_.SetInsertPoint(block);
+        ir_.SetCurrentDebugLocation(before->getDebugLoc());
+        ir_.CreateCondBr(condition, failed_, rest);
+        status_->addIncoming(ir_.getInt64(status), block);
+        address_->addIncoming(address ? address : ir_.getInt64(0), block);
+    }
+
+    // ---- pointers
+
+    uint64_t size_of(const llvm::Value& object) const {
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&object))
+            return variable->getAllocationSize(layout_)->getFixedValue();
+        if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&object))
+            return layout_.getTypeAllocSize(global->getValueType());
+        auto* argument = llvm::cast<llvm::Argument>(&object);
+        const bool is_number =
+            argument->getArgNo() == function_.arg_size() - 2 && script_.result != hir::ValueType::String;
+        return is_number ? 8 : max_string_;
+    }
+
+    Target target_of(llvm::Value* pointer) const {
+        llvm::SmallVector<const llvm::Value*, 4> objects;
+        llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+        Target out;
+        for (const llvm::Value* object : objects) {
+            const bool is_local = llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
+                                  llvm::isa<llvm::Argument>(object);
+            out.has_local = out.has_local || is_local;
+            if (is_local && objects.size() == 1) {
+                out.local = const_cast<llvm::Value*>(object);
+                out.size = size_of(*object);
+                out.is_constant = llvm::isa<llvm::GlobalVariable>(object);
+            }
+        }
+        return out;
+    }
+
+    // The value, of whose origin the compiler knows nothing.
+    llvm::Value* opaque(llvm::Value* value) {
+        auto* type = llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getInt64Ty()}, false);
+        return ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
+    }
+
+    // The address as a number to the verifier too, which follows no pointer through a negation.
+    llvm::Value* as_number(llvm::Value* pointer, bool has_local) {
+        llvm::Value* number = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
+        if (!has_local)
+            return number;
+        auto* type = llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getInt64Ty()}, false);
+        return ir_.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", true), {number});
+    }
+
+    // Keeps an access of `bytes` inside of the object: `pointer` is its operand of `at`. False: it is refused.
+    bool stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes) {
+        llvm::APInt offset(64, 0);
+        const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
+        if (base == target.local) {
+            if (offset.isNegative() || offset.getZExtValue() + bytes > target.size) {
+                refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+                return false;
+            }
+            return true;
+        }
+        if (bytes > target.size) {
+            refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+            return false;
+        }
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(target.local))
+            clear(*variable);
+        ir_.SetInsertPoint(&at);
+        llvm::Value* from = ir_.CreatePtrToInt(target.local, ir_.getInt64Ty());
+        llvm::Value* distance = opaque(ir_.CreateSub(ir_.CreatePtrToInt(pointer.get(), ir_.getInt64Ty()), from));
+        llvm::Value* beyond = ir_.CreateICmpUGT(distance, ir_.getInt64(target.size - bytes));
+        pointer.set(ir_.CreateGEP(ir_.getInt8Ty(), target.local, distance));
+        end_if(beyond, llvm::cast<llvm::Instruction>(pointer.get()),
+               add_place(fmt::format("an index is outside of what has {} bytes", target.size), place(at), 0), nullptr);
+        return true;
+    }
+
+    // Where an index is known only when it runs, the verifier wants all bytes to have values.
+    void clear(llvm::AllocaInst& variable) {
+        if (!cleared_.insert(&variable).second)
+            return;
+        variable.setAlignment(llvm::Align(8));
+        ir_.SetInsertPoint(variable.getNextNode());
+        ir_.SetCurrentDebugLocation({});
+        ir_.CreateMemSet(&variable, ir_.getInt8(0), size_of(variable), llvm::Align(8));
+    }
+
+    llvm::AllocaInst* variable_of(uint64_t bytes) {
+        llvm::AllocaInst*& variable = variables_[bytes];
+        if (!variable) {
+            ir_.SetInsertPoint(&*function_.getEntryBlock().begin());
+            variable = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt8Ty(), bytes));
+            variable->setAlignment(llvm::Align(8));
+        }
+        return variable;
+    }
+
+    // bpf_probe_read_kernel() before `at`; where it fails the function ends.
+    void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
+        ir_.SetInsertPoint(&at);
+        ir_.SetCurrentDebugLocation(at.getDebugLoc());
+        llvm::Value* address = as_number(from, has_local);
+        auto* type =
+            llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getInt32Ty(), ir_.getInt64Ty()}, false);
+        llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir_.getInt64(probe_read_kernel), ir_.getPtrTy());
+        llvm::Value* failed = ir_.CreateICmpNE(ir_.CreateCall(type, helper, {to, size, address}), ir_.getInt64(0));
+        end_if(failed, &at, add_place("read fault [man error::fault] at %#x", place(at), with_argument), address);
+    }
+
+    // ---- instructions
+
+    void secure(llvm::Instruction& at) {
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&at))
+            secure_load(*load);
+        else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&at))
+            secure_store(*store);
+        else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&at))
+            secure_block(*memory);
+        else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
+            secure_call(*call);
+    }
+
+    void secure_load(llvm::LoadInst& load) {
+        const Target target = target_of(load.getPointerOperand());
+        const uint64_t bytes = layout_.getTypeStoreSize(load.getType());
+        if (target.local) {
+            stay_inside(load, target, load.getOperandUse(0), bytes);
+            return;
+        }
+        llvm::AllocaInst* to = variable_of(bytes);
+        read_kernel(load, to, ir_.getInt32(static_cast<uint32_t>(bytes)), load.getPointerOperand(), target.has_local);
+        ir_.SetInsertPoint(&load);
+        llvm::Value* value = ir_.CreateAlignedLoad(load.getType(), to, llvm::Align(1));
+        load.replaceAllUsesWith(value);
+        load.eraseFromParent();
+    }
+
+    DiagBuilder refuse_write(const llvm::Instruction& at) {
+        return refuse(at, "C in BPF cannot write to the kernel's memory")
+            .help("give the value back, and keep it in a global of the script");
+    }
+
+    void secure_store(llvm::StoreInst& store) {
+        const Target target = target_of(store.getPointerOperand());
+        if (!target.local || target.is_constant)
+            refuse_write(store);
+        else
+            stay_inside(store, target, store.getOperandUse(1),
+                        layout_.getTypeStoreSize(store.getValueOperand()->getType()));
+    }
+
+    // memcpy, memset
+    void secure_block(llvm::MemIntrinsic& block) {
+        const Target to = target_of(block.getRawDest());
+        auto* known = llvm::dyn_cast<llvm::ConstantInt>(block.getLength());
+        if (!to.local || to.is_constant) {
+            refuse_write(block);
+            return;
+        }
+        if (!known && llvm::isa<llvm::MemSetInst>(block)) {
+            refuse(block, "the size of a `memset` has to be a constant");
+            return;
+        }
+        if (known && !stay_inside(block, to, block.getRawDestUse(), known->getZExtValue()))
+            return;
+        auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&block);
+        if (!copy)
+            return;
+        const Target from = target_of(copy->getRawSource());
+        if (known && from.local) {
+            stay_inside(block, from, copy->getRawSourceUse(), known->getZExtValue());
+            return;
+        }
+        llvm::Value* length = block.getLength();
+        if (!known) {
+            llvm::APInt offset(64, 0);
+            if (block.getRawDest()->stripAndAccumulateConstantOffsets(layout_, offset, true) != to.local ||
+                offset.getZExtValue() > to.size) {
+                refuse(block, "a `memcpy` needs a place or a size that is known");
+                return;
+            }
+            ir_.SetInsertPoint(&block);
+            ir_.SetCurrentDebugLocation(block.getDebugLoc());
+            length = opaque(ir_.CreateZExtOrTrunc(length, ir_.getInt64Ty()));
+            end_if(ir_.CreateICmpUGT(length, ir_.getInt64(to.size - offset.getZExtValue())), &block,
+                   add_place(fmt::format("a size is outside of what has {} bytes", to.size), place(block), 0), nullptr);
+        }
+        ir_.SetInsertPoint(&block);
+        read_kernel(block, block.getRawDest(), ir_.CreateTrunc(length, ir_.getInt32Ty()), copy->getRawSource(),
+                    from.has_local);
+        block.eraseFromParent();
+    }
+
+    void secure_call(llvm::CallBase& call) {
+        const llvm::Function* callee = call.getCalledFunction();
+        if (!callee) {
+            if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
+                refuse(call, "C in BPF cannot call through a pointer");
+            return;
+        }
+        if (callee->getName() == "sonde_c_work") {
+            call.replaceAllUsesWith(function_.getArg(function_.arg_size() - 1));
+            call.eraseFromParent();
+        } else if (callee->getName() == "sonde_c_fail") {
+            call.replaceAllUsesWith(ir_.getInt64(add_place("%s", place(call), with_text)));
+            call.eraseFromParent();
+        }
+    }
+
+    // ---- loops
+
+    // Of the loop that has most.
+    uint64_t count_branches() {
+        llvm::DominatorTree dominators(function_);
+        llvm::LoopInfo loops(dominators);
+        uint64_t most = 0;
+        for (const llvm::Loop* loop : loops) {
+            uint64_t branches = 1;
+            for (const llvm::BasicBlock* block : loop->blocks())
+                branches += block->getTerminator()->getNumSuccessors() > 1;
+            most = std::max(most, branches);
+        }
+        return most;
+    }
+
+    void bound_loops() {
+        llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
+        llvm::FindFunctionBackedges(function_, edges);
+        if (edges.empty())
+            return;
+        const uint64_t turns = std::min(most_turns, most_branches / std::max<uint64_t>(count_branches(), 1));
+        ir_.SetInsertPoint(&*function_.getEntryBlock().begin());
+        ir_.SetCurrentDebugLocation({});
+        llvm::AllocaInst* left = ir_.CreateAlloca(ir_.getInt64Ty());
+        ir_.CreateStore(ir_.getInt64(turns), left);
+        for (const auto& [from, to] : edges) {
+            auto* last = const_cast<llvm::BasicBlock*>(from);
+            const llvm::Instruction* jump = last->getTerminator();
+            Range range = place(*jump);
+            llvm::DebugLoc line = jump->getDebugLoc();
+            llvm::BasicBlock* turn = llvm::SplitEdge(last, const_cast<llvm::BasicBlock*>(to));
+            llvm::Instruction* end = turn->getTerminator();
+            ir_.SetInsertPoint(end);
+            ir_.SetCurrentDebugLocation(line);
+            llvm::Value* now = ir_.CreateSub(ir_.CreateLoad(ir_.getInt64Ty(), left), ir_.getInt64(1));
+            ir_.CreateStore(now, left);
+            end_if(ir_.CreateICmpEQ(now, ir_.getInt64(0)), end, add_place(plan::no_actions_left, range, past_catching),
+                   nullptr);
+        }
+    }
+
+    llvm::Function& function_;
+    const hir::Function& script_;
+    const uint64_t max_string_;
+    Diagnostics& diags_;
+    const llvm::DataLayout& layout_;
+    llvm::IRBuilder<> ir_;
+    std::vector<CPlace> places_;
+    llvm::BasicBlock* failed_ = nullptr;
+    llvm::PHINode *status_ = nullptr, *address_ = nullptr;
+    std::map<uint64_t, llvm::AllocaInst*> variables_; // that reads go to, by their size
+    std::set<llvm::AllocaInst*> cleared_;
+};
+
+// Debug information then says what the script's files are called.
+void name_files(llvm::Module& module, const Sources& sources) {
+    llvm::DebugInfoFinder finder;
+    finder.processModule(module);
+    std::set<llvm::DIFile*> files;
+    for (llvm::DISubprogram* one : finder.subprograms())
+        files.insert(one->getFile());
+    for (llvm::DIScope* one : finder.scopes())
+        files.insert(one->getFile());
+    for (llvm::DIFile* file : files) {
+        if (!file)
+            continue;
+        std::optional<Range> at = c_place(sources, file->getFilename().str(), 1, 1);
+        if (!at)
+            continue;
+        llvm::LLVMContext& context = module.getContext();
+        const std::string_view text = sources.text(at->file);
+        file->replaceOperandWith(3, llvm::MDString::get(context, {text.data(), text.size()}));
+        file->replaceOperandWith(1, llvm::MDString::get(context, ""));
+        file->replaceOperandWith(0, llvm::MDString::get(context, std::string(sources.name(at->file))));
+    }
+}
+
+} // namespace
+
+Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
+                                           const std::vector<const hir::Function*>& functions, uint64_t max_string,
+                                           Diagnostics& diags) {
+    llvm::LLVMContext context;
+    auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "C"), context);
+    if (!parsed)
+        return Error("clang's bitcode cannot be read: " + llvm::toString(parsed.takeError()));
+    llvm::Module& module = **parsed;
+    Backend backend(true);
+    if (Result<void> begun = backend.begin(module); !begun)
+        return std::move(begun).error();
+    refuse_what_cannot_be(module, functions[0]->range, diags);
+    if (diags.has_errors())
+        return std::optional<CCode>();
+
+    std::map<std::string, const hir::Function*> by_symbol;
+    for (const hir::Function* function : functions)
+        by_symbol[c_symbol(function->name)] = function;
+    for (llvm::Function& function : module) {
+        if (function.isDeclaration())
+            continue;
+        function.removeFnAttr(llvm::Attribute::NoInline);
+        function.removeFnAttr(llvm::Attribute::OptimizeNone);
+        if (by_symbol.contains(function.getName().str()))
+            continue;
+        function.addFnAttr(llvm::Attribute::AlwaysInline);
+        function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+    backend.run(module, "always-inline,globaldce,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+                        "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
+    CCode out;
+    for (const auto& [symbol, function] : by_symbol)
+        out.places[function->name] = Securing(*module.getFunction(symbol), *function, max_string, diags).run();
+    if (diags.has_errors())
+        return std::optional<CCode>();
+    for (llvm::GlobalVariable& global : module.globals())
+        if (!global.isDeclaration())
+            global.setSection(".rodata");
+    name_files(module, diags.sources());
+    llvm::stripNonLineTableDebugInfo(module);
+    std::string broken;
+    llvm::raw_string_ostream broken_stream(broken);
+    if (llvm::verifyModule(module, &broken_stream))
+        return Error("internal: bad IR for the script's C: " + broken);
+    llvm::raw_string_ostream stream(out.bitcode);
+    llvm::WriteBitcodeToFile(module, stream);
+    return std::optional(std::move(out));
+}
+
+} // namespace sonde

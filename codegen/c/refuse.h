@@ -1,0 +1,16 @@
+// What C for BPF cannot have, found before anything is inlined, so that each stands at its line.
+#pragma once
+
+#include <llvm/IR/DebugLoc.h>
+#include <llvm/IR/Module.h>
+
+#include "base/diag.h"
+
+namespace sonde {
+
+// Where that is in the script; in what is inlined there, where it was called. `otherwise`: it comes from no script.
+Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise);
+
+void refuse_what_cannot_be(llvm::Module& module, Range whole, Diagnostics& diags);
+
+} // namespace sonde

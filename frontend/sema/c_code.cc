@@ -1,0 +1,60 @@
+// Where C runs.
+//
+// Functions in C are compiled for BPF alone: the kernel's memory is what they are for, and one place means one
+// compilation. So every handler that calls one, directly or through others, runs in the kernel, `begin`, `end` and
+// timers too.
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "frontend/hir/walk.h"
+#include "frontend/sema/phases.h"
+
+namespace sonde {
+namespace {
+
+// The first function in C that a handler calls; null: none.
+const hir::Function* find_c_function(const hir::Handler& handler) {
+    std::set<const hir::Function*> seen;
+    std::vector<const hir::Function*> todo;
+    auto note = [&](const hir::Expr& expr) {
+        if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
+            todo.push_back(hir::as<hir::Call>(expr).callee);
+    };
+    for_each_expr(handler, note);
+    while (!todo.empty()) {
+        const hir::Function* function = todo.back();
+        todo.pop_back();
+        if (function->c_code.range.valid())
+            return function;
+        for_each_expr(*function->body, note);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+void place_c_code(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context) {
+    bool any = false;
+    for (hir::Handler* handler : program.handlers) {
+        const hir::Function* function = find_c_function(*handler);
+        if (!function)
+            continue;
+        any = true;
+        if (plan::is_file(handler->kind))
+            context
+                .report_once(DiagId::EmbeddedCode, notes.heads.at(handler),
+                             fmt::format("`{}` is C, which runs in the kernel, and control files are read by the "
+                                         "session",
+                                         function->name))
+                .note(function->range, "declared here")
+                .help("compute the value in a timer, and keep it in a global");
+        handler->in_kernel = true;
+    }
+    if (any)
+        for (const ast::CBlock& block : names.c_blocks())
+            program.c_blocks.push_back({block.text, block.range});
+}
+
+} // namespace sonde
