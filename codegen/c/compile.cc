@@ -180,7 +180,7 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
         report.help("read what it reads from the structures themselves, or use a function of the script's library");
 }
 
-Result<std::optional<CCode>> compile_c_code(const hir::Program& program, uint32_t max_string,
+Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
                                             const std::function<Result<std::string>()>& kernel_btf,
                                             Diagnostics& diags) {
     std::vector<const hir::Function*> functions;
@@ -190,7 +190,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, uint32_
     if (functions.empty())
         return std::optional<CCode>();
     uint32_t power = 8;
-    while (power < max_string)
+    while (power < options.max_string)
         power *= 2;
 
     std::set<std::string> names = {"list_head", "hlist_head", "hlist_node"};
@@ -227,7 +227,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, uint32_
         report_messages(out->messages, diags, functions[0]->range);
         return std::optional<CCode>();
     }
-    return secure_c_code(out->bitcode, functions, power, diags);
+    return secure_c_code(out->bitcode, functions, {power, options.may_goto}, diags);
 }
 
 } // namespace sonde

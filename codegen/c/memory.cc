@@ -21,6 +21,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -51,12 +52,14 @@ constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel
 // One function with all that it calls inlined.
 class Securing {
   public:
-    Securing(llvm::Function& function, const hir::Function& script, uint64_t max_string, Diagnostics& diags)
-        : function_(function), script_(script), max_string_(max_string), diags_(diags),
+    Securing(llvm::Function& function, const hir::Function& script, const CLimits& limits, Diagnostics& diags)
+        : function_(function), script_(script), limits_(limits), diags_(diags),
           layout_(function.getParent()->getDataLayout()), ir_(function.getContext()) {}
 
     std::vector<CPlace> run() {
         make_failed();
+        if (limits_.may_goto)
+            loosen_loops();
         llvm::SmallVector<llvm::Instruction*, 64> all, marks;
         for (llvm::BasicBlock& block : function_)
             for (llvm::Instruction& at : block)
@@ -70,6 +73,7 @@ class Securing {
         for (llvm::Instruction* at : all)
             secure(*at);
         bound_loops();
+        check_returns();
         if (status_->getNumIncomingValues() == 0)
             remove_failed();
         return std::move(places_);
@@ -92,18 +96,38 @@ class Securing {
 
     // ---- ends
 
+    // Where the function ends early. A read that failed before is what is told then.
     void make_failed() {
+        ir_.SetInsertPoint(&*function_.getEntryBlock().begin());
+        for (llvm::AllocaInst** one : {&fault_, &fault_address_, &has_fault_}) {
+            *one = ir_.CreateAlloca(ir_.getInt64Ty());
+            ir_.CreateStore(ir_.getInt64(0), *one);
+        }
         failed_ = llvm::BasicBlock::Create(function_.getContext(), "failed", &function_);
         ir_.SetInsertPoint(failed_);
         status_ = ir_.CreatePHI(ir_.getInt64Ty(), 4);
-        address_ = ir_.CreatePHI(ir_.getInt64Ty(), 4);
-        ir_.CreateStore(address_, function_.getArg(function_.arg_size() - 2));
-        ir_.CreateRet(status_);
+        llvm::Value* fault = ir_.CreateLoad(ir_.getInt64Ty(), fault_);
+        ir_.CreateStore(ir_.CreateLoad(ir_.getInt64Ty(), fault_address_), function_.getArg(function_.arg_size() - 2));
+        ir_.CreateRet(ir_.CreateSelect(ir_.CreateICmpNE(fault, ir_.getInt64(0)), fault, status_));
     }
     void remove_failed() {
         status_->replaceAllUsesWith(ir_.getInt64(0));
-        address_->replaceAllUsesWith(ir_.getInt64(0));
         failed_->eraseFromParent();
+    }
+
+    // Reads that failed end the function at the latest where it returns.
+    void check_returns() {
+        if (!reads_)
+            return;
+        llvm::SmallVector<llvm::Instruction*, 2> returns;
+        for (llvm::BasicBlock& block : function_)
+            if (&block != failed_ && llvm::isa<llvm::ReturnInst>(block.getTerminator()))
+                returns.push_back(block.getTerminator());
+        for (llvm::Instruction* end : returns) {
+            ir_.SetInsertPoint(end);
+            llvm::Value* fault = ir_.CreateLoad(ir_.getInt64Ty(), has_fault_);
+            end_if(ir_.CreateICmpNE(fault, ir_.getInt64(0)), end, 0);
+        }
     }
 
     uint64_t add_place(const std::string& message, Range range, int64_t bits) {
@@ -112,7 +136,7 @@ class Securing {
     }
 
     // Where the condition holds when it runs, the function ends there. `before`: what then comes after the check.
-    void end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t status, llvm::Value* address) {
+    void end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t status) {
         llvm::BasicBlock* block = before->getParent();
         llvm::BasicBlock* rest = llvm::SplitBlock(block, before);
         block->getTerminator()->eraseFromParent();
@@ -120,7 +144,6 @@ class Securing {
         ir_.SetCurrentDebugLocation(before->getDebugLoc());
         ir_.CreateCondBr(condition, failed_, rest);
         status_->addIncoming(ir_.getInt64(status), block);
-        address_->addIncoming(address ? address : ir_.getInt64(0), block);
     }
 
     // ---- pointers
@@ -133,7 +156,7 @@ class Securing {
         auto* argument = llvm::cast<llvm::Argument>(&object);
         const bool is_number =
             argument->getArgNo() == function_.arg_size() - 2 && script_.result != hir::ValueType::String;
-        return is_number ? 8 : max_string_;
+        return is_number ? 8 : limits_.max_string;
     }
 
     Target target_of(llvm::Value* pointer) const {
@@ -186,12 +209,13 @@ class Securing {
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(target.local))
             clear(*variable);
         ir_.SetInsertPoint(&at);
-        llvm::Value* from = ir_.CreatePtrToInt(target.local, ir_.getInt64Ty());
-        llvm::Value* distance = opaque(ir_.CreateSub(ir_.CreatePtrToInt(pointer.get(), ir_.getInt64Ty()), from));
+        llvm::Value* exact = distance_of(pointer.get(), target.local);
+        ir_.SetInsertPoint(&at);
+        llvm::Value* distance = opaque(exact);
         llvm::Value* beyond = ir_.CreateICmpUGT(distance, ir_.getInt64(target.size - bytes));
         pointer.set(ir_.CreateGEP(ir_.getInt8Ty(), target.local, distance));
         end_if(beyond, llvm::cast<llvm::Instruction>(pointer.get()),
-               add_place(fmt::format("an index is outside of what has {} bytes", target.size), place(at), 0), nullptr);
+               add_place(fmt::format("an index is outside of what has {} bytes", target.size), place(at), 0));
         return true;
     }
 
@@ -215,16 +239,26 @@ class Securing {
         return variable;
     }
 
-    // bpf_probe_read_kernel() before `at`; where it fails the function ends.
+    // bpf_probe_read_kernel() before `at`. Where it fails it gives zeros, and the function goes on with them to its
+    // next check: every branch here is one that the verifier has to follow, in each turn of a loop.
     void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
+        reads_ = true;
         ir_.SetInsertPoint(&at);
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
         llvm::Value* address = as_number(from, has_local);
         auto* type =
             llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getInt32Ty(), ir_.getInt64Ty()}, false);
         llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir_.getInt64(probe_read_kernel), ir_.getPtrTy());
-        llvm::Value* failed = ir_.CreateICmpNE(ir_.CreateCall(type, helper, {to, size, address}), ir_.getInt64(0));
-        end_if(failed, &at, add_place("read fault [man error::fault] at %#x", place(at), with_argument), address);
+        llvm::Value* failed = opaque(ir_.CreateAShr(ir_.CreateCall(type, helper, {to, size, address}), 63));
+        llvm::Value* before = ir_.CreateLoad(ir_.getInt64Ty(), has_fault_);
+        llvm::Value* first = opaque(ir_.CreateAnd(failed, ir_.CreateNot(before)));
+        const uint64_t status = add_place("read fault [man error::fault] at %#x", place(at), with_argument);
+        auto keep = [&](llvm::AllocaInst* where, llvm::Value* value) {
+            ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(ir_.getInt64Ty(), where), value), where);
+        };
+        keep(fault_, ir_.CreateAnd(first, ir_.getInt64(status)));
+        keep(fault_address_, ir_.CreateAnd(first, address));
+        keep(has_fault_, failed);
     }
 
     // ---- instructions
@@ -303,7 +337,7 @@ class Securing {
             ir_.SetCurrentDebugLocation(block.getDebugLoc());
             length = opaque(ir_.CreateZExtOrTrunc(length, ir_.getInt64Ty()));
             end_if(ir_.CreateICmpUGT(length, ir_.getInt64(to.size - offset.getZExtValue())), &block,
-                   add_place(fmt::format("a size is outside of what has {} bytes", to.size), place(block), 0), nullptr);
+                   add_place(fmt::format("a size is outside of what has {} bytes", to.size), place(block), 0));
         }
         ir_.SetInsertPoint(&block);
         read_kernel(block, block.getRawDest(), ir_.CreateTrunc(length, ir_.getInt32Ty()), copy->getRawSource(),
@@ -343,16 +377,108 @@ class Securing {
         return most;
     }
 
+    // 0, as the verifier cannot know it.
+    llvm::Value* unknown_zero() {
+        llvm::Value* unknown = ir_.CreateLoad(ir_.getInt64Ty(), function_.getArg(function_.arg_size() - 1), true);
+        return ir_.CreateSub(unknown, opaque(unknown));
+    }
+
+    // may_goto ends a loop to the verifier as soon as two of its turns look the same. So what a loop counts must be
+    // unknown to it at the loop's head, and a pointer that moves must be a distance, which is looked at where memory is
+    // accessed.
+    void loosen_loops() {
+        llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
+        llvm::FindFunctionBackedges(function_, edges);
+        std::set<const llvm::BasicBlock*> heads;
+        for (const auto& [from, to] : edges)
+            heads.insert(to);
+        for (const llvm::BasicBlock* head : heads) {
+            llvm::SmallVector<llvm::PHINode*, 4> moving;
+            for (llvm::PHINode& phi : const_cast<llvm::BasicBlock*>(head)->phis())
+                moving.push_back(&phi);
+            for (llvm::PHINode* phi : moving) {
+                if (phi->getType()->isPointerTy())
+                    phi = make_distance(*phi);
+                if (!phi || !phi->getType()->isIntegerTy())
+                    continue;
+                for (const auto& [from, to] : edges)
+                    if (to == head)
+                        loosen(*phi, *const_cast<llvm::BasicBlock*>(from));
+            }
+        }
+    }
+
+    void loosen(llvm::PHINode& phi, llvm::BasicBlock& from) {
+        ir_.SetInsertPoint(from.getTerminator());
+        llvm::Value* value = phi.getIncomingValueForBlock(&from);
+        llvm::Value* zero = ir_.CreateTrunc(unknown_zero(), value->getType());
+        phi.setIncomingValueForBlock(&from, ir_.CreateAdd(value, zero));
+    }
+
+    // Null: it points into no object that is known.
+    llvm::PHINode* make_distance(llvm::PHINode& phi) {
+        const Target target = target_of(&phi);
+        if (!target.local)
+            return nullptr;
+        auto* distance = llvm::cast<llvm::PHINode>(distance_of(&phi, target.local));
+        ir_.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
+        phi.replaceAllUsesWith(ir_.CreateGEP(ir_.getInt8Ty(), target.local, distance));
+        distances_.erase(&phi);
+        phi.eraseFromParent();
+        return distance;
+    }
+
+    // How far a pointer is from the beginning of what it points into. Computed from what it is made of: a pointer that
+    // moves by an unknown distance is nothing that the verifier follows.
+    llvm::Value* distance_of(llvm::Value* pointer, llvm::Value* base) {
+        if (pointer == base)
+            return ir_.getInt64(0);
+        if (auto known = distances_.find(pointer); known != distances_.end())
+            return known->second;
+        llvm::Value* out = nullptr;
+        if (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) {
+            llvm::Value* before = distance_of(step->getPointerOperand(), base);
+            ir_.SetInsertPoint(step);
+            out = ir_.CreateAdd(before, llvm::emitGEPOffset(&ir_, layout_, step, true));
+        } else if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(pointer)) {
+            llvm::Value* yes = distance_of(choice->getTrueValue(), base);
+            llvm::Value* no = distance_of(choice->getFalseValue(), base);
+            ir_.SetInsertPoint(choice);
+            out = ir_.CreateSelect(choice->getCondition(), yes, no);
+        } else if (auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) {
+            ir_.SetInsertPoint(phi);
+            llvm::PHINode* distance = ir_.CreatePHI(ir_.getInt64Ty(), phi->getNumIncomingValues());
+            distances_[pointer] = distance;
+            for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
+                distance->addIncoming(distance_of(phi->getIncomingValue(i), base), phi->getIncomingBlock(i));
+            return distance;
+        } else {
+            llvm::APInt offset(64, 0);
+            if (pointer->stripAndAccumulateConstantOffsets(layout_, offset, true) == base)
+                return ir_.getInt64(offset.getZExtValue()); // a constant's
+            if (auto* at = llvm::dyn_cast<llvm::Instruction>(pointer))
+                ir_.SetInsertPoint(at->getNextNode());
+            out = ir_.CreateSub(ir_.CreatePtrToInt(pointer, ir_.getInt64Ty()),
+                                ir_.CreatePtrToInt(base, ir_.getInt64Ty()));
+        }
+        return distances_[pointer] = out;
+    }
+
+    // The verifier follows a number that counts down through all turns. may_goto (6.9) ends a loop to it after a few;
+    // then the number must be unknown to it.
     void bound_loops() {
         llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
         llvm::FindFunctionBackedges(function_, edges);
         if (edges.empty())
             return;
-        const uint64_t turns = std::min(most_turns, most_branches / std::max<uint64_t>(count_branches(), 1));
-        ir_.SetInsertPoint(&*function_.getEntryBlock().begin());
+        const uint64_t turns = limits_.may_goto
+                                   ? most_turns
+                                   : std::min(most_turns, most_branches / std::max<uint64_t>(count_branches(), 1));
+        ir_.SetInsertPoint(has_fault_->getNextNode());
         ir_.SetCurrentDebugLocation({});
         llvm::AllocaInst* left = ir_.CreateAlloca(ir_.getInt64Ty());
-        ir_.CreateStore(ir_.getInt64(turns), left);
+        llvm::Value* all = ir_.getInt64(turns);
+        ir_.CreateStore(limits_.may_goto ? ir_.CreateAdd(all, unknown_zero()) : all, left);
         for (const auto& [from, to] : edges) {
             auto* last = const_cast<llvm::BasicBlock*>(from);
             const llvm::Instruction* jump = last->getTerminator();
@@ -362,25 +488,66 @@ class Securing {
             llvm::Instruction* end = turn->getTerminator();
             ir_.SetInsertPoint(end);
             ir_.SetCurrentDebugLocation(line);
-            llvm::Value* now = ir_.CreateSub(ir_.CreateLoad(ir_.getInt64Ty(), left), ir_.getInt64(1));
+            // A read that failed takes all turns that are left.
+            llvm::Value* had = ir_.CreateAnd(ir_.CreateLoad(ir_.getInt64Ty(), left),
+                                             ir_.CreateNot(ir_.CreateLoad(ir_.getInt64Ty(), has_fault_)));
+            llvm::Value* now = ir_.CreateSub(had, ir_.getInt64(1));
             ir_.CreateStore(now, left);
-            end_if(ir_.CreateICmpEQ(now, ir_.getInt64(0)), end, add_place(plan::no_actions_left, range, past_catching),
-                   nullptr);
+            const uint64_t status = add_place(plan::no_actions_left, range, past_catching);
+            end_if(ir_.CreateICmpSLT(now, ir_.getInt64(0)), end, status);
+            if (limits_.may_goto)
+                end_by_may_goto(*end, status);
         }
+    }
+
+    void end_by_may_goto(llvm::Instruction& before, uint64_t status) {
+        llvm::BasicBlock* block = before.getParent();
+        llvm::BasicBlock* rest = llvm::SplitBlock(block, &before);
+        block->getTerminator()->eraseFromParent();
+        ir_.SetInsertPoint(block);
+        ir_.SetCurrentDebugLocation(before.getDebugLoc());
+        auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
+        ir_.CreateCallBr(type, llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true), rest, {failed_}, {});
+        status_->addIncoming(ir_.getInt64(status), block);
     }
 
     llvm::Function& function_;
     const hir::Function& script_;
-    const uint64_t max_string_;
+    const CLimits limits_;
     Diagnostics& diags_;
     const llvm::DataLayout& layout_;
     llvm::IRBuilder<> ir_;
     std::vector<CPlace> places_;
     llvm::BasicBlock* failed_ = nullptr;
-    llvm::PHINode *status_ = nullptr, *address_ = nullptr;
+    llvm::PHINode* status_ = nullptr;
+    // Of the first read that failed: the status, the address, and all ones.
+    llvm::AllocaInst *fault_ = nullptr, *fault_address_ = nullptr, *has_fault_ = nullptr;
+    bool reads_ = false;
     std::map<uint64_t, llvm::AllocaInst*> variables_; // that reads go to, by their size
     std::set<llvm::AllocaInst*> cleared_;
+    std::map<llvm::Value*, llvm::Value*> distances_; // distance_of()
 };
+
+// What is inlined from the prelude then comes from where the script uses it.
+void move_to_script(llvm::Function& function, const Sources& sources) {
+    auto in_script = [&](const llvm::Instruction& at) -> llvm::DILocation* {
+        for (llvm::DILocation* one = at.getDebugLoc().get(); one; one = one->getInlinedAt())
+            if (c_place(sources, one->getFilename().str(), one->getLine(), one->getColumn()))
+                return one;
+        return nullptr;
+    };
+    llvm::DILocation* last = nullptr;
+    for (const llvm::BasicBlock& block : function)
+        for (const llvm::Instruction& at : block)
+            last = last ? last : in_script(at);
+    for (llvm::BasicBlock& block : function)
+        for (llvm::Instruction& at : block) {
+            if (llvm::DILocation* here = in_script(at))
+                last = here;
+            if (last)
+                at.setDebugLoc(last);
+        }
+}
 
 // Debug information then says what the script's files are called.
 void name_files(llvm::Module& module, const Sources& sources) {
@@ -408,7 +575,7 @@ void name_files(llvm::Module& module, const Sources& sources) {
 } // namespace
 
 Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
-                                           const std::vector<const hir::Function*>& functions, uint64_t max_string,
+                                           const std::vector<const hir::Function*>& functions, const CLimits& limits,
                                            Diagnostics& diags) {
     llvm::LLVMContext context;
     auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "C"), context);
@@ -439,12 +606,14 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
                         "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
     CCode out;
     for (const auto& [symbol, function] : by_symbol)
-        out.places[function->name] = Securing(*module.getFunction(symbol), *function, max_string, diags).run();
+        out.places[function->name] = Securing(*module.getFunction(symbol), *function, limits, diags).run();
     if (diags.has_errors())
         return std::optional<CCode>();
     for (llvm::GlobalVariable& global : module.globals())
         if (!global.isDeclaration())
             global.setSection(".rodata");
+    for (const auto& [symbol, function] : by_symbol)
+        move_to_script(*module.getFunction(symbol), diags.sources());
     name_files(module, diags.sources());
     llvm::stripNonLineTableDebugInfo(module);
     std::string broken;

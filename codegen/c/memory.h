@@ -13,10 +13,15 @@
 
 namespace sonde {
 
+struct CLimits {
+    uint64_t max_string = 512; // MAXSTRINGLEN, a power of two
+    bool may_goto = true;      // CodegenOptions::may_goto
+};
+
 // From the bitcode that clang made of the functions to the code that handlers are linked with. What cannot be goes to
 // diags; then there is no code. Errors: bitcode that LLVM cannot read.
 Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
-                                           const std::vector<const hir::Function*>& functions, uint64_t max_string,
+                                           const std::vector<const hir::Function*>& functions, const CLimits& limits,
                                            Diagnostics& diags);
 
 } // namespace sonde
