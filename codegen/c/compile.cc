@@ -8,6 +8,7 @@
 // `#include <...>` of any name stands for the kernel's types and the prelude, which are there anyway; no file is read.
 #include "codegen/c/compile.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <set>
@@ -92,10 +93,26 @@ class Composer {
 
 const char* c_type(ValueType type) { return type == ValueType::String ? "char *" : "long "; }
 
-void compose_function(Composer& text, const hir::Function& function) {
+bool is_keyword(const std::string& name) {
+    static constexpr const char* words[] = {
+        "auto",     "break",    "case",   "char",     "const",    "continue",  "default", "do",
+        "double",   "else",     "enum",   "extern",   "float",    "for",       "goto",    "if",
+        "inline",   "int",      "long",   "register", "restrict", "return",    "short",   "signed",
+        "sizeof",   "static",   "struct", "switch",   "typeof",   "typedef",   "union",   "void",
+        "unsigned", "volatile", "while",  "asm",      "__status", "__retvalue"};
+    return std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+
+void compose_function(Composer& text, const hir::Function& function, Diagnostics& diags) {
     const std::string name = c_symbol(function.name), record = fmt::format("struct {}_this", name);
-    std::string head = record + " {\n", params, values, macros, ends;
+    std::string head = record + " {\n", params, values, macros, hides, ends, shows;
     for (const hir::Local* param : function.params) {
+        if (is_keyword(param->name))
+            diags.report(DiagId::EmbeddedCode, param->range,
+                         fmt::format("the parameter `{}` is a keyword of C", param->name));
+        // A macro of that name is none in there.
+        hides += fmt::format("#pragma push_macro(\"{0}\")\n#undef {0}\n", param->name);
+        shows += fmt::format("#pragma pop_macro(\"{}\")\n", param->name);
         head += fmt::format("{}{};\n", c_type(param->type), param->name);
         params += fmt::format("{}sonde_{}, ", c_type(param->type), param->name);
         values += fmt::format(".{0} = sonde_{0}, ", param->name);
@@ -109,13 +126,14 @@ void compose_function(Composer& text, const hir::Function& function) {
               : function.result == ValueType::Long
                   ? "#define STAP_RETURN(v) do { THIS->__retvalue = (long)(v); return; } while (0)\n"
                   : "#define STAP_RETURN(...) return\n";
-    text.own(fmt::format("{}{}static void {}_body({} *THIS) {{", macros, head, name, record));
+    text.own(fmt::format("{}{}{}static void {}_body({} *THIS) {{", macros, hides, head, name, record));
     text.script(function.c_code);
     std::string tail = fmt::format("\n}}\n{}#undef STAP_RETURN\nlong {}({}{}*result, char *error) {{\n", ends, name,
                                    params, gives_string ? "char " : "long ");
     tail += fmt::format("{} this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = result" : "");
     tail += fmt::format("{}_body(&this);\n{}return this.__status;\n}}\n", name,
                         gives_string ? "" : "if (!this.__status)\n*result = this.__retvalue;\n");
+    tail += shows;
     text.own(tail);
 }
 
@@ -214,13 +232,10 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     for (const hir::CText& block : program.c_blocks)
         text.script(block);
     for (const hir::Function* function : functions)
-        compose_function(text, *function);
+        compose_function(text, *function, diags);
     if (diags.has_errors())
         return std::optional<CCode>();
-    const std::string composed = text.take();
-    if (const char* shown = std::getenv("SONDE_SHOW_C"); shown && *shown)
-        fmt::print(stderr, "{}", composed);
-    Result<ClangOutput> out = run_clang(composed);
+    Result<ClangOutput> out = run_clang(text.take());
     if (!out)
         return std::move(out).error();
     if (out->bitcode.empty()) {

@@ -242,14 +242,19 @@ class Securing {
     // bpf_probe_read_kernel() before `at`. Where it fails it gives zeros, and the function goes on with them to its
     // next check: every branch here is one that the verifier has to follow, in each turn of a loop.
     void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
-        reads_ = true;
         ir_.SetInsertPoint(&at);
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
         llvm::Value* address = as_number(from, has_local);
         auto* type =
             llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getInt32Ty(), ir_.getInt64Ty()}, false);
         llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir_.getInt64(probe_read_kernel), ir_.getPtrTy());
-        llvm::Value* failed = opaque(ir_.CreateAShr(ir_.CreateCall(type, helper, {to, size, address}), 63));
+        note_fault(at, ir_.CreateCall(type, helper, {to, size, address}), address);
+    }
+
+    // Keeps that a read failed, if `result` is negative, and it is the first one.
+    void note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::Value* address) {
+        reads_ = true;
+        llvm::Value* failed = opaque(ir_.CreateAShr(result, 63));
         llvm::Value* before = ir_.CreateLoad(ir_.getInt64Ty(), has_fault_);
         llvm::Value* first = opaque(ir_.CreateAnd(failed, ir_.CreateNot(before)));
         const uint64_t status = add_place("read fault [man error::fault] at %#x", place(at), with_argument);
@@ -354,6 +359,10 @@ class Securing {
         }
         if (callee->getName() == "sonde_c_work") {
             call.replaceAllUsesWith(function_.getArg(function_.arg_size() - 1));
+            call.eraseFromParent();
+        } else if (callee->getName() == "sonde_c_read") {
+            ir_.SetInsertPoint(&call);
+            note_fault(call, call.getArgOperand(0), as_number(call.getArgOperand(1), true));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_c_fail") {
             call.replaceAllUsesWith(ir_.getInt64(add_place("%s", place(call), with_text)));
@@ -607,6 +616,9 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     CCode out;
     for (const auto& [symbol, function] : by_symbol)
         out.places[function->name] = Securing(*module.getFunction(symbol), *function, limits, diags).run();
+    if (diags.has_errors())
+        return std::optional<CCode>();
+    refuse_addresses(module, functions[0]->range, diags);
     if (diags.has_errors())
         return std::optional<CCode>();
     for (llvm::GlobalVariable& global : module.globals())

@@ -103,16 +103,18 @@ static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) =
 /* Replaced when everything is inlined: a slot that only an error's text is in, and the status of an error here. */
 extern char *sonde_c_work(void);
 extern long sonde_c_fail(void);
+/* A helper's status at that address; a negative one is a read that failed. */
+extern void sonde_c_read(long status, const void *from);
 
 #define memcpy(to, from, size) __builtin_memcpy(to, from, size)
 #define memset(to, byte, size) __builtin_memset(to, byte, size)
 
 static inline size_t strlcpy(char *to, const char *from, size_t size) {
-    return (size_t)bpf_probe_read_kernel_str(to, (u32)size, from) - 1;
+    long length = bpf_probe_read_kernel_str(to, (u32)size, from);
+    sonde_c_read(length, from);
+    return (size_t)length - 1;
 }
-static inline size_t strlen(const char *text) {
-    return (size_t)bpf_probe_read_kernel_str(sonde_c_work(), MAXSTRINGLEN, text) - 1;
-}
+static inline size_t strlen(const char *text) { return strlcpy(sonde_c_work(), text, MAXSTRINGLEN); }
 static inline size_t strlcat(char *to, const char *from, size_t size) {
     size_t at = strlen(to);
     return at >= size || at >= MAXSTRINGLEN ? at : at + strlcpy(to + (at & (MAXSTRINGLEN - 1)), from, size - at);

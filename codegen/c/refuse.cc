@@ -18,6 +18,26 @@ namespace {
 // BPF has 512 bytes of stack for a handler and all that is inlined there.
 constexpr uint64_t largest_local = 256;
 
+constexpr const char* own_calls = "sonde_c_"; // that the prelude makes, and memory.cc replaces
+
+Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range otherwise) {
+    llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
+    global.getDebugInfo(described);
+    if (!described.empty()) {
+        const llvm::DIGlobalVariable& variable = *described[0]->getVariable();
+        if (std::optional<Range> found = c_place(sources, variable.getFilename().str(), variable.getLine(), 0))
+            return *found;
+    }
+    return otherwise;
+}
+
+bool holds_address(const llvm::Constant& value) {
+    if (llvm::isa<llvm::GlobalValue>(value))
+        return true;
+    return llvm::any_of(value.operands(),
+                        [](const llvm::Use& part) { return holds_address(*llvm::cast<llvm::Constant>(part.get())); });
+}
+
 class Refusals {
   public:
     Refusals(llvm::Module& module, Range whole, Diagnostics& diags) : module_(module), whole_(whole), diags_(diags) {}
@@ -46,13 +66,7 @@ class Refusals {
             return;
         if (global.use_empty())
             return;
-        Range range = whole_;
-        llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
-        global.getDebugInfo(described);
-        if (!described.empty())
-            if (std::optional<Range> found = c_place(diags_.sources(), described[0]->getVariable()->getFilename().str(),
-                                                     described[0]->getVariable()->getLine(), 0))
-                range = *found;
+        const Range range = place_of(global, diags_.sources(), whole_);
         if (global.isDeclaration())
             report(range, fmt::format("the kernel's variable `{}` has no address here", global.getName().str()))
                 .help("give the function its address: `&@var(\"name\")` in the script");
@@ -80,7 +94,7 @@ class Refusals {
             report(place(at), "C in BPF has no assembly");
         } else if (const llvm::Function* callee = call->getCalledFunction()) {
             const std::string name = callee->getName().str();
-            if (callee->isDeclaration() && !callee->isIntrinsic() && name != "sonde_c_work" && name != "sonde_c_fail")
+            if (callee->isDeclaration() && !callee->isIntrinsic() && !name.starts_with(own_calls))
                 report_unknown_function(diags_, place(at), name);
         }
     }
@@ -138,6 +152,17 @@ Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise
         if (std::optional<Range> found = c_place(sources, one->getFilename().str(), one->getLine(), one->getColumn()))
             return *found;
     return otherwise;
+}
+
+void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
+    for (llvm::GlobalVariable& global : module.globals()) {
+        global.removeDeadConstantUsers();
+        if (!global.isDeclaration() && !global.use_empty() && holds_address(*global.getInitializer()))
+            diags
+                .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
+                        fmt::format("`{}` holds addresses, which constants in BPF cannot", global.getName().str()))
+                .help("choose by `switch`, or make it an array of arrays: `static const char names[][8] = ...`");
+    }
 }
 
 void refuse_what_cannot_be(llvm::Module& module, Range whole, Diagnostics& diags) {

@@ -13,4 +13,7 @@ Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise
 
 void refuse_what_cannot_be(llvm::Module& module, Range whole, Diagnostics& diags);
 
+// The same for constants that hold addresses: nobody would fill those in. Once it is optimised, so that most are gone.
+void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags);
+
 } // namespace sonde
