@@ -33,8 +33,8 @@ struct CodegenOptions {
     std::string target_program;
     // Each gives other code that does the same, where the kernel's own compiler fails on some (KernelObject::load).
     uint32_t arrangement = 0;
-    std::string script; // name for messages
-    std::string module; // module_name()
+    std::string script;            // name for messages
+    std::string module;            // module_name()
     const CCode* c_code = nullptr; // the script's C (codegen/c), if it has any
 };
 

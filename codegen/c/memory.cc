@@ -497,9 +497,11 @@ class Securing {
             llvm::Instruction* end = turn->getTerminator();
             ir_.SetInsertPoint(end);
             ir_.SetCurrentDebugLocation(line);
-            // A read that failed takes all turns that are left.
-            llvm::Value* had = ir_.CreateAnd(ir_.CreateLoad(ir_.getInt64Ty(), left),
-                                             ir_.CreateNot(ir_.CreateLoad(ir_.getInt64Ty(), has_fault_)));
+            llvm::Value* had = ir_.CreateLoad(ir_.getInt64Ty(), left);
+            // A read that failed takes all turns that are left. A number that is counted down to the verifier must stay
+            // known.
+            if (limits_.may_goto)
+                had = ir_.CreateAnd(had, ir_.CreateNot(ir_.CreateLoad(ir_.getInt64Ty(), has_fault_)));
             llvm::Value* now = ir_.CreateSub(had, ir_.getInt64(1));
             ir_.CreateStore(now, left);
             const uint64_t status = add_place(plan::no_actions_left, range, past_catching);

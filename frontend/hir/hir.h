@@ -441,7 +441,7 @@ struct Function {
     bool may_give_nothing = false;         // it has no `return` with a value
     Range bare_return;                     // a `return` without a value; then it gives none, whatever others do
     Block* body = nullptr;
-    CText c_code;           // its body where it is written in C; then `body` is empty
+    CText c_code;           // its body where it is written in C; `body` then gives what nothing is known of
     bool recursive = false; // calls itself, directly or through others
     bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
 };
@@ -476,7 +476,7 @@ struct Program {
     std::vector<plan::Counter> counters;
     std::vector<plan::ProbedFile> files; // in which the points are; filled in last (probes/record_files.h)
     std::vector<std::string> texts;      // that arrays' keys hold as numbers, each once, sorted; the first is ""
-    std::vector<CText> c_blocks; // declarations for the functions in C; none, where none is called
+    std::vector<CText> c_blocks;         // declarations for the functions in C; none, where none is called
 };
 
 // What pp() and its relatives give, which depends on the probe point alone.

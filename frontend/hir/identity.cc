@@ -252,8 +252,8 @@ void Key::describe(const Global& global) {
 }
 
 void Key::describe(const Function& function) {
-    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive,
-                 bounded] = function;
+    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive, bounded] =
+        function;
     all(name, range, params, locals, result, may_give_nothing, bare_return);
     add(static_cast<const Stmt*>(body));
     all(c_code.text, c_code.range, recursive, bounded);
