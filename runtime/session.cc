@@ -560,13 +560,13 @@ Result<void> Run::trace_events() {
         if (Result<void> begun = attachment->begin(); !begun)
             return begun;
     session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
+    if (live_)
+        live_->begin_screen(); // before anything is printed
     session_.held_back->release();
     session_.look_after_pictures(now_ns(), true);
     command_.release();
     session_.messages->settle(hurry());
     options_.armed();
-    if (live_)
-        live_->begin_screen();
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command);

@@ -4,9 +4,9 @@
 // which says whether there was memory. So everything is inlined first, and then each access is looked at by what its
 // pointer points into:
 //
-//   a local variable, a constant, a string's slot    plain access, within its size: known now, or checked when it runs
-//   anything else, read                               bpf_probe_read_kernel() into a local; where it fails, the
-//   function ends anything else, written                            refused: BPF writes to no memory of the kernel
+//   a local variable, a constant, a string's slot: plain access, within its size, known now or checked when it runs
+//   anything else, read: bpf_probe_read_kernel() into a local; where that fails, the function ends
+//   anything else, written: refused, as BPF writes to no memory of the kernel
 //
 // Each turn of a loop takes one of a function's turns, so that the verifier sees every loop end. Where a function ends
 // early it gives the number of the place, which the script's error names.
