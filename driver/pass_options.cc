@@ -37,6 +37,7 @@ SemaOptions sema_options(const Options& options) {
     sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
     sema.hist_width = options.limits.hist_width;
     sema.max_buckets = options.limits.max_buckets;
+    sema.tells_hits = options.wants(PictureRequest::Timeline);
     sema.hist_unicode = options.unicode_histograms;
     for (const PictureRequest& picture : options.pictures)
         if (picture.kind == PictureRequest::Heatmap)

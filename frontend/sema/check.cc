@@ -134,7 +134,7 @@ void check_foreach(const hir::Program& program, const Notes& notes, SemaContext&
 }
 
 void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context) {
-    if (context.options.unoptimized)
+    if (context.options.unoptimized || context.options.tells_hits)
         return;
     // A probe's handler may differ from point to point, and do nothing at some: `if (@defined($x)) ...`.
     const auto place = [&](const hir::Handler* handler) {

@@ -18,6 +18,7 @@ namespace sonde {
 struct SemaOptions {
     bool guru = false;               // -g
     bool unoptimized = false;        // -u: keep what is unused
+    bool tells_hits = false;         // --timeline: a handler that does nothing tells that it was reached
     bool var_at_entry = false;       // --compatible up to 4.0: `@var` in .return is the value at the entry
     bool kernel_host_probes = false; // lower begin, end, error and timer handlers to BPF programs, run by test run (for
                                      // comparing both places)
