@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -173,6 +174,13 @@ void report_messages(const std::string& messages, Diagnostics& diags, Range whol
     }
 }
 
+// LINUX_VERSION_CODE of a release such as "6.1.0-18-amd64" (include/generated/uapi/linux/version.h).
+uint32_t version_code(const std::string& release) {
+    unsigned major = 0, minor = 0, patch = 0;
+    std::sscanf(release.c_str(), "%u.%u.%u", &major, &minor, &patch);
+    return major << 16 | minor << 8 | std::min(patch, 255u);
+}
+
 } // namespace
 
 void report_unknown_function(Diagnostics& diags, Range range, const std::string& name) {
@@ -199,8 +207,7 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
 }
 
 Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
-                                            const std::function<Result<std::string>()>& kernel_btf,
-                                            Diagnostics& diags) {
+                                            const CKernel& kernel, Diagnostics& diags) {
     std::vector<const hir::Function*> functions;
     for (const hir::Function* function : program.functions)
         if (function->c_code.range.valid())
@@ -218,7 +225,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         collect_names(function->c_code.text, names);
     if (names.contains("current") || names.contains("get_current"))
         names.insert("task_struct");
-    Result<std::string> btf = kernel_btf();
+    Result<std::string> btf = kernel.btf();
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
     Result<std::string> types = declare_kernel_types(*btf, names);
@@ -228,7 +235,8 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     Composer text(diags.sources(), diags);
     text.own(c_basic_types);
     text.own(*types);
-    text.own(fmt::format("#define MAXSTRINGLEN {}\n{}", power, c_prelude));
+    text.own(fmt::format("#define MAXSTRINGLEN {}\n#define LINUX_VERSION_CODE {}\n{}", power,
+                         version_code(kernel.release), c_prelude));
     for (const hir::CText& block : program.c_blocks)
         text.script(block);
     for (const hir::Function* function : functions)

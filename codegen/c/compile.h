@@ -14,10 +14,15 @@
 
 namespace sonde {
 
+// The kernel that is translated for.
+struct CKernel {
+    std::string release;                      // as uname -r says it
+    std::function<Result<std::string>()> btf; // its types; asked only where there is C
+};
 // Compiles all functions in C that the program calls; nullopt: there are none. `options`: those that handlers are
-// compiled with. `kernel_btf` gives the types of the kernel that is translated for, and is asked only where there is C.
-// What is wrong with the script goes to diags; then the code is of no use. Errors: there is no clang that fits.
+// compiled with. What is wrong with the script goes to diags; then the code is of no use. Errors: there is no clang
+// that fits.
 Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
-                                            const std::function<Result<std::string>()>& kernel_btf, Diagnostics& diags);
+                                            const CKernel& kernel, Diagnostics& diags);
 
 } // namespace sonde

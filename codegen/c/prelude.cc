@@ -31,6 +31,21 @@ const char* const c_prelude = R"(
 #define NULL ((void *)0)
 #define true 1
 #define false 0
+#define CHAR_BIT 8
+#define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 0xffffffffu
+#define LONG_MAX 0x7fffffffffffffffl
+#define LONG_MIN (-LONG_MAX - 1)
+#define ULONG_MAX 0xfffffffffffffffful
+#define LLONG_MAX 0x7fffffffffffffffll
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 0xffffffffffffffffull
+#define PAGE_SHIFT 12
+#define PAGE_SIZE (1ul << PAGE_SHIFT)
+#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + ((c) > 255 ? 255 : (c)))
+#define STAP_VERSION(a, b) (((a) << 8) + (b))
+#define STAP_COMPAT_VERSION STAP_VERSION(5, 6)
 #define likely(x) (x)
 #define unlikely(x) (x)
 #define __user
@@ -119,6 +134,11 @@ static inline size_t strlcat(char *to, const char *from, size_t size) {
     size_t at = strlen(to);
     return at >= size || at >= MAXSTRINGLEN ? at : at + strlcpy(to + (at & (MAXSTRINGLEN - 1)), from, size - at);
 }
+/* Without a size: that of the array, or of a string of the script. */
+#define SONDE_ROOM(to) (__builtin_object_size(to, 1) < MAXSTRINGLEN ? __builtin_object_size(to, 1) : MAXSTRINGLEN)
+#define strcpy(to, from) ({ char *to_ = (to); strlcpy(to_, from, SONDE_ROOM(to)); to_; })
+#define strcat(to, from) ({ char *to_ = (to); strlcat(to_, from, SONDE_ROOM(to)); to_; })
+#define sprintf(to, ...) snprintf(to, SONDE_ROOM(to), __VA_ARGS__)
 #define strscpy(to, from, size) ((long)strlcpy(to, from, size))
 static inline int strncmp(const char *a, const char *b, size_t size) {
     for (size_t i = 0; i < size; i++) {
