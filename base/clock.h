@@ -14,6 +14,13 @@ inline int64_t now_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Nanoseconds that the calling thread has run (CLOCK_THREAD_CPUTIME_ID).
+inline int64_t thread_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // Nanoseconds since 1970 (CLOCK_REALTIME).
 inline int64_t real_time_ns() {
     timespec now{};

@@ -126,14 +126,17 @@ void Heatmap::halve() {
 }
 
 void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
+    const int64_t began = thread_ns();
     while (column_at(looked_) >= most_columns)
         halve();
     const size_t column = column_at(looked_);
     columns_.resize(std::max(columns_.size(), column + 1));
+    looks_++;
     for (const ArrayElement& one : elements) {
         plan::StatsBlock block{};
         std::memcpy(&block, one.payload.data(), std::min(sizeof block, one.payload.size()));
         Element& element = elements_[one.key];
+        element.seen = looks_;
         if (block.count == element.count)
             continue;
         Counts now_there = counts_of(one);
@@ -155,8 +158,14 @@ void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
         element.count = block.count;
         element.buckets = std::move(now_there);
     }
+    // One that was deleted begins anew when it comes back.
+    for (auto& [key, element] : elements_)
+        if (element.seen != looks_) {
+            element.count = 0;
+            element.buckets.clear();
+        }
     looked_ = now;
-    if ((now_ns() - now) * share_of_time > interval_)
+    if ((thread_ns() - began) * share_of_time > interval_)
         halve();
 }
 

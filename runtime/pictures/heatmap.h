@@ -42,6 +42,7 @@ class Heatmap {
         uint64_t count = 0;
         Counts buckets;               // as they were at the last look
         std::vector<uint64_t> values; // new ones in each column
+        uint64_t seen = 0;            // the number of the look that saw it last
     };
     struct Row {
         int32_t first = 0, last = 0; // buckets
@@ -71,6 +72,7 @@ class Heatmap {
     const plan::StatsNeeds& needs_;
     enum class Source : uint8_t { Histogram, Quantiles } source_;
     int64_t began_ = 0, looked_ = 0, interval_;
+    uint64_t looks_ = 0;
     std::vector<Counts> columns_;
     std::map<std::string, Element> elements_; // by key
 };
