@@ -91,8 +91,8 @@ std::string set_overload(Options& options, const std::string& text) {
 // --live: the message, or nothing.
 std::string set_live(Options& options, const std::string& text) {
     char* end = nullptr;
-    const double seconds = text.empty() ? 1 : std::strtod(text.c_str(), &end);
-    if (!text.empty() && (*end || !std::isfinite(seconds) || seconds < 0.05 || seconds > 86400))
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (text.empty() || (*end || !std::isfinite(seconds) || seconds < 0.05 || seconds > 86400))
         return fmt::format("--live: `{}` is no number of seconds from 0.05 to 86400", text);
     options.live_s = seconds;
     return "";
@@ -372,9 +372,8 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("--flame-against", o.flame_base,
                    "FILE that --folded wrote: colours of --flame tell what became more and what less since then");
     app.add_option_function<std::string>(
-           "--live,--monitor", [&o](const std::string& text) { require(set_live(o, text)); },
-           "[=SECONDS] Show the script's arrays, histograms and rates on the terminal as they are now (1)")
-        ->expected(0, 1);
+        "--live,--monitor", [&o](const std::string& text) { require(set_live(o, text)); },
+        "[=SECONDS] Show the script's arrays, histograms and rates on the terminal as they are now (1)");
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -560,6 +559,9 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         o.inventory == Inventory::None)
         return fmt::format("-r {}: that is not the kernel that runs here; add `-p4 -m NAME` and run NAME.sonde there",
                            o.kernel);
+    if (std::error_code error; !o.has_script && o.tool.empty() && !o.list && !o.positional.empty() &&
+                               !find_tool(o.positional[0]).empty() && !std::filesystem::exists(o.positional[0], error))
+        return fmt::format("`{0}` is a tool, and its name comes first: sonde {0} [options]", o.positional[0]);
     bool has_work = o.has_script || !o.tool.empty() || o.list || o.inventory != Inventory::None ||
                     !o.positional.empty() || !o.extras.empty();
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
@@ -596,6 +598,8 @@ std::string with_value(const std::string& word) {
             return word + "=always";
     if (word == "--compatible=") // asks for nothing
         return word + std::string(systemtap_version);
+    if (word == "--live" || word == "--monitor")
+        return word + "=1"; // a second
     return word == "--lossy-ok" ? word + "=all" : word;
 }
 
