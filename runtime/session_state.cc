@@ -261,7 +261,7 @@ std::string_view without_mark(std::string_view place) {
     return place;
 }
 
-// Where an error was, the script's own line first: what the library does is behind its name.
+// Where an error was: the script's own line first, then the library's function that failed there.
 std::string told_place(const std::string& near, const std::vector<std::string>& calls) {
     const auto own = std::ranges::find_if_not(calls, is_in_library);
     const bool leads_there = is_in_library(near) && own != calls.end() && *own != "...";

@@ -1,8 +1,8 @@
 // Kernel pointers and loops, made safe.
 //
 // To the verifier a pointer out of a structure of the kernel is a number: it can be read through only with a helper,
-// which says whether there was memory. So everything is inlined first, and then each access is looked at by what its
-// pointer points into:
+// which says whether there was memory. So everything is inlined first, and what becomes of an access depends on what
+// its pointer points into:
 //
 //   a local variable, a constant, a string's slot: plain access, within its size, known now or checked when it runs
 //   anything else, read: bpf_probe_read_kernel() into a local; where that fails, the function ends
@@ -393,7 +393,7 @@ class Securing {
     }
 
     // may_goto ends a loop to the verifier as soon as two of its turns look the same. So what a loop counts must be
-    // unknown to it at the loop's head, and a pointer that moves must be a distance, which is looked at where memory is
+    // unknown to it at the loop's head, and a pointer that moves must be a distance, which is checked where memory is
     // accessed.
     void loosen_loops() {
         llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
