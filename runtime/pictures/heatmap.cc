@@ -188,7 +188,7 @@ Heatmap::Grid Heatmap::grid(size_t rows, size_t columns) const {
     // Neighbours share a row where there are too many: 2, 4, 8 ... of them, so that powers of two stay together.
     const auto floor_div = [](int32_t a, int32_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
     int32_t in_row = 1;
-    while (static_cast<size_t>(floor_div(most, in_row) - floor_div(least, in_row) + 1) > rows)
+    while (std::cmp_greater(floor_div(most, in_row) - floor_div(least, in_row) + 1, rows))
         in_row *= 2;
     const int32_t base = floor_div(least, in_row);
     for (int32_t row = base; row <= floor_div(most, in_row); row++)

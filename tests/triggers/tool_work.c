@@ -114,10 +114,12 @@ static void allocate(int n)
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all_there; /* or the first may be done before the last begins */
 static void *thread_work(void *unused)
 {
+    pthread_barrier_wait(&all_there);
     pthread_mutex_lock(&mutex);
-    sleep_ms(20);
+    sleep_ms(60);
     pthread_mutex_unlock(&mutex);
     return unused;
 }
@@ -125,6 +127,7 @@ static void *thread_work(void *unused)
 static void have_threads(int n)
 {
     pthread_t threads[100];
+    pthread_barrier_init(&all_there, NULL, (unsigned)(n < 100 ? n : 100));
     for (int i = 0; i < n && i < 100; i++)
         if (pthread_create(&threads[i], NULL, thread_work, NULL) != 0)
             die("pthread_create");
