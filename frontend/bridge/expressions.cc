@@ -193,7 +193,7 @@ std::string write_index(Writing& w, const Node& node) {
 
 std::string write_map(Writing& w, const Node& node) {
     const MapFacts& map = w.map_of(node);
-    const std::string element = write_element(w, node);
+    std::string element = write_element(w, node);
     switch (map.collects) {
     case Collects::Average:
         return fmt::format("@avg({})", element);
@@ -229,7 +229,7 @@ std::string write_string_at(Writing& w, const Node& node) {
 }
 
 // strftime("%H:%M:%S", nsecs): parts of what tz_ctime() gives, "Wed Nov 25 09:26:46 2026".
-std::optional<std::string> write_time(std::string format) {
+std::optional<std::string> write_time(const std::string& format) {
     constexpr std::pair<std::string_view, std::string_view> pieces[] = {
         {"%H:%M:%S", "11, 8"}, {"%T", "11, 8"}, {"%H:%M", "11, 5"}, {"%R", "11, 5"}, {"%H", "11, 2"}, {"%M", "14, 2"},
         {"%S", "17, 2"},       {"%Y", "20, 4"}, {"%b", "4, 3"},     {"%d", "8, 2"},  {"%e", "8, 2"},  {"%a", "0, 3"}};

@@ -72,7 +72,7 @@ void name_maps(Facts& facts) {
         if (name.empty())
             name = map.collects == Collects::Nothing || map.collects == Collects::Count ? "n" : "values";
         if (std::isdigit(static_cast<unsigned char>(name[0])))
-            name = "_" + name;
+            name.insert(0, "_");
         while (taken.contains(name) || (there.empty() && facts.maps.contains(name)))
             name += "_";
         taken.insert(name);

@@ -482,7 +482,7 @@ class Reader {
         const size_t before = at_;
         if (!accept("("))
             return {};
-        const std::string type = read_type();
+        std::string type = read_type();
         const bool by_word =
             type.starts_with("struct ") || type.starts_with("union ") || type.starts_with("enum ") ||
             type.ends_with('*') ||

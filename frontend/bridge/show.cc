@@ -83,7 +83,7 @@ std::vector<std::string> show_map(const std::string& there, const MapFacts& map,
     }
     // A key's name is no map's.
     const std::string base = map.name == "key" ? "k" : "key";
-    std::string keys, directives, values, stacks;
+    std::string keys, directives, values;
     std::vector<std::string> lines;
     for (size_t i = 0; i < map.keys.size(); i++) {
         const std::string key = map.keys.size() == 1 ? base : fmt::format("{}{}", base, i + 1);

@@ -391,7 +391,7 @@ class ScriptWriter {
         const Node& which = *node.parts[1];
         const MapFacts& map = w_.map_of(which);
         const bool histogram = map.collects == Collects::Powers || map.collects == Collects::Linear;
-        std::string keys, format = node.parts[0]->text, list, before;
+        std::string keys, format = node.parts[0]->text, list;
         std::vector<std::string> names;
         for (size_t i = 0; i < map.keys.size(); i++) {
             names.push_back(map.keys.size() == 1 ? "key" : fmt::format("key{}", i + 1));
