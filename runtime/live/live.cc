@@ -131,9 +131,8 @@ void Live::write_json() {
     const int64_t now = real_time_ns();
     for (const LiveTable& table : tables_.picture().tables) {
         const plan::Global& global = session_.plan.globals[table.global];
-        session_.output.write(table.is_scalar()
-                                  ? session_.json_lines.scalar(global, session_.data + global.offset, now)
-                                  : session_.json_lines.array(global, session_.arrays[table.global]->snapshot(), now));
+        session_.output.write(table.is_scalar() ? session_.json_lines.scalar(global, table.rows[0].payload.data(), now)
+                                                : session_.json_lines.array(global, table.elements(), now));
     }
 }
 
@@ -185,13 +184,13 @@ std::string Live::save(size_t index) {
     const plan::Global& global = session_.plan.globals[index];
     const auto& tables = tables_.picture().tables;
     const auto table = std::ranges::find(tables, index, &LiveTable::global);
-    const bool is_flame = table != tables.end() && table->has_stack && global.type != plan::Value::String;
-    if (global.keys.empty())
+    if (table == tables.end() || table->is_scalar())
         return fmt::format("`{}` is no array: --format=json writes histograms", global.name);
+    const bool is_flame = table->has_stack && global.type != plan::Value::String;
     const Result<std::string> path = new_file(global.name, is_flame ? ".svg" : ".csv");
     if (!path)
         return path.error().message;
-    const std::vector<ArrayElement> elements = session_.arrays[index]->snapshot();
+    const std::vector<ArrayElement> elements = table->elements();
     const Result<void> written =
         is_flame ? draw_picture(session_.plan, session_.symbols, session_.numbers, index, elements,
                                 {PictureRequest::Flame, global.name, *path}, nullptr)
@@ -203,7 +202,7 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
     if (table.has_stack && table.type != plan::Value::String) {
         // The stacks that the row's other components have: those of its process, say.
         const plan::Global& global = session_.plan.globals[table.global];
-        std::vector<ArrayElement> elements = session_.arrays[table.global]->snapshot();
+        std::vector<ArrayElement> elements = table.elements();
         const std::vector<std::string> wanted = others(session_.plan, global, row.key);
         std::erase_if(elements, [&](const auto& one) { return others(session_.plan, global, one.key) != wanted; });
         return flame_lines(

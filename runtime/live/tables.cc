@@ -40,6 +40,13 @@ bool take_off(LiveValue& value, const Statistic& then) {
 
 } // namespace
 
+std::vector<ArrayElement> LiveTable::elements() const {
+    std::vector<ArrayElement> out;
+    for (const LiveRow& row : rows)
+        out.push_back({0, row.key, row.payload});
+    return out;
+}
+
 LiveTables::LiveTables(Session& session) : session_(session) { picture_.began_ns = now_ns(); }
 
 LiveValue LiveTables::value_of(const plan::Global& global, const char* payload) const {
@@ -86,14 +93,20 @@ LiveTable LiveTables::look_at(size_t index) {
         out.has_stack |= is_stack(global.keys[i].role);
     }
     if (out.is_scalar()) {
-        out.rows.push_back({"", value_of(global, session_.data + global.offset)});
+        const char* place = session_.data + global.offset;
+        const size_t size = global.type == plan::Value::Long     ? 8
+                            : global.type == plan::Value::String ? session_.plan.max_string
+                                                                 : plan::stats_bytes(global.stats);
+        out.rows.push_back({"", std::string(place, size), value_of(global, place)});
         if (const auto before = reset_at_.find(index); before != reset_at_.end())
             if (!take_off(out.rows[0].value, before->second))
                 reset_at_.erase(before);
         return out;
     }
-    for (ArrayElement& element : session_.arrays[index]->snapshot())
-        out.rows.push_back({std::move(element.key), value_of(global, element.payload.data())});
+    for (ArrayElement& element : session_.arrays[index]->snapshot()) {
+        LiveValue value = value_of(global, element.payload.data());
+        out.rows.push_back({std::move(element.key), std::move(element.payload), std::move(value)});
+    }
     return out;
 }
 

@@ -27,7 +27,7 @@ struct LiveValue {
 };
 
 struct LiveRow {
-    std::string key; // as the array has it
+    std::string key, payload; // as the array has them; of a scalar its place in the data area
     LiveValue value;
 };
 
@@ -42,6 +42,8 @@ struct LiveTable {
     std::vector<LiveRow> rows;
 
     bool is_scalar() const { return keys.empty(); }
+    // The array's elements, in order of insertion, as they were when it was looked at.
+    std::vector<ArrayElement> elements() const;
 };
 
 struct LivePicture {
