@@ -20,7 +20,7 @@ enum class FrameKind : uint8_t {
     User,    // a function of a program or library
     Inlined, // one that the compiler has inlined there
     Kernel,  // a function of the kernel or of a module
-    Unknown, // in no file: what a just-in-time compiler made
+    Unknown, // in no file: what a just-in-time compiler made, with its name where that is known
 };
 
 struct FlameFrame {

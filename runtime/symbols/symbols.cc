@@ -293,6 +293,8 @@ void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner
     known.push_back(mapping);
     std::erase(processes_, mapping.process);
     processes_.push_back(mapping.process);
+    if (!jit_.contains(mapping.process))
+        jit_.try_emplace(mapping.process, number_here(mapping.process));
     if (files_.count(mapping.inode))
         return;
     if (!find_file(mapping, inner_path))
@@ -385,6 +387,43 @@ std::vector<InlinedCall> Symbols::inlined(uint64_t process, uint64_t address) {
     return found.file->inlined->find(found.address);
 }
 
+Rendered& Symbols::rendered() {
+    for (auto& [process, names] : jit_)
+        if (names.is_in_use())
+            read_on(process, names);
+    return rendered_;
+}
+
+void Symbols::read_on(uint64_t process, JitNames& names) {
+    if (names.read_on())
+        rendered_.forget(process);
+}
+
+std::string Symbols::text_of_made_code(uint64_t process, uint64_t address, uint64_t style) {
+    const uint64_t inside = address - (style & SONDE_BEHIND_CALL ? 1 : 0);
+    style &= SONDE_SYMBOL_STYLE;
+    const auto of_process = [&](uint64_t one) -> std::string {
+        auto names = style >= SONDE_SYMBOL_LINE ? jit_.end() : jit_.find(one);
+        if (names == jit_.end())
+            return "";
+        read_on(one, names->second);
+        const FunctionSymbol* function = names->second.find(inside);
+        if (!function)
+            return "";
+        std::string out = function->name;
+        if (style == SONDE_SYMBOL_NAME)
+            return out;
+        out += fmt::format("+{:#x}", address - function->address);
+        if (style == SONDE_SYMBOL_DATA)
+            out += fmt::format("/{:#x}", function->size);
+        return style == SONDE_SYMBOL_BRIEF ? out : fmt::format("{} [{}]", out, names->second.path());
+    };
+    std::string out = process ? of_process(process) : "";
+    for (size_t i = processes_.size(); !process && out.empty() && i-- > 0;)
+        out = of_process(processes_[i]);
+    return out.empty() ? fmt::format("{:#x}", address) : out;
+}
+
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;
@@ -394,7 +433,7 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     Found found = find(process, address);
     const bool of_file = style == SONDE_SYMBOL_MODULE || style >= SONDE_SYMBOL_PATH;
     if (!found.file)
-        return of_file ? "" : hex;
+        return of_file ? "" : text_of_made_code(process, address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     const std::string& path = found.file->path;
     if (style == SONDE_SYMBOL_MODULE)
         return path.substr(path.rfind('/') + 1);

@@ -20,6 +20,7 @@
 #include "runtime/load.h"
 #include "runtime/plan.h"
 #include "runtime/symbols/inlined.h"
+#include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/stack.h"
@@ -50,12 +51,15 @@ class Symbols {
     // The inlined functions that a user address lies in, the innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
     // Lines that were made of these answers, as long as these are the same.
-    Rendered& rendered() { return rendered_; }
+    Rendered& rendered();
 
   private:
     struct File;
     struct Found;
     Found find(uint64_t process, uint64_t address);
+    // The same in a style, of an address that lies in no file.
+    std::string text_of_made_code(uint64_t process, uint64_t address, uint64_t style);
+    void read_on(uint64_t process, JitNames& names);
     const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
     // Reads the file at `open_path`, which users know as `path`. Null if it is not readable or no program.
     File* add_file(const std::string& open_path, const std::string& path);
@@ -78,8 +82,9 @@ class Symbols {
     std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last
     std::vector<File*> without_table_;
     std::set<std::string> programs_;
-    std::map<uint64_t, bool> read_;   // processes whose list of mappings was read
-    std::vector<uint64_t> processes_; // the one that was met last is the last
+    std::map<uint64_t, bool> read_;    // processes whose list of mappings was read
+    std::vector<uint64_t> processes_;  // the one that was met last is the last
+    std::map<uint64_t, JitNames> jit_; // of each of them
 };
 
 } // namespace sonde

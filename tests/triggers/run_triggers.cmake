@@ -37,6 +37,7 @@ add_run_trigger(family family.c -O1)
 target_link_libraries(trigger_family PRIVATE pthread)
 add_run_trigger(tool_work tool_work.c -O1)
 target_link_libraries(trigger_tool_work PRIVATE pthread)
+add_run_trigger(made_code made_code.c -O1 -fno-omit-frame-pointer)
 add_run_trigger(system_records system_records.c -O1 -g0)
 add_run_trigger(errors-shared errors.c -O0)
 # With the C library's symbols, but no debug information of its variables.

@@ -17,6 +17,7 @@
 #include "runtime/symbols/file_table.h"
 #include "runtime/symbols/functions.h"
 #include "runtime/symbols/inlined.h"
+#include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/lines.h"
 #include "runtime/symbols/symbols.h"
@@ -427,6 +428,36 @@ TEST(Rendered, MakesALineOnceUntilTheProcessHasSomethingElse) {
     for (uint64_t address = 0; address < 200000; address++)
         lines.line(9, address, 0, [] { return std::string("x"); });
     EXPECT_EQ(lines.line(8, 16, 0, make), "7");
+}
+
+TEST(JitNames, TakesWholeLinesTheNewestOfWhichHolds) {
+    JitNames names(getpid());
+    const auto at = [&](uint64_t address) {
+        const FunctionSymbol* function = names.find(address);
+        return function ? function->name : "none";
+    };
+    EXPECT_EQ(names.add("1000 10 first\n1010 10 second one\n0x1020 8 third\n1000 10 unfin"), 48U);
+    EXPECT_EQ(at(0xfff) + at(0x1000) + at(0x100f) + at(0x1028), "nonefirstfirstnone");
+    EXPECT_EQ(at(0x1010) + at(0x1020), "second onethird");
+    names.add("1008 10 over both\n");
+    EXPECT_EQ(at(0x1000) + at(0x1008) + at(0x1018) + at(0x1020), "noneover bothnonethird");
+}
+
+TEST(JitNames, PassesOverWhatIsNoLine) {
+    JitNames names(getpid());
+    const std::string lines = "\n \nx y z\n10\n10 10\n10 10 \n10 0 empty\nffffffffffffffff 10 round the end\n"
+                              "10000000000000000 10 too large\n-10 10 negative\n20 10 good\n";
+    EXPECT_EQ(names.add(lines), lines.size());
+    for (uint64_t address : {0ull, 0x10ull, 0x1full, 0xfull, ~0ull})
+        EXPECT_EQ(names.find(address), nullptr) << address;
+    ASSERT_NE(names.find(0x2f), nullptr);
+    EXPECT_EQ(names.find(0x2f)->name, "good");
+}
+
+TEST(JitNames, HasNoneOfAProcessThatIsNotThere) {
+    JitNames names(INT32_MAX);
+    EXPECT_FALSE(names.read_on());
+    EXPECT_EQ(names.path(), "");
 }
 
 TEST(StackText, IsSafeFromAnyRecord) {

@@ -1,0 +1,135 @@
+#include "runtime/symbols/jit_names.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/program_identity.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t second = 1'000'000'000;
+constexpr int64_t between_looks = second / 10;
+constexpr size_t piece = 1 << 20, most_bytes = 256 << 20, head_bytes = 256;
+
+// When the process began, in nanoseconds since 1970: field 22 of /proc/PID/stat, in ticks since the machine began
+// (proc_pid_stat(5)); 0: it is gone.
+int64_t beginning_of(int64_t process) {
+    Result<std::string> text = read_file(fmt::format("/proc/{}/stat", process));
+    const size_t name_end = text ? text->rfind(')') : std::string::npos; // a name may have spaces, and parentheses
+    unsigned long long ticks = 0;
+    if (name_end == std::string::npos ||
+        std::sscanf(text->c_str() + name_end + 1,
+                    " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &ticks) != 1)
+        return 0;
+    timespec running{};
+    clock_gettime(CLOCK_BOOTTIME, &running);
+    const int64_t machine_began = real_time_ns() - (int64_t{running.tv_sec} * second + running.tv_nsec);
+    return machine_began + static_cast<int64_t>(ticks) * (second / sysconf(_SC_CLK_TCK));
+}
+
+// The process's number in its own PID namespace, which it knows itself by: the last one of NSpid.
+int64_t own_number(int64_t process) {
+    Result<std::string> status = read_file(fmt::format("/proc/{}/status", process));
+    const size_t at = status ? status->find("\nNSpid:") : std::string::npos;
+    if (at == std::string::npos)
+        return process;
+    const std::string_view line = std::string_view(*status).substr(at + 1, status->find('\n', at + 1) - at - 1);
+    const std::string_view last = line.substr(line.find_last_of("\t :") + 1);
+    int64_t number = process;
+    std::from_chars(last.data(), last.data() + last.size(), number);
+    return number;
+}
+
+// A hexadecimal number and the space behind it, taken away from `text`.
+bool take_number(std::string_view& text, uint64_t& number) {
+    if (text.starts_with("0x"))
+        text.remove_prefix(2);
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+    if (error != std::errc() || end == text.data() + text.size() || *end != ' ')
+        return false;
+    text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+    return true;
+}
+
+} // namespace
+
+JitNames::JitNames(int64_t process) {
+    struct stat own{};
+    began_ = beginning_of(process);
+    if (began_ == 0 || stat(fmt::format("/proc/{}", process).c_str(), &own) != 0)
+        return;
+    owner_ = own.st_uid;
+    path_ = path_in_process(process, fmt::format("/tmp/perf-{}.map", own_number(process)));
+}
+
+const FunctionSymbol* JitNames::find(uint64_t address) const {
+    auto after = functions_.upper_bound(address);
+    if (after == functions_.begin())
+        return nullptr;
+    const FunctionSymbol& function = std::prev(after)->second;
+    return address - function.address < function.size ? &function : nullptr;
+}
+
+bool JitNames::read_on() {
+    if (path_.empty() || now_ns() - looked_ < between_looks)
+        return false;
+    looked_ = now_ns();
+    Fd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        (status.st_uid != owner_ && status.st_uid != 0) || int64_t{status.st_mtim.tv_sec} * second < began_ - second)
+        return false;
+    const auto size = std::min<uint64_t>(static_cast<uint64_t>(status.st_size), most_bytes);
+    const Result<std::string> head = read_at(file.get(), 0, std::min<uint64_t>(head_bytes, size));
+    if (!head)
+        return false;
+    if (size < read_ || !head->starts_with(head_)) { // it was written anew
+        read_ = 0;
+        functions_.clear();
+    }
+    head_ = *head;
+    const uint64_t before = read_;
+    while (read_ < size) {
+        Result<std::string> text = read_at(file.get(), read_, std::min<uint64_t>(piece, size - read_));
+        const size_t taken = text ? add(*text) : 0;
+        if (taken == 0)
+            break; // a line that is being written
+        read_ += taken;
+    }
+    return read_ != before;
+}
+
+size_t JitNames::add(const std::string& text) {
+    size_t at = 0;
+    for (size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+        std::string_view line = std::string_view(text).substr(at, end - at);
+        FunctionSymbol function;
+        if (!take_number(line, function.address) || !take_number(line, function.size) || line.empty() ||
+            function.size == 0 || function.address + function.size < function.address)
+            continue;
+        function.name = line;
+        auto first = functions_.upper_bound(function.address);
+        if (first != functions_.begin() &&
+            function.address - std::prev(first)->second.address < std::prev(first)->second.size)
+            --first;
+        functions_.erase(first, functions_.lower_bound(function.address + function.size));
+        functions_.emplace(function.address, std::move(function));
+    }
+    return at;
+}
+
+} // namespace sonde
