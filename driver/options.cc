@@ -545,8 +545,11 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "You can't specify -c and -x together: each says what the target is";
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
         return "--relink takes a saved plan: sonde --relink FILE.sonde";
-    if (!o.flame_base.empty() && !o.wants(PictureRequest::Flame))
-        return "--flame-against needs --flame FILE: it colours that picture";
+    const auto has_colours = [](const PictureRequest& request) {
+        return request.kind == PictureRequest::Flame && !request.file.ends_with(".json");
+    };
+    if (!o.flame_base.empty() && std::ranges::none_of(o.pictures, has_colours))
+        return "--flame-against needs --flame FILE.svg or FILE.html: it colours that picture";
     if (o.live_s && o.background)
         return "--live and -F exclude each other: a background process has no terminal";
     if (o.format != OutputFormat::Text && std::ranges::any_of(o.pictures, [](const PictureRequest& picture) {

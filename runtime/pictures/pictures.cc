@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "runtime/array_values.h"
 #include "runtime/messages.h"
+#include "runtime/pictures/flame_files.h"
 
 namespace sonde {
 namespace {
@@ -75,10 +76,13 @@ Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::strin
     const bool fits = std::ranges::any_of(endings, [&](const std::string& ending) {
         return ending == "-" ? out.file == ending : out.file.ends_with(ending);
     });
-    if (!endings.empty() && !fits)
-        return Error(fmt::format("`{}`: {} is a file that ends in {}{}", out.file, facts.noun,
-                                 fmt::join(endings.begin(), endings.begin() + 2, " or "),
-                                 endings.size() > 2 ? ", or - for the terminal" : ""));
+    if (!endings.empty() && !fits) {
+        const bool on_terminal = endings.back() == "-";
+        const auto last = endings.end() - 1 - on_terminal;
+        return Error(fmt::format("`{}`: {} is a file that ends in {} or {}{}", out.file, facts.noun,
+                                 fmt::join(endings.begin(), last, ", "), *last,
+                                 on_terminal ? ", or - for the terminal" : ""));
+    }
     return out;
 }
 
@@ -166,8 +170,11 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
         plan.probes, [](const plan::Probe& probe) { return probe.in_kernel && !probe.points.empty(); });
     if (hit != plan.probes.end())
         options.title += ": " + hit->points[0].pn;
-    return write_file(request.file,
-                      request.file.ends_with(".svg") ? flame_svg(stacks, options) : flame_html(stacks, options));
+    const std::string& file = request.file;
+    return write_file(file, file.ends_with(".svg")               ? flame_svg(stacks, options)
+                            : file.ends_with(".html")            ? flame_html(stacks, options)
+                            : file.ends_with(".speedscope.json") ? speedscope_text(stacks, options.title)
+                                                                 : flame_tree_text(stacks));
 }
 
 } // namespace sonde

@@ -25,8 +25,8 @@ struct PictureKind {
 constexpr PictureKind picture_kinds[] = {
     {"--folded", "a list of stacks", "", true,
      "[ARRAY=]FILE: write an array whose key has a stack as lines of functions and a weight, for other programs"},
-    {"--flame", "a flame graph", ".svg .html", true,
-     "[ARRAY=]FILE.svg|.html: make a flame graph of an array whose key has a stack"},
+    {"--flame", "a flame graph", ".svg .html .speedscope.json .json", true,
+     "[ARRAY=]FILE.svg|.html|.speedscope.json|.json: make a flame graph of an array whose key has a stack"},
     {"--timeline", "a timeline", ".pftrace .perfetto-trace", false,
      "FILE.pftrace: write calls, prints and counters by thread over time, as a trace that Perfetto shows"},
     {"--heatmap", "a heatmap", ".svg .html -", true,
