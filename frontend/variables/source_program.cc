@@ -27,8 +27,12 @@ std::optional<size_t> decimal(const std::string& text) {
 bool has_module(Binding& b) {
     std::string name = b.as_written(0);
     if (!b.point.module) {
+        const bool can_say_where = name.starts_with("@cast(") || name.starts_with("@var(");
         b.fail(DiagId::WrongContext, b.expr.range, fmt::format("`{}` needs a probe point in a program", name),
-               "as `process(\"PATH\").function(\"NAME\")`");
+               can_say_where
+                   ? "as `process(\"PATH\").function(\"NAME\")`, or the place as its last argument: `\"kernel\"`, a "
+                     "module or a program's path"
+                   : "as `process(\"PATH\").function(\"NAME\")`");
         return false;
     }
     if (!b.point.module->has_debug_info()) {
