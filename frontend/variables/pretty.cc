@@ -50,10 +50,17 @@ hir::Expr* text_of(Binding& b, const Place& place, Level level) {
 
 namespace {
 
-void add_string(Binding& b, Text& text, const Place& place, hir::Expr* address, int64_t limit) {
+hir::Expr* read_string(Binding& b, const Place& place, hir::Expr* address, int64_t limit) {
     const char* reader = place.kernel ? "__kernel_string_quoted" : "__user_string_quoted";
-    text.add(b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
-                                    std::vector<hir::Expr*>{address, b.number(limit)}));
+    return b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
+                                  std::vector<hir::Expr*>{address, b.number(limit)});
+}
+
+// The string that a pointer leads to; the address where there is none, so that the rest is told all the same.
+hir::Expr* string_or_address(Binding& b, hir::Expr* string, hir::Expr* address) {
+    Text number;
+    number.add_integer(address, 'x', '#');
+    return b.make<hir::Guarded>(b.expr.range, string, std::move(number).finish(b));
 }
 
 // As C writes a constant: 'A', '\n', '\303'. A character of two or four bytes has a number beyond one byte's as
@@ -92,7 +99,7 @@ hir::Expr* wide_string(Binding& b, const Place& place, hir::Expr* address) {
         return nullptr;
     const std::string name =
         std::string(place.kernel ? "kernel" : "user") + "_string_quoted_utf" + (unit->size == 2 ? "16" : "32");
-    return b.make<hir::Guarded>(b.expr.range, b.binder.call(name.c_str(), {address}), b.string("?"));
+    return string_or_address(b, b.binder.call(name.c_str(), {address}), address);
 }
 
 // The number where it has no name.
@@ -120,7 +127,7 @@ void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Le
     if (type->kind != Type::Pointer)
         return text.add_integer(value, type->is_signed ? 'd' : 'u', 0);
     if (is_char(type->target))
-        return add_string(b, text, place, value, max_string);
+        return text.add(string_or_address(b, read_string(b, place, value, max_string), value));
     if (hir::Expr* string_text = wide_string(b, place, value))
         return text.add(string_text);
     if (level.depth == 0 && is_record(type->target)) {
@@ -151,8 +158,8 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
         return level.is_open() ? add_record(b, text, *place, level) : text.literal("{...}");
     case Type::Array:
         if (is_char(type->target) && place->address)
-            return add_string(b, text, *place, address_of(b, *place),
-                              type->count ? static_cast<int64_t>(*type->count) : max_string);
+            return text.add(read_string(b, *place, address_of(b, *place),
+                                        type->count ? static_cast<int64_t>(*type->count) : max_string));
         return level.is_open() ? add_array(b, text, *place, level) : text.literal("[...]");
     case Type::Function:
         if (hir::Expr* address = address_of(b, *place))

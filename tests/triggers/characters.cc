@@ -19,6 +19,15 @@ struct three {
     char16_t list[3];
 };
 
+struct loose {
+    int number;
+    const char* name;
+    const char* list[2];
+    const char16_t* wide;
+};
+
+KEEP void lead(loose* l) { asm volatile("" ::"r"(l) : "memory"); }
+
 KEEP void show(record* r, char letter, char16_t unit, three* three, const char16_t* none) {
     asm volatile("" ::"r"(r), "r"(letter), "r"(unit), "r"(three), "r"(none) : "memory");
 }
@@ -31,5 +40,7 @@ int main() {
     record r = {'A', '\n', 0xc3, -7, 0x20ac, 'z', 0x1f608, word, wide, points};
     three letters = {{'a', '\'', '"'}};
     show(&r, 'A', r.unit, &letters, nullptr);
+    loose nowhere = {7, nullptr, {word, (const char*)16}, nullptr};
+    lead(&nowhere);
     return 0;
 }
