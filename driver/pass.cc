@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -32,12 +33,28 @@ PassTimer::Times PassTimer::now() {
             std::chrono::duration_cast<std::chrono::milliseconds>(real).count()};
 }
 
+namespace {
+// What this process takes of memory by now, in SystemTap's form; empty where /proc does not tell.
+std::string memory_used() {
+    FILE* statm = fopen("/proc/self/statm", "re");
+    long pages[6] = {};
+    const bool known = statm && fscanf(statm, "%ld %ld %ld %ld %ld %ld", &pages[0], &pages[1], &pages[2], &pages[3],
+                                       &pages[4], &pages[5]) == 6;
+    if (statm)
+        fclose(statm);
+    const long kb = sysconf(_SC_PAGESIZE) / 1024;
+    return known ? fmt::format(" using {}virt/{}res/{}shr/{}data kb,", pages[0] * kb, pages[1] * kb, pages[2] * kb,
+                               pages[5] * kb)
+                 : "";
+}
+} // namespace
+
 void PassTimer::done(const std::string& what) const {
     if (verbose_ < 1)
         return;
     Times t = now();
-    fmt::print(stderr, "Pass {}: {} in {}usr/{}sys/{}real ms.\n", pass_, what, t.user - start_.user,
-               t.system - start_.system, t.real - start_.real);
+    fmt::print(stderr, "Pass {}: {}{} in {}usr/{}sys/{}real ms.\n", pass_, what, pass_ <= 2 ? memory_used() : "",
+               t.user - start_.user, t.system - start_.system, t.real - start_.real);
 }
 
 } // namespace sonde

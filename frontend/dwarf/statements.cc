@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/program_file.h"
@@ -144,7 +145,13 @@ void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& fil
 std::vector<Statement> Statements::find(const FunctionPattern& pattern) {
     std::vector<Statement> found;
     if (pattern.line_kind == FunctionPattern::None) {
-        for (FunctionInstance& function : functions_.find(pattern)) {
+        std::vector<FunctionInstance> functions = functions_.find(pattern);
+        const auto described = [](const FunctionInstance& function) { return function.has_debug_info; };
+        // A pattern is about source: it finds what only the symbol table has where nothing has any.
+        const bool only_described = has_wildcard(pattern.function) && std::ranges::any_of(functions, described);
+        for (FunctionInstance& function : functions) {
+            if (only_described && !described(function))
+                continue;
             Statement statement;
             statement.address = function.entry;
             statement.file = function.file;
