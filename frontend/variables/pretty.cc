@@ -160,7 +160,8 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
         if (is_char(type->target) && place->address)
             return text.add(read_string(b, *place, address_of(b, *place),
                                         type->count ? static_cast<int64_t>(*type->count) : max_string));
-        return level.is_open() ? add_array(b, text, *place, level) : text.literal("[...]");
+        // How long a structure's last array is that has no size, nobody can tell.
+        return level.is_open() && type->count ? add_array(b, text, *place, level) : text.literal("[...]");
     case Type::Function:
         if (hir::Expr* address = address_of(b, *place))
             return text.add_integer(address, 'x', '#');

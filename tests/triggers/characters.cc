@@ -24,6 +24,7 @@ struct loose {
     const char* name;
     const char* list[2];
     const char16_t* wide;
+    int rest[];
 };
 
 KEEP void lead(loose* l) { asm volatile("" ::"r"(l) : "memory"); }
