@@ -1,6 +1,9 @@
 #include "codegen/bpf/one_hit.h"
 
+#include <algorithm>
 #include <cstddef>
+
+#include <fmt/format.h>
 
 #include "codegen/rtlib/pt_regs.h"
 
@@ -11,10 +14,39 @@ namespace {
 constexpr int64_t told = int64_t{1} << 32; // in `probe`: by an error, not by exit()
 
 bool is_candidate(const hir::Handler& handler) {
-    return handler.in_kernel && plan::is_uprobe(handler.kind) && !handler.condition;
+    return handler.in_kernel && plan::tells_hits(handler.kind) && !plan::decides(handler.kind) && !handler.condition;
+}
+
+// The context says which of the handler's points is hit, by the instruction.
+bool tells_instruction(plan::ProbeKind kind) {
+    return plan::is_uprobe(kind) || (plan::is_kernel_breakpoint(kind) && !plan::traits(kind).at_return);
+}
+
+// What is one point if its text is the same: all that the point is attached by.
+std::string text_of(const plan::Point& point) {
+    return fmt::format("{}:{}+{} {} {} {}\n", point.module, point.symbol, point.offset, point.number, point.program,
+                       point.pid);
 }
 
 } // namespace
+
+std::vector<OneHit::Place> OneHit::places_of(const hir::Handler& handler) {
+    std::vector<Place> out;
+    if (plan::is_uprobe(handler.kind)) {
+        for (const plan::Point& point : handler.points)
+            out.emplace_back(point.path, point.offset, handler.kind);
+    } else if (tells_instruction(handler.kind)) {
+        for (const plan::Point& point : handler.points)
+            out.emplace_back(text_of(point), 0, handler.kind);
+    } else {
+        std::vector<std::string> texts;
+        for (const plan::Point& point : handler.points)
+            texts.push_back(text_of(point));
+        std::sort(texts.begin(), texts.end());
+        out.emplace_back(fmt::format("{}", fmt::join(texts, "")), 0, handler.kind);
+    }
+    return out;
+}
 
 const OneHit::Places& OneHit::places() {
     if (!places_) {
@@ -22,8 +54,8 @@ const OneHit::Places& OneHit::places() {
         const auto& handlers = bpf_.state.program.handlers;
         for (size_t i = 0; i < handlers.size(); i++)
             if (is_candidate(*handlers[i]))
-                for (const plan::Point& point : handlers[i]->points)
-                    places_->try_emplace({point.path, point.offset, handlers[i]->kind}, i, i).first->second.second = i;
+                for (Place& place : places_of(*handlers[i]))
+                    places_->try_emplace(std::move(place), i, i).first->second.second = i;
     }
     return *places_;
 }
@@ -34,8 +66,8 @@ OneHit::Neighbours OneHit::neighbours() {
     // A leg for the entry only keeps values.
     if (bpf_.saves_entry || bpf_.state.options.one_by_one || !is_candidate(own))
         return out;
-    for (const plan::Point& point : own.points) {
-        const auto& [first, last] = places().at({point.path, point.offset, own.kind});
+    for (const Place& place : places_of(own)) {
+        const auto& [first, last] = places().at(place);
         out.before = out.before || first < bpf_.probe;
         out.after = out.after || last > bpf_.probe;
     }
@@ -44,11 +76,21 @@ OneHit::Neighbours OneHit::neighbours() {
 
 llvm::Value* OneHit::field(uint64_t at) const { return e_.offset(bpf_.data, hit_note_offset(bpf_.state.plan) + at); }
 
+llvm::Value* OneHit::thread() { return helper(e_, get_current_task, {}); }
+
+llvm::Value* OneHit::place() {
+    const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
+    if (tells_instruction(own.kind))
+        return context_word(e_, bpf_.argument, SONDE_REGS_IP);
+    // No address is as small.
+    return e_.number(static_cast<int64_t>(places().at(places_of(own)[0]).first) + 1);
+}
+
 llvm::Value* OneHit::is_of_hit() {
-    llvm::Value* thread = helper(e_, get_current_pid_tgid, {});
-    llvm::Value* place = context_word(e_, bpf_.argument, SONDE_REGS_IP);
-    llvm::Value* same_thread = e_.CreateICmpEQ(thread, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, thread)), true));
-    llvm::Value* same_place = e_.CreateICmpEQ(place, e_.CreateLoad(e_.i64(), field(offsetof(HitNote, place)), true));
+    llvm::Value* noted_thread = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, thread)), true);
+    llvm::Value* noted_place = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, place)), true);
+    llvm::Value* same_thread = e_.CreateICmpEQ(thread(), noted_thread);
+    llvm::Value* same_place = e_.CreateICmpEQ(place(), noted_place);
     return e_.CreateAnd(same_thread, same_place);
 }
 
@@ -94,8 +136,8 @@ void OneHit::note_end(llvm::Value* error) {
                                             llvm::AtomicOrdering::SequentiallyConsistent);
     e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0)), note, noted);
     e_.SetInsertPoint(note);
-    e_.CreateStore(context_word(e_, bpf_.argument, SONDE_REGS_IP), field(offsetof(HitNote, place)));
-    e_.CreateStore(helper(e_, get_current_pid_tgid, {}), field(offsetof(HitNote, thread)));
+    e_.CreateStore(place(), field(offsetof(HitNote, place)));
+    e_.CreateStore(thread(), field(offsetof(HitNote, thread)));
     e_.CreateBr(noted);
     e_.SetInsertPoint(noted);
 }

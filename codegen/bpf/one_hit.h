@@ -1,16 +1,23 @@
-// A hit that several handlers share, as they sit at the same place of a program: all of them run for it, whichever
-// ends the session.
+// A hit that several handlers share, as they sit at the same place of a program or of the kernel: all of them run for
+// it, whichever ends the session.
 //
 // An error, or exit(), stops all handlers at once by the session's state, which each looks at first. Those that the
 // same hit still leads to shall run all the same. The kernel runs them one after another in the thread that was hit, so
 // a handler that finds the session stopped at its end leaves a note, in the data area, of the thread, the place, and
 // which probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread
 // and place and of a probe before it in the script: the kernel runs them in the script's order
-// (runtime/attach/attach.cc). At the thread's next hit of that place the note's own handler comes first, and takes the
-// note away. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
+// (runtime/attach/attach.cc). At the thread's next hit of that place the note is of the last of them, after which none
+// comes. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
 // there but the last, below a nanosecond.
 //
-// What has a condition of its own is no part of this, as in SystemTap, nor are places in the kernel.
+// Where the context has the address of the instruction that was hit, that is the place: handlers may share some of their
+// points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and ends of
+// processes) handlers share a place if all of their points are the same.
+//
+// The thread is known by the kernel's address of it, as all processors idle under one number.
+//
+// A handler with a condition of its own is no part of this, as in SystemTap; nor are samples, where the kernel runs each
+// handler for an event of its own, and handlers whose answer the kernel goes by.
 #pragma once
 
 #include <map>
@@ -18,6 +25,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "codegen/bpf/context.h"
 #include "codegen/environment.h"
@@ -40,9 +48,14 @@ class OneHit {
     };
     Neighbours neighbours();
     // The first and the last handler of each place.
-    using Places = std::map<std::tuple<std::string, uint64_t, plan::ProbeKind>, std::pair<size_t, size_t>>;
+    using Place = std::tuple<std::string, uint64_t, plan::ProbeKind>;
+    using Places = std::map<Place, std::pair<size_t, size_t>>;
+    static std::vector<Place> places_of(const hir::Handler& handler);
     const Places& places();
     llvm::Value* field(uint64_t at) const;
+    // The current thread, and where it was hit, as the note has them.
+    llvm::Value* thread();
+    llvm::Value* place();
     // The note is of this thread and place.
     llvm::Value* is_of_hit();
 

@@ -148,6 +148,13 @@ Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject&
     return targets.offsets.empty() ? Result<void>() : attach_most(attach, targets, out, refused);
 }
 
+// Of several programs at one place the kernel runs the one that was attached first first: always at this kind's, and
+// where functions' returns are hooked one by one, which it takes from a stack.
+bool runs_first_attached(plan::ProbeKind kind, plan::Mechanism mechanism) {
+    return plan::traits(kind).as_written ||
+           (plan::traits(kind).at_return && mechanism == plan::Mechanism::KprobeEvents);
+}
+
 // What came of the points of a probe as the script has it, which may be several here.
 struct Tally {
     size_t points = 0, refused = 0;
@@ -246,7 +253,7 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     auto by_points = [&](const plan::Probe& probe, bool as_written) {
         const plan::Mechanism mechanism = plan::mechanism_of(probe, ways);
         return (attaching(mechanism) || mechanism == plan::Mechanism::KprobeMulti) &&
-               plan::traits(probe.kind).as_written == as_written;
+               runs_first_attached(probe.kind, mechanism) == as_written;
     };
     for (const plan::Probe& probe : plan.probes)
         if (by_points(probe, true))
