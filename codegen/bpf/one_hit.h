@@ -10,14 +10,14 @@
 // comes. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
 // there but the last, below a nanosecond.
 //
-// Where the context has the address of the instruction that was hit, that is the place: handlers may share some of their
-// points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and ends of
-// processes) handlers share a place if all of their points are the same.
+// Where the context has the address of the instruction that was hit, that is the place: handlers may share some of
+// their points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and
+// ends of processes) handlers share a place if all of their points are the same.
 //
 // The thread is known by the kernel's address of it, as all processors idle under one number.
 //
-// A handler with a condition of its own is no part of this, as in SystemTap; nor are samples, where the kernel runs each
-// handler for an event of its own, and handlers whose answer the kernel goes by.
+// A handler with a condition of its own is no part of this, as in SystemTap; nor are samples, where the kernel runs
+// each handler for an event of its own, and handlers whose answer the kernel goes by.
 #pragma once
 
 #include <map>
