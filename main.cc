@@ -201,6 +201,7 @@ int run_saved(const Options& options) {
         return fail(fits.error());
     if (Result<void> set = set_globals(*plan, options); !set)
         return fail(set.error());
+    set_groups(*plan, options);
     PlanRun run;
     run.saved_as = options.positional[0];
     return run_plan(*plan, options, run);

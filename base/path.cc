@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <memory>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,6 +26,40 @@ std::string process_root(const std::string& path) {
         return "";
     size_t slash = path.find('/', 6);
     return slash != std::string::npos && path.compare(slash, 6, "/root/") == 0 ? path.substr(0, slash + 5) : "";
+}
+
+std::string path_below(const std::string& root, const std::string& path) {
+    constexpr int most_links = 40; // as path_resolution(7)
+    std::deque<std::string> todo;
+    const auto push = [&](const std::string& text) {
+        std::vector<std::string> parts;
+        for (const std::filesystem::path& part : std::filesystem::path(text))
+            parts.push_back(part);
+        todo.insert(todo.begin(), parts.begin(), parts.end());
+    };
+    push(path);
+    std::string out;
+    for (int links = 0; !todo.empty() && links <= most_links;) {
+        const std::string part = todo.front();
+        todo.pop_front();
+        if (part.empty() || part == "/" || part == ".")
+            continue;
+        if (part == "..") {
+            out.erase(std::min(out.rfind('/'), out.size()));
+            continue;
+        }
+        std::error_code error;
+        const std::string link = std::filesystem::read_symlink(root + out + "/" + part, error);
+        if (error) {
+            out += "/" + part;
+            continue;
+        }
+        links++;
+        if (link.starts_with('/'))
+            out.clear();
+        push(link);
+    }
+    return root + out;
 }
 
 std::string path_in_process(int64_t pid, const std::string& path) {

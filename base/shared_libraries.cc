@@ -60,11 +60,11 @@ std::optional<Needs> read_needs(const std::string& path) {
 }
 
 // name -> path
-std::map<std::string, std::string> read_loader_cache() {
+std::map<std::string, std::string> read_loader_cache(const std::string& root = "") {
     constexpr size_t header = 48, entry = 24;
     constexpr uint32_t x86_64_library = 0x0303;
     std::map<std::string, std::string> out;
-    Result<std::string> file = read_file("/etc/ld.so.cache");
+    Result<std::string> file = read_file(path_below(root, "/etc/ld.so.cache"));
     size_t begin = file ? file->find("glibc-ld.so.cache1.1") : std::string::npos;
     if (begin == std::string::npos || file->size() - begin < header)
         return out;
@@ -108,7 +108,7 @@ std::vector<std::string> folders_of(const std::string& list, const std::string& 
 
 class Search {
   public:
-    explicit Search(const std::string& program) {
+    explicit Search(const std::string& program) : root_(process_root(program)), cache_(read_loader_cache(root_)) {
         std::deque<std::pair<std::string, std::string>> todo = {{program, ""}}; // with the DT_RPATHs on the way there
         while (!todo.empty()) {
             auto [object, inherited] = todo.front();
@@ -130,13 +130,35 @@ class Search {
     std::vector<std::string> found;
 
   private:
-    bool add(const std::string& path) {
+    // A program of another mount namespace has its libraries there: below /proc/PID/root.
+    std::string here(const std::string& path) const {
+        return root_.empty() || path.starts_with(root_) ? path : root_ + path;
+    }
+    // The file behind links, which lead below that root too.
+    std::string without_links_here(const std::string& path, std::error_code& error) const {
+        if (root_.empty())
+            return std::filesystem::canonical(path, error);
+        std::string real = path_below(root_, path.substr(root_.size()));
+        if (!std::filesystem::is_regular_file(real, error) && !error)
+            error = std::make_error_code(std::errc::no_such_file_or_directory);
+        return real;
+    }
+
+    bool add(std::string& path) {
         std::error_code error;
-        std::string real = std::filesystem::canonical(path, error);
+        path = here(path);
+        std::string real = without_links_here(path, error);
         if (error || !seen_.insert(real).second)
             return false;
+        // By its usual name, where that leads there from here too.
+        if (!root_.empty() && !std::filesystem::equivalent(path, real, error))
+            path = real;
         found.push_back(path);
         return true;
+    }
+
+    bool opens(const std::string& path) const {
+        return ElfFile::open(root_.empty() ? path : path_below(root_, path.substr(root_.size()))).ok();
     }
 
     std::string find(const std::string& name, const std::string& object, const Needs& needs, const std::string& rpath) {
@@ -150,11 +172,11 @@ class Search {
         };
         if (needs.runpath.empty())
             look_in(rpath);
-        look_in(environment ? environment : "");
+        look_in(environment && root_.empty() ? environment : "");
         look_in(needs.runpath);
         auto first = [&]() -> std::string {
             for (const std::string& folder : folders)
-                if (std::string path = fmt::format("{}/{}", folder, name); ElfFile::open(path).ok())
+                if (std::string path = here(fmt::format("{}/{}", folder, name)); opens(path))
                     return path;
             return "";
         };
@@ -166,7 +188,8 @@ class Search {
         return first();
     }
 
-    std::map<std::string, std::string> cache_ = read_loader_cache();
+    std::string root_; // of the program's process; empty: that of here
+    std::map<std::string, std::string> cache_;
     std::set<std::string> seen_;
 };
 

@@ -90,6 +90,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.max_errors = options.max_errors;
     plan.max_skipped = options.max_skipped;
     plan.ring_bytes = options.ring_bytes;
+    plan.groups = options.groups;
     plan.timing = options.timing;
     plan.tells_context = options.tells_context;
     plan.tells_hits = options.tells_hits;
@@ -105,8 +106,10 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
         if (!object)
             return std::move(object).error();
         (bpf ? plan.bpf_object : plan.host_object) = *std::move(object);
-        if (bpf)
+        if (bpf) {
             plan.filter_target = options.filter_target;
+            plan.filter_groups = !options.groups.empty();
+        }
     }
     return plan;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/source.h"
@@ -21,6 +22,7 @@ struct CodegenOptions {
     uint64_t max_errors = 0, max_skipped = 100;
     uint64_t ring_bytes = 16 << 20;
     bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree
+    std::vector<plan::GroupName> groups; // --container and the like: kernel handlers run only for tasks in these
     bool timing = false;          // -t
     bool tells_context = false;   // records of prints say when they were made, and in which task
     bool one_by_one = false;      // -u: as SessionOptions::one_by_one

@@ -121,6 +121,7 @@ Result<void> link_routines(Emitter& e) {
         return {};
     const std::pair<bool, std::span<const unsigned char>> programs[] = {
         {e.state().options.filter_target, follow_bpf_bitcode()},
+        {plan.names_groups || !e.state().options.groups.empty(), groups_bpf_bitcode()},
         {plan.tables & plan::looked_up, ask_bpf_bitcode()},
         {plan.has_subjects(), tasks_bpf_bitcode()},
         {!plan.counters.empty(), counters_bpf_bitcode()},

@@ -145,6 +145,8 @@ class Task {
     virtual llvm::Value* number(Environment& env, hir::TaskNumber what) = 0;
     // Writes 16 bytes at most: TASK_COMM_LEN.
     virtual void execname(Environment& env, llvm::Value* slot) = 0;
+    // The name of the task's control group.
+    virtual void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) = 0;
     // Nanoseconds, or cycles of the processor.
     virtual llvm::Value* clock(Environment& env, hir::Clock which) = 0;
     // What @perf("name") gives for the counter at that index.

@@ -322,6 +322,25 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
         "-x", [&o](const std::string& text) { require(set_target(o, text)); },
         "Trace this process and its children; target() is its pid");
+    struct GroupOption {
+        const char *name, *help;
+        plan::GroupKind kind;
+    };
+    for (const auto& [name, help, kind] :
+         {GroupOption{"--container", "NAME|ID: trace only this container, and find programs in its file system",
+                      plan::GroupKind::Container},
+          {"--pod", "NAMESPACE/NAME: the same of a pod of Kubernetes that runs here", plan::GroupKind::Pod},
+          {"--unit", "NAME.service: the same of a unit of systemd", plan::GroupKind::Unit},
+          {"--cgroup", "PATH: the same of a control group (version 2) and all below it", plan::GroupKind::Cgroup}})
+        app.add_option_function<std::vector<std::string>>(
+               name,
+               [&o, kind = kind](const std::vector<std::string>& names) {
+                   for (const std::string& one : names)
+                       o.groups.push_back({kind, one, ""});
+               },
+               help)
+            ->allow_extra_args(false)
+            ->check(some);
     app.add_option("-d", o.files, "Know a library's stacks and symbols before it is loaded")
         ->allow_extra_args(false)
         ->check(some);

@@ -14,6 +14,7 @@
 #include "runtime/accounting.h"
 #include "runtime/output.h"
 #include "runtime/pictures/request.h"
+#include "runtime/plan.h"
 
 namespace sonde {
 
@@ -44,6 +45,7 @@ struct Options {
     std::vector<std::string> positional;   // FILE and script arguments
     std::string command;                   // -c
     int64_t target_pid = 0;                // -x
+    std::vector<plan::GroupName> groups;   // --container, --pod, --unit, --cgroup
     std::string tool;                      // the tool whose script runs (driver/tools.h)
     bool filters_target = true;            // false: the tool's script asks for target() itself
     std::string report;                    // --report

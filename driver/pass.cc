@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/service.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -18,6 +19,9 @@ void say_error(const std::string& message) { say("ERROR: " + message); }
 int say_failed(int pass) {
     const char* names[] = {"parse", "analysis", "translation", "compilation", "run"};
     fmt::print(stderr, "Pass {}: {} failed.\n", pass, names[pass - 1]);
+    tell_manager(pass < 5 ? fmt::format("STATUS=the script does not translate ({} failed): the journal says why",
+                                        names[pass - 1])
+                          : "STATUS=the session failed: the journal says why");
     return exit_failure;
 }
 

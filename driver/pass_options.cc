@@ -66,6 +66,7 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.max_skipped = options.limits.max_skipped;
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
+    codegen.groups = t.groups;
     codegen.timing = options.timing || !options.report.empty();
     codegen.one_by_one = options.unoptimized;
     codegen.tells_hits = options.wants(PictureRequest::Timeline);

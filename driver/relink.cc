@@ -46,6 +46,8 @@ Result<Options> options_to_relink(const plan::Plan& plan, const Options& now) {
     out.host_probes = std::move(made.host_probes);
     out.loops = std::move(made.loops);
     out.ring_bytes = made.ring_bytes;
+    if (out.groups.empty())
+        out.groups = std::move(made.groups);
     out.guru = made.guru;
     out.unoptimized = made.unoptimized;
     out.skip_bad_variables = made.skip_bad_variables;

@@ -15,6 +15,8 @@
 #include "driver/late_file.h"
 #include "driver/pass.h"
 #include "driver/pass_options.h"
+#include "driver/service.h"
+#include "runtime/containers/move_roots.h"
 #include "runtime/privileges.h"
 #include "runtime/session.h"
 
@@ -22,7 +24,7 @@ namespace sonde {
 namespace {
 
 // `armed` is called when every probe is.
-int run_here(const plan::Plan& plan, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
+int run_here(const plan::Plan& given, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
     PassTimer timer(5, options);
     if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
@@ -30,9 +32,21 @@ int run_here(const plan::Plan& plan, const Options& options, const PlanRun& run,
     session.saved_as = run.saved_as;
     session.inlined_copies = run.inlined_copies;
     session.armed = [&] {
-        drop_privileges(plan);
+        drop_privileges(given);
         armed();
+        tell_manager(fmt::format("READY=1\nSTATUS=tracing: {} probe points", given.rows.size()));
     };
+    Watchdog watchdog;
+    session.turned = [&] { watchdog.feed(); };
+    bool reloads = false;
+    session.hung_up = [&] { reloads = is_service(); };
+    // A saved plan's containers may have other processes by now.
+    Result<std::optional<plan::Plan>> moved = move_roots(given);
+    if (!moved) {
+        say_error(moved.error().message);
+        return say_failed(5);
+    }
+    const plan::Plan& plan = *moved ? **moved : given;
     Result<int> status = run_session(plan, session);
     constexpr uint32_t most = 4;
     for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && run.rearrange && i <= most;
@@ -45,6 +59,10 @@ int run_here(const plan::Plan& plan, const Options& options, const PlanRun& run,
         return say_failed(5);
     }
     timer.done("run completed");
+    if (reloads) {
+        fflush(nullptr);
+        say_error(begin_anew().message);
+    }
     return *status;
 }
 

@@ -12,6 +12,7 @@
 #include "base/global_value.h"
 #include "driver/relink.h"
 #include "frontend/types/kernel_types.h"
+#include "runtime/containers/groups.h"
 #include "runtime/messages.h"
 #include "runtime/plan_file.h"
 
@@ -78,6 +79,15 @@ Result<void> set_globals(plan::Plan& plan, const Options& options) {
     return {};
 }
 
+void set_groups(plan::Plan& plan, const Options& options) {
+    for (size_t i = 0; i < plan.groups.size() && i < options.groups.size(); i++) {
+        plan.groups[i].kind = options.groups[i].kind;
+        plan.groups[i].name = options.groups[i].name;
+    }
+    for (size_t i = plan.groups.size(); i < options.groups.size(); i++)
+        plan.groups.push_back(options.groups[i]);
+}
+
 Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
     const std::string& name = options.positional[0];
     if (Result<void> fits = check_kernel(plan); !fits)
@@ -85,6 +95,15 @@ Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
     // Whether handlers look at the target is compiled into them.
     if (Result<void> fits = check_target(plan, options, options); !fits)
         return fits;
+    if (!options.groups.empty() && !plan.filter_groups && !plan.bpf_object.empty())
+        return Error(fmt::format("{} was made without {}, and its handlers run for all processes: translate it with that "
+                                 "option, here with `sonde --relink {} {} {}`",
+                                 name, option_of(options.groups[0].kind), name, option_of(options.groups[0].kind),
+                                 options.groups[0].name));
+    // With fewer, paths of the others would be left without a container.
+    if (!options.groups.empty() && options.groups.size() < plan.groups.size())
+        return Error(fmt::format("{} was made for {}: give as many, or none for those", name,
+                                 describe_groups(plan.groups)));
     const bool has_target = !options.command.empty() || options.target_pid != 0;
     if (has_target && !plan.filter_target && !plan.bpf_object.empty())
         warn(fmt::format("{} was made without -c and -x: its handlers in the kernel run for all processes", name));

@@ -20,6 +20,8 @@ Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& o
 // Gives the globals that -G names their values. Warns of a name that the plan has not, or that nobody can set. Errors:
 // a text for a number.
 Result<void> set_globals(plan::Plan& plan, const Options& options);
+// Limits the plan to the groups of the command line in place of its own (--container and the like).
+void set_groups(plan::Plan& plan, const Options& options);
 
 // Whether a saved plan can run here as the command line asks for: on a kernel with the types that its handlers know,
 // and with a target if it was made for one. Says with a warning if it was made for all processes and runs with a

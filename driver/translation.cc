@@ -17,6 +17,7 @@
 #include "base/glob.h"
 #include "base/trusted_file.h"
 #include "driver/tools.h"
+#include "runtime/containers/groups.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
 
@@ -149,6 +150,27 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
     return ids;
 }
 
+// Where the groups' programs are, for probes of `process("NAME")`. Takes down the roots, which a saved plan needs.
+Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<plan::GroupName>& groups) {
+    Result<GroupPicture> picture = take_group_picture();
+    if (!picture)
+        return std::move(picture).error();
+    std::vector<ProbeEnvironment::GroupFiles> out;
+    for (plan::GroupName& group : groups) {
+        std::error_code error;
+        // One process' root for all of the script's programs, as long as it is there.
+        if (group.root.empty() || !std::filesystem::exists(group.root, error)) {
+            Result<std::string> root = root_of_group(*picture, group);
+            if (!root)
+                return std::move(root).error();
+            group.root = *std::move(root);
+        }
+        out.push_back({fmt::format("{} {}", option_of(group.kind), group.name), group.root,
+                       search_path_at(group.root)});
+    }
+    return out;
+}
+
 // -r: types, functions and tracepoints are that kernel's.
 Result<void> open_other_kernel(Translation& t, const std::string& given) {
     Result<KernelFiles> found = find_kernel_files(given);
@@ -193,6 +215,9 @@ Translation::Translation(const Options& options)
     env.command_path = command_program(options.command);
     env.target_pid = options.target_pid;
     env.listing = options.list;
+    groups = options.groups;
+    if (!groups.empty())
+        env.find_group_files = [this] { return find_group_files(groups); };
     env.try_counter = try_counter;
     env.listing_variables = options.list_variables;
     env.listing_addresses = options.verbose[1] > 0;

@@ -250,6 +250,9 @@ int64_t sonde_host_gid() { return getgid(); }
 int64_t sonde_host_egid() { return getegid(); }
 int64_t sonde_host_cpu() { return sched_getcpu(); }
 void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
+void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
+    std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
+}
 int64_t sonde_host_monotonic_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -313,6 +316,7 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_random),
         SYMBOL(sonde_host_jiffies),
         SYMBOL(sonde_host_execname),
+        SYMBOL(sonde_host_group_text),
         SYMBOL(sonde_host_monotonic_ns),
         SYMBOL(sonde_host_realtime_ns),
         SYMBOL(sonde_host_cycles),

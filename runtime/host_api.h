@@ -88,6 +88,7 @@ int64_t sonde_host_cpu();
 int64_t sonde_host_random(); // 32 bits
 int64_t sonde_host_jiffies();
 void sonde_host_execname(char* dst, uint64_t size);
+void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind); // plan::GroupKind
 int64_t sonde_host_monotonic_ns();
 int64_t sonde_host_realtime_ns();
 int64_t sonde_host_cycles();

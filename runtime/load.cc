@@ -59,6 +59,14 @@ void set_type(bpf_object* object, const std::string& name, const plan::KindTrait
     bpf_program__set_expected_attach_type(program, static_cast<enum bpf_attach_type>(traits.attach_type));
 }
 
+// Maps of control groups take the memory of what is in them (6.1, bpf: Relax the requirement to use preallocated hash
+// maps in tracing progs).
+void shrink_group_maps(bpf_object* object) {
+    for (const char* name : {"sonde_groups", "sonde_births", "sonde_group_names"})
+        if (bpf_map* map = bpf_object__find_map_by_name(object, name))
+            bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_NO_PREALLOC);
+}
+
 // Counters that handlers read have a place for each processor.
 void size_counters(const plan::Plan& plan, bpf_object* object) {
     for (const char* name : {"sonde_counters", "sonde_counted"})
@@ -188,6 +196,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
         return std::move(aimed).error();
     size_counters(plan, out->object_);
+    shrink_group_maps(out->object_);
     if (bpf_map* map = bpf_object__find_map_by_name(out->object_, SONDE_NUMBERING_SECTION))
         if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))
             return errno_error("internal: the object's numbering cannot be set", -failed);

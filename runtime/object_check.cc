@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/group_names.h"
+
 namespace sonde {
 namespace {
 
@@ -310,6 +312,11 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
         shapes.push_back({"sonde_timing", 4, sizeof(plan::ProbeTiming), plan.rows.size()});
     if (plan.filter_target)
         shapes.push_back({"sonde_targets", 4, 8, plan::most_processes / 64});
+    if (plan.follows_groups()) {
+        shapes.push_back({"sonde_groups", 8, 8, 1});
+        shapes.push_back({"sonde_births", sizeof(sonde_group_birth), 8, 1});
+        shapes.push_back({"sonde_group_names", 8, sizeof(sonde_group_names), 1});
+    }
     for (const plan::Global& global : plan.globals)
         if (global.in_kernel && !global.keys.empty())
             shapes.push_back({global.map.c_str(), global.key_size, global.value_size, 1});

@@ -133,6 +133,7 @@ enum RecordType : uint32_t {
     Mapping = 4,    // events ring: struct sonde_new_mapping (symbols/stack.h), before anything that refers to it
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
+    NewGroup = 19,  // control ring: a control group was made
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: ErrorDetails, then the text and its
                     // NUL (may be empty)
 };
@@ -329,6 +330,20 @@ struct ProbedFile {
     std::vector<ProbedCode> code; // sorted by offset, which each has once
 };
 
+// ---- control groups
+// -----------------------------------------------------------------------------------------------------------
+
+// What people call a control group (cgroup v2).
+enum class GroupKind : uint8_t { Container, Pod, Unit, Cgroup };
+// A group that the session is limited to. A plan has its name; which group that is, is looked up when a session begins.
+struct GroupName {
+    GroupKind kind = GroupKind::Container;
+    std::string name;
+    // Below which the paths of points lie that were found in its file system, when the script was translated:
+    // "/proc/42/root"; empty: none do.
+    std::string root;
+};
+
 // What the plan was made of, so that it can be made anew for other builds of the files that it probes.
 struct NamedText {
     std::string name, text;
@@ -357,6 +372,8 @@ struct Plan {
     uint8_t tables = 0;           // what handlers look up in the tables of files: FileTables
     std::string writes;           // the first of what writes user memory, with its place; empty: nothing does
     bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
+    bool filter_groups = false;   // kernel handlers run only for tasks whose group is in the BPF map `sonde_groups`
+    bool names_groups = false;    // handlers ask for names of groups: the BPF map `sonde_group_names`
     bool timing = false;          // -t: BPF map `sonde_timing`
     bool tells_context = false;   // prints say when they were made, and in which task: Directive::about
     bool tells_hits = false;      // kernel handlers begin with a record of Format::is_hit: --timeline
@@ -378,11 +395,13 @@ struct Plan {
     uint64_t kernel_types = 0;
     std::vector<ProbedFile> files; // sorted by path
     Origin origin;                 // of a saved plan
+    std::vector<GroupName> groups; // that the session is limited to; empty: to none
 
     uint64_t marks_size() const;               // a power of two
     bool has_subjects() const;                 // of some probe
     bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind
     bool follows_tasks() const;                // for process and thread probes
+    bool follows_groups() const { return filter_groups || names_groups; } // programs keep the maps of groups
     std::vector<std::string>
         lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs
 };
@@ -414,6 +433,10 @@ constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/thr
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)
 //   sonde_targets  array of u64, a bit for each of `most_processes` ids, mapped by the runtime (if filter_target; the
 //   programs sonde_follow_fork, sonde_follow_exec and sonde_follow_exit keep it)
+//   sonde_groups   hash: a control group's number -> 1, of the groups that the session is limited to and all below them
+//   (if follows_groups(); the programs sonde_group_born and sonde_group_gone keep these)
+//   sonde_births   hash of struct sonde_group_birth: groups that join `sonde_groups` when they are made
+//   sonde_group_names hash: a control group's number -> struct sonde_group_names
 //   sonde_counters array of perf events, of counter c on processor p at p * counters + c (if Plan::counters)
 //   sonde_counted  array of struct sonde_counted, the same index (codegen/rtlib/counters.h)
 //   sonde_counts_of hash {tid, counter} (u32 each) -> u64: what was counted in a thread until it was switched off

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/terminal_text.h"
+#include "runtime/containers/groups.h"
 #include "runtime/array_values.h"
 #include "runtime/histogram.h"
 #include "runtime/messages.h"
@@ -281,12 +282,14 @@ void Session::say_unhit() {
     constexpr size_t most_lines = 10;
     const Marks marks(plan, data);
     const bool has_target = !options.command.empty() || options.target_pid != 0;
-    if (!kernel || !has_target || failed || (exited && any_hit(plan, marks)))
+    const bool is_limited = has_target || plan.filter_groups;
+    if (!kernel || !is_limited || failed || (exited && any_hit(plan, marks)))
         return;
-    std::vector<std::string> lines = explain_unhit(
-        {plan, marks, target_files, probed,
-         options.command.empty() ? fmt::format("process {}", options.target_pid) : std::string("the command"),
-         target_program, options.inlined_copies});
+    std::string whose = !options.command.empty() ? "the command" : fmt::format("process {}", options.target_pid);
+    if (plan.filter_groups)
+        whose = (has_target ? whose + " in " : "those of ") + describe_groups(plan.groups);
+    std::vector<std::string> lines =
+        explain_unhit({plan, marks, target_files, probed, whose, target_program, options.inlined_copies});
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
         warn(lines[i]);
     if (lines.size() > most_lines)

@@ -20,6 +20,7 @@
 #include "runtime/attach/attach.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
+#include "runtime/containers/groups.h"
 #include "runtime/control_process.h"
 #include "runtime/json.h"
 #include "runtime/kernel_addresses.h"
@@ -311,13 +312,23 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         std::move(some->begin(), some->end(), std::back_inserter(attachments));
         return {};
     };
-    auto follow = [&](const char* program, const char* tracepoint) -> Result<void> {
+    auto follow = [&](const char* program, const char* tracepoint,
+                      const char* what = "the target's children") -> Result<void> {
         Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
         if (!attached)
-            return std::move(attached).error().in("cannot follow the target's children");
+            return std::move(attached).error().in(fmt::format("cannot follow {}", what));
         attachments.push_back(*std::move(attached));
         return {};
     };
+    // Groups that are made from here on are seen, those that are there are put in after.
+    if (plan.follows_groups()) {
+        for (auto [program, tracepoint] :
+             {std::pair("sonde_group_born", "cgroup_mkdir"), {"sonde_group_gone", "cgroup_release"}})
+            if (Result<void> followed = follow(program, tracepoint, "control groups"); !followed)
+                return followed;
+        if (Result<void> filled = session.groups.fill(kernel); !filled)
+            return filled;
+    }
     if (plan.filter_target)
         for (auto [program, tracepoint] :
              {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
@@ -458,6 +469,12 @@ Result<void> Run::begin_output() {
     if (options_.target_pid && !is_process(options_.target_pid))
         warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
                          plan_.filter_target ? ", so that no probe sees it" : ""));
+    if (Result<void> there = session_.groups.check(); !there)
+        return there;
+    if (options_.target_pid && plan_.filter_groups && is_process(options_.target_pid) &&
+        !session_.groups.has(options_.target_pid))
+        warn(fmt::format("-x {}: that process is not in {}, and probes see only what is in both",
+                         options_.target_pid, describe_groups(plan_.groups)));
     if (session_.is_json() && !plan_.tells_context && !plan_.formats.empty())
         warn("the plan was saved without --format=json, so what is printed tells neither time nor task");
     if (session_.is_json())
@@ -602,12 +619,18 @@ void Run::pump() {
             session_.exiting = session_.interrupted = true;
         if (overload)
             guard(session_, *overload, attachments_);
+        if (session_.kernel)
+            session_.groups.refresh(*session_.kernel);
         session_.target_files.drain();
         session_.look_after_pictures(now_ns());
         if (signals_->take_switch())
             session_.output.switch_file();
-        if (signals_->take_end())
+        if (signals_->take_end()) {
             session_.exiting = session_.interrupted = true;
+            if (signals_->was_hung_up())
+                options_.hung_up();
+        }
+        options_.turned();
         if (command_.pid() && command_.poll()) {
             rings_.drain();
             session_.exiting = true;

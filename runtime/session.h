@@ -42,6 +42,10 @@ struct SessionOptions {
     std::function<uint64_t(const plan::Point&)> inlined_copies;
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
+    // Called again and again while it runs, at least once a second, as long as it gets on.
+    std::function<void()> turned = [] {};
+    // Called when it is to end because of SIGHUP.
+    std::function<void()> hung_up = [] {};
     std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
                              // newest that works
 };

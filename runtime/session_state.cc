@@ -200,6 +200,9 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         __atomic_store_n(&words->state, plan::Stopping, __ATOMIC_SEQ_CST);
         exiting = exited = true;
         break;
+    case plan::NewGroup:
+        groups.note_new();
+        break;
     case plan::RaiseError:
         report_error(header, payload);
         break;

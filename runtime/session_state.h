@@ -14,6 +14,7 @@
 
 #include "runtime/accounting.h"
 #include "runtime/batches.h"
+#include "runtime/containers/session_groups.h"
 #include "runtime/held_back.h"
 #include "runtime/hit_report.h"
 #include "runtime/host_arrays.h"
@@ -66,6 +67,7 @@ class Session {
     Accounting accounting;                          // what was lost
     JsonLines json_lines{plan, symbols, numbers};   // --format=json
     HitReport hit_report;                           // -t: how long host handlers took
+    SessionGroups groups{plan};                     // what its handlers know of control groups
     TargetFiles target_files;                       // what the target runs and loads
     std::string target_program;                     // that -c or -x begins with; empty: not known
     std::map<std::string, uint64_t> probed;         // probed_inodes(), when the probes were armed

@@ -46,11 +46,13 @@ void Signals::ignore_from_here() {
 bool Signals::read_pending() {
     signalfd_siginfo info{};
     bool end = false;
-    while (read(fd_.get(), &info, sizeof info) == sizeof info)
+    while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+        hung_up_ = hung_up_ || info.ssi_signo == SIGHUP;
         if (info.ssi_signo == SIGUSR2)
             switches_ = true;
         else
             end = end || info.ssi_signo != SIGCHLD;
+    }
     if (end && !asked_at_)
         asked_at_ = now_ns();
     if (end)

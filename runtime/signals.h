@@ -21,6 +21,8 @@ class Signals {
     int fd() const { return fd_.get(); } // readable when one has come
     // True if the session was asked to end.
     bool take_end();
+    // True if that was by SIGHUP.
+    bool was_hung_up() const { return hung_up_; }
     // True if the output is to go on in the next file, as programs that rotate logs ask for.
     bool take_switch();
     // True if it was asked again: nothing is waited for any more. timeout(1) and shells send one signal twice.
@@ -35,7 +37,7 @@ class Signals {
     sigset_t mask_{}, old_{};
     Fd fd_;
     int64_t asked_at_ = 0; // now_ns(); 0: not yet
-    bool hurried_ = false, switches_ = false;
+    bool hurried_ = false, switches_ = false, hung_up_ = false;
 };
 
 } // namespace sonde

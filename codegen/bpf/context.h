@@ -37,6 +37,7 @@ enum Helper : uint64_t {
     get_func_arg = 183,
     get_func_arg_cnt = 185, // 5.17, bpf: Add get_func_[arg|ret|arg_cnt] helpers
     get_func_ret = 184,
+    get_current_cgroup_id = 80, // 4.18, bpf: implement bpf_get_current_cgroup_id() helper
 };
 
 // DWARF's numbers of registers (System V psABI, figure 3.36).

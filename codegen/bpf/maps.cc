@@ -7,6 +7,7 @@
 #include "codegen/rtlib/counters.h"
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
+#include "runtime/group_names.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/wrap.h"
 
@@ -57,6 +58,12 @@ std::string Maps::declare() {
                 static_cast<uint32_t>(bpf_.state.plan.probes.size()));
     if (bpf_.state.options.filter_target)
         declare("sonde_targets", Array, 4, 8, plan::most_processes / 64);
+    if (bpf_.state.plan.names_groups || !bpf_.state.options.groups.empty()) {
+        constexpr uint32_t most_groups = 65536, most_births = 1024;
+        declare("sonde_groups", Hash, 8, 8, most_groups);
+        declare("sonde_births", Hash, sizeof(sonde_group_birth), 8, most_births);
+        declare("sonde_group_names", Hash, 8, sizeof(sonde_group_names), most_groups);
+    }
     if (bpf_.state.plan.tables & plan::KernelStacks)
         declare("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));

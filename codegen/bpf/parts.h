@@ -83,6 +83,9 @@ class BpfTask final : public Task {
     explicit BpfTask(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
     llvm::Value* number(Environment& env, hir::TaskNumber what) override;
     void execname(Environment& env, llvm::Value* slot) override;
+    void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) override;
+    // The number of the task's control group.
+    llvm::Value* group(Environment& env);
     llvm::Value* clock(Environment& env, hir::Clock which) override;
     llvm::Value* counter(uint32_t index) override;
     llvm::Value* raise_signal(llvm::Value* signal) override;

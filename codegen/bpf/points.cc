@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "codegen/bpf/parts.h"
 #include "codegen/rtlib/pt_regs.h"
 #include "frontend/hir/walk.h"
 
@@ -221,6 +222,20 @@ void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Envir
     llvm::Value* bits = e.CreateLShr(e.CreateLoad(e.i64(), word), e.CreateAnd(process, e.number(63)));
     llvm::BasicBlock *other = e.block("outside"), *in = e.block("inside");
     e.CreateCondBr(e.CreateICmpNE(e.CreateAnd(bits, e.number(1)), e.number(0)), in, other);
+    e.SetInsertPoint(other);
+    accounting.mark(plan::Mark::Outside, e.number(bpf.probe));
+    e.CreateBr(bpf.out);
+    e.SetInsertPoint(in);
+}
+
+// One look-up, however deep the task's group lies: the map has the groups below, too.
+void filter_groups(BpfContext& bpf, BpfAccounting& accounting, Environment& env) {
+    Emitter& e = bpf.e;
+    llvm::Value* key = e.scratch("group", 8);
+    e.CreateStore(BpfTask(bpf).group(env), key);
+    llvm::Value* found = helper_pointer(e, map_lookup_elem, {map_reference(e, "sonde_groups"), key});
+    llvm::BasicBlock *other = e.block("outside"), *in = e.block("inside");
+    e.CreateCondBr(e.CreateIsNotNull(found), in, other);
     e.SetInsertPoint(other);
     accounting.mark(plan::Mark::Outside, e.number(bpf.probe));
     e.CreateBr(bpf.out);

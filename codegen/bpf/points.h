@@ -17,6 +17,8 @@ std::optional<int> task_argument(const hir::Handler& handler);
 llvm::Value* begin_task_event(BpfContext& bpf, Environment& env);
 // Goes on only for the target's processes (-c, -x).
 void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Environment& env);
+// Goes on only for tasks in the groups that the session is limited to (--container and the like).
+void filter_groups(BpfContext& bpf, BpfAccounting& accounting, Environment& env);
 // The row of the probe's first point.
 llvm::Value* first_row(BpfContext& bpf);
 // The point that was hit, if it is about this process; `program` is the inode of its program, or null.

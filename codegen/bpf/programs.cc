@@ -78,6 +78,8 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
     bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // by its entry
     if (bpf_.state.options.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
         filter_target(bpf_, parts_.task, parts_.accounting, env);
+    if (!bpf_.state.options.groups.empty() && !plan::is_about_no_task(bpf_.kind) && !let_in)
+        filter_groups(bpf_, parts_.accounting, env);
     find_row(bpf_, parts_.task, parts_.registers, handler, program, env);
 }
 

@@ -118,6 +118,19 @@ void BpfTask::execname(Environment& env, llvm::Value* slot) {
         [&] { e_.routine("sonde_rt_execname", e_.i64(), {slot, env.task}); });
 }
 
+llvm::Value* BpfTask::group(Environment& env) {
+    llvm::Value* result = e_.stack(8);
+    with_task(
+        e_, env, [&] { e_.CreateStore(helper(e_, get_current_cgroup_id, {}), result); },
+        [&] { e_.CreateStore(e_.routine("sonde_rt_group", e_.i64(), {env.task}), result); });
+    return e_.CreateLoad(e_.i64(), result);
+}
+
+void BpfTask::group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) {
+    e_.routine("sonde_rt_group_text", e_.i64(),
+               {slot, env.task, e_.number(static_cast<int64_t>(kind)), map_reference(e_, "sonde_group_names")});
+}
+
 // There is no helper for cycles: nanoseconds stand for them.
 llvm::Value* BpfTask::clock(Environment& env, hir::Clock which) {
     llvm::Value* now = helper(e_, ktime_get_ns, {});

@@ -214,6 +214,11 @@ class HostTask final : public Task {
         e_.routine("sonde_host_execname", e_.getVoidTy(),
                    {slot, e_.number(std::min(16u, e_.state().options.max_string))});
     }
+    void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) override {
+        e_.routine(
+            "sonde_host_group_text", e_.getVoidTy(),
+            {env.context, slot, e_.number(e_.state().options.max_string), e_.number(static_cast<int64_t>(kind))});
+    }
     llvm::Value* clock(Environment&, hir::Clock which) override {
         return e_.routine(which == hir::Clock::Cycles      ? "sonde_host_cycles"
                           : which == hir::Clock::Monotonic ? "sonde_host_monotonic_ns"

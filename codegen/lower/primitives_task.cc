@@ -34,6 +34,13 @@ llvm::Value* emit_execname(Lowerer& l, const hir::Intrinsic&) {
     return slot;
 }
 
+llvm::Value* emit_group_text(Lowerer& l, const hir::Intrinsic& expr) {
+    l.e.state().plan.names_groups = true;
+    llvm::Value* slot = l.new_slot();
+    l.target.task().group_text(l.env, slot, expr.facts.group);
+    return slot;
+}
+
 llvm::Value* emit_session_word(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* word = e.offset(l.env.data, expr.facts.word);

@@ -59,6 +59,25 @@ struct uprobe_task {
     struct return_instance* return_instances; /* the newest */
     u32 depth;                                /* how many there are */
 };
+struct kernfs_node {
+    u64 id;
+    const char* name;
+};
+struct cgroup_subsys_state {
+    struct cgroup* cgroup;
+    struct cgroup_subsys_state* parent;
+};
+struct cgroup_root {
+    s32 hierarchy_id; /* 0: the unified one */
+};
+struct cgroup {
+    struct cgroup_subsys_state self;
+    struct kernfs_node* kn;
+    struct cgroup_root* root;
+};
+struct css_set {
+    struct cgroup* dfl_cgrp;
+};
 struct thread_struct {
     u64 fsbase; /* x86-64: the thread pointer */
 };
@@ -76,6 +95,7 @@ struct task_struct {
     struct hlist_node pid_links[4];
     struct signal_struct* signal;
     char comm[16];
+    struct css_set* cgroups;
     struct uprobe_task* utask;
     struct thread_struct thread;
 };

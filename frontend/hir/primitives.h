@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/group_names.h"
 #include "runtime/plan.h"
 
 namespace sonde::hir {
@@ -86,6 +87,7 @@ struct Primitive {
     // What its emitter works on.
     TaskNumber number = TaskNumber::None;
     Clock clock = Clock::Monotonic;
+    plan::GroupKind group = plan::GroupKind::Container; // which name of the task's control group
     uint32_t word = no_word; // of SessionWords, its offset
     uint8_t size = 0;        // bytes
     uint32_t record = 0;     // plan::RecordType

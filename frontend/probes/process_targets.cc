@@ -1,12 +1,17 @@
 // From `process("P")`, `process(PID)` and `process`, with or without `.library("L")`, to files and the points in them.
 #include <elf.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,6 +116,89 @@ std::string script_of_target(const Resolving& resolving) {
     return std::string_view(head, sizeof head) == "#!" ? *found : "";
 }
 
+namespace {
+
+// One file, by what the kernel probes: a file of an overlay has its inode from the layer that it lies in, which
+// containers of one image share (5.8 and later; without links between file systems).
+struct FileIdentity {
+    uint64_t device, inode;
+    int64_t size, changed_s, changed_ns;
+    auto operator<=>(const FileIdentity&) const = default;
+};
+
+FileIdentity identify_file(const std::string& path) {
+    constexpr decltype(std::declval<struct statfs>().f_type) overlay = 0x794c7630; // OVERLAYFS_SUPER_MAGIC
+    struct stat file{};
+    struct statfs system{};
+    if (stat(path.c_str(), &file) != 0 || statfs(path.c_str(), &system) != 0)
+        return {};
+    return {system.f_type == overlay ? 0 : file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,
+            file.st_mtim.tv_nsec};
+}
+
+// A program's files below a root, as its processes find it.
+std::vector<std::string> find_below(const ProbeEnvironment::GroupFiles& files, const std::string& name) {
+    std::vector<std::string> candidates;
+    if (has_wildcard(name)) {
+        for (const std::string& path : expand_target(files.root + name))
+            candidates.push_back(path.substr(files.root.size()));
+    } else if (name.find('/') != std::string::npos) {
+        candidates = {name};
+    } else {
+        std::istringstream folders(files.search_path);
+        for (std::string folder; std::getline(folders, folder, ':');)
+            candidates.push_back(folder + "/" + name);
+    }
+    std::vector<std::string> out;
+    for (const std::string& candidate : candidates) {
+        const std::string path = path_below(files.root, candidate);
+        std::error_code error;
+        if (!std::filesystem::is_regular_file(path, error))
+            continue;
+        // The same file by its usual name: that stays when the process goes.
+        const std::string from_here = path.substr(files.root.size());
+        out.push_back(std::filesystem::equivalent(from_here, path, error) ? from_here : path);
+        if (!has_wildcard(name))
+            break;
+    }
+    return out;
+}
+
+// The program in the file systems of the groups that the session is limited to; each file once. False: the session is
+// limited to none, or the name is one of the caller's own, as `./shop` is.
+bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out) {
+    if (!resolving.env.find_group_files || name.starts_with("./") || name.starts_with("../") ||
+        name.starts_with("/proc/"))
+        return false;
+    const bool has_folder = name.find('/') != std::string::npos;
+    if (has_folder && !name.starts_with('/'))
+        return false;
+    Result<std::vector<ProbeEnvironment::GroupFiles>> groups = resolving.env.find_group_files();
+    if (!groups) {
+        report_target(resolving, groups.error().message);
+        return true;
+    }
+    if (std::ranges::all_of(*groups, [](const auto& files) { return files.root.empty(); }))
+        return false; // theirs is the file system of here
+    std::set<FileIdentity> seen;
+    std::string searched;
+    for (const ProbeEnvironment::GroupFiles& files : *groups) {
+        for (const std::string& path : find_below(files, name))
+            if (seen.insert(identify_file(path)).second)
+                out.paths.push_back(path);
+        searched += fmt::format("{}{}", searched.empty() ? "" : " and ", files.option);
+    }
+    if (out.paths.empty())
+        resolving.diags
+            .report(DiagId::BadTarget, resolving.components()[0].arg_range,
+                    fmt::format("there is no program `{}` in the file system of {}", name, searched))
+            .help(has_folder ? "a path is one of the container's own; `./PATH` is one from the working folder here"
+                             : fmt::format("its $PATH is {}", groups->front().search_path));
+    return true;
+}
+
+} // namespace
+
 Programs find_programs(Resolving& resolving, bool all_will_do) {
     const PointComponent& target = resolving.components()[0];
     Programs out;
@@ -144,6 +232,8 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
     case PointComponent::String:
         break;
     }
+    if (find_in_groups(resolving, target.text, out))
+        return out;
     if (Result<std::string> found = find_file(target.text)) {
         out.paths = {interpreter_of(*found)};
         warn_of_replaced(resolving, out.paths[0]);
@@ -221,6 +311,9 @@ void warn_of_foreign(Resolving& resolving, const PointComponent& component, cons
 bool is_library(const std::string& pattern, const std::string& path) {
     std::error_code error;
     std::filesystem::path real = std::filesystem::canonical(path, error);
+    const std::string root = process_root(path);
+    if (!root.empty() && glob_match(pattern, path.substr(root.size()))) // as the program's processes have it
+        return true;
     return glob_match(pattern, path) || glob_match(pattern, std::filesystem::path(path).filename().string()) ||
            glob_match(pattern, real.string()) || glob_match(pattern, real.filename().string());
 }

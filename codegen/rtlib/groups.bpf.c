@@ -1,0 +1,64 @@
+/* Programs that keep the maps of control groups while a session runs: a group that is made below one that the session is limited to
+ * belongs to it at once, and so does one that comes again (a container or a unit that is restarted). The session is told of every
+ * new one, to name it. Linked as a whole. */
+#include "../../runtime/group_names.h"
+#include "kernel_task.h"
+
+extern u8 sonde_groups, sonde_births, sonde_group_names, sonde_control; /* maps, defined by the script's module */
+
+static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
+static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
+static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
+static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
+
+enum { NEW_GROUP = 19 }; /* plan::NewGroup */
+
+#define PROGRAM(section_name) __attribute__((section(section_name), used)) int
+
+/* Its number; 0: it is one of the old hierarchies (cgroup v1), which have numbers of their own. */
+static inline u64 number_of(struct cgroup* group)
+{
+    struct cgroup_root* root = 0;
+    struct kernfs_node* folder = 0;
+    s32 hierarchy = 1;
+    u64 id = 0;
+    READ(root, group->root);
+    READ(hierarchy, root->hierarchy_id);
+    if (hierarchy != 0)
+        return 0;
+    READ(folder, group->kn);
+    READ(id, folder->id);
+    return id;
+}
+
+PROGRAM("raw_tp/cgroup_mkdir") sonde_group_born(u64* context)
+{
+    struct cgroup *group = (void*)context[0], *above = 0;
+    struct cgroup_subsys_state* up = 0;
+    struct kernfs_node* folder = 0;
+    const char* name = 0;
+    struct sonde_group_birth birth = {};
+    u32 record[4] = {NEW_GROUP, 0, 0, 0};
+    u64 id = number_of(group), one = 1;
+    if (!id)
+        return 0;
+    READ(up, group->self.parent);
+    READ(above, up->cgroup);
+    READ(folder, group->kn);
+    READ(name, folder->name);
+    birth.parent = number_of(above);
+    bpf_probe_read_kernel_str(birth.name, sizeof birth.name, name);
+    if (bpf_map_lookup_elem(&sonde_groups, &birth.parent) || bpf_map_lookup_elem(&sonde_births, &birth))
+        bpf_map_update_elem(&sonde_groups, &id, &one, 0);
+    bpf_ringbuf_output(&sonde_control, record, sizeof record, 0);
+    return 0;
+}
+
+/* Its last task has gone for good. */
+PROGRAM("raw_tp/cgroup_release") sonde_group_gone(u64* context)
+{
+    u64 id = number_of((void*)context[0]);
+    bpf_map_delete_elem(&sonde_groups, &id);
+    bpf_map_delete_elem(&sonde_group_names, &id);
+    return 0;
+}

@@ -1,0 +1,91 @@
+#include "runtime/containers/group_path.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace sonde {
+namespace {
+
+constexpr size_t id_digits = 64;
+
+bool is_whole_id(std::string_view text) { return text.size() == id_digits && is_container_id(text); }
+
+// What stands between them; nothing if the text does not begin and end so.
+std::optional<std::string_view> between(std::string_view text, std::string_view before, std::string_view after) {
+    if (text.size() < before.size() + after.size() || !text.starts_with(before) || !text.ends_with(after))
+        return std::nullopt;
+    return text.substr(before.size(), text.size() - before.size() - after.size());
+}
+
+struct Prefix {
+    std::string_view name, runtime;
+};
+constexpr std::array<Prefix, 5> prefixes = {{{"libpod-", "podman"},
+                                             {"docker-", "docker"},
+                                             {"cri-containerd-", "containerd"},
+                                             {"nerdctl-", "containerd"},
+                                             {"crio-", "cri-o"}}};
+
+// A container's group.
+void identify_container(std::string_view name, std::string_view above, GroupIdentity& out) {
+    if (name.ends_with(".scope"))
+        name.remove_suffix(std::string_view(".scope").size());
+    for (const Prefix& prefix : prefixes)
+        if (std::optional<std::string_view> id = between(name, prefix.name, ""); id && is_whole_id(*id)) {
+            out.container = *id;
+            out.runtime = prefix.runtime;
+            return;
+        }
+    if (!is_whole_id(name))
+        return;
+    out.container = name;
+    out.runtime = above == "docker" ? "docker" : "";
+}
+
+void identify_pod(std::string_view name, bool in_kubepods, GroupIdentity& out) {
+    const bool is_slice = name.ends_with(".slice");
+    const std::string_view plain = is_slice ? name.substr(0, name.size() - std::string_view(".slice").size()) : name;
+    constexpr std::string_view kube = "-pod", podman = "libpod_pod_";
+    if (const size_t at = plain.find(podman); at != std::string_view::npos) {
+        out.pod = plain.substr(at + podman.size());
+    } else if (const size_t begin = plain.rfind(kube);
+               is_slice && plain.starts_with("kubepods") && begin != std::string_view::npos) {
+        out.pod = plain.substr(begin + kube.size());
+        std::ranges::replace(out.pod, '_', '-'); // `-` parts slices
+    } else if (in_kubepods && !is_slice && plain.starts_with("pod") && plain.size() > 3) {
+        out.pod = plain.substr(3);
+    }
+}
+
+} // namespace
+
+bool is_container_id(std::string_view text) {
+    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    return !text.empty() && text.size() <= id_digits && std::ranges::all_of(text, is_digit);
+}
+
+GroupIdentity identify_group(std::string_view path) {
+    GroupIdentity out;
+    std::string_view above;
+    bool in_kubepods = false;
+    while (!path.empty()) {
+        const size_t slash = path.find('/');
+        std::string_view name = path.substr(0, slash);
+        path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+        if (name.empty())
+            continue;
+        if (name.starts_with('_')) // systemd's way to keep a unit's name from being one of the kernel's files
+            name.remove_prefix(1);
+        identify_container(name, above, out);
+        identify_pod(name, in_kubepods, out);
+        for (std::string_view suffix : {".service", ".scope", ".socket", ".mount", ".swap"})
+            if (name.ends_with(suffix))
+                out.unit = name;
+        in_kubepods = in_kubepods || name.starts_with("kubepods");
+        above = name;
+    }
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,166 @@
+#include "runtime/containers/group_tree.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace sonde {
+namespace {
+
+// A mount of /proc/PID/mountinfo (proc(5)), whose first fields are: number, parent, device, root, mount point.
+struct Mount {
+    std::string root, point, type;
+};
+
+// Blanks, tabs, newlines and backslashes are written as `\` and three octal digits.
+std::string unescaped(const std::string& text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); i++) {
+        int code = 0;
+        const bool is_code = text[i] == '\\' && i + 3 < text.size() &&
+                             std::from_chars(&text[i + 1], &text[i + 1] + 3, code, 8).ptr == &text[i + 1] + 3;
+        out += is_code ? static_cast<char>(code) : text[i];
+        i += is_code ? 3 : 0;
+    }
+    return out;
+}
+
+std::vector<Mount> read_mounts(const std::string& process) {
+    std::vector<Mount> out;
+    std::ifstream file(fmt::format("/proc/{}/mountinfo", process));
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string skipped, word;
+        Mount mount;
+        words >> skipped >> skipped >> skipped >> mount.root >> mount.point;
+        while (words >> word && word != "-") {
+        }
+        words >> mount.type;
+        mount.point = unescaped(mount.point);
+        mount.root = unescaped(mount.root);
+        out.push_back(std::move(mount));
+    }
+    return out;
+}
+
+// The hierarchy is mounted whole; the last such mount lies above the others.
+std::string whole_mount(const std::string& process, const std::string& root) {
+    std::string found;
+    std::error_code error;
+    for (const Mount& mount : read_mounts(process))
+        if (mount.type == "cgroup2" && mount.root == "/" &&
+            std::filesystem::exists(root + mount.point + "/cgroup.procs", error))
+            found = root + mount.point;
+    return found;
+}
+
+bool sees_all_groups(const std::string& process) {
+    constexpr ino_t initial = 0xeffffffb; // PROC_CGROUP_INIT_INO, include/linux/proc_ns.h
+    struct stat space{};
+    return stat(fmt::format("/proc/{}/ns/cgroup", process).c_str(), &space) == 0 && space.st_ino == initial;
+}
+
+void add_folders(const std::string& mounted, const std::string& path, uint64_t parent,
+                 std::vector<GroupFolder>& folders) {
+    struct stat status{};
+    const std::string folder = mounted + path;
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+        return;
+    folders.push_back({status.st_ino, parent, path.empty() ? "/" : path});
+    std::error_code error;
+    std::vector<std::string> below;
+    for (auto entry = std::filesystem::directory_iterator(folder, error);
+         !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+        if (std::error_code gone; entry->symlink_status(gone).type() == std::filesystem::file_type::directory)
+            below.push_back(entry->path().filename());
+    std::ranges::sort(below);
+    for (const std::string& name : below)
+        add_folders(mounted, fmt::format("{}/{}", path, name), status.st_ino, folders);
+}
+
+} // namespace
+
+const GroupFolder* GroupTree::find(const std::string& path) const {
+    const auto found = std::ranges::find(folders, path, &GroupFolder::path);
+    return found == folders.end() ? nullptr : &*found;
+}
+
+Result<std::string> find_group_mount() {
+    std::string own = whole_mount("self", "");
+    if (!own.empty() && sees_all_groups("self"))
+        return own;
+    if (sees_all_groups("1"))
+        if (std::string first = whole_mount("1", "/proc/1/root"); !first.empty())
+            return first;
+    if (!own.empty())
+        return own;
+    if (has_old_groups())
+        return Error("only control groups of version 1 are mounted here, and sonde goes by those of version 2: "
+                     "`mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2` shows these, but what was started "
+                     "before has no groups there; `systemd.unified_cgroup_hierarchy=1` on the kernel's command line "
+                     "makes systemd use them");
+    return Error("control groups are not mounted here: `mount -t cgroup2 none /sys/fs/cgroup`, or in a container let "
+                 "it have the machine's /sys/fs/cgroup");
+}
+
+Result<GroupTree> read_group_tree(const std::string& mounted) {
+    GroupTree out;
+    out.mounted = mounted;
+    add_folders(mounted, "", 0, out.folders);
+    if (out.folders.empty())
+        return Error(fmt::format("cannot read the control groups at `{}`", mounted));
+    return out;
+}
+
+bool has_old_groups() {
+    return std::ranges::any_of(read_mounts("self"), [](const Mount& mount) { return mount.type == "cgroup"; });
+}
+
+std::vector<int64_t> processes_in(const std::string& mounted, const std::string& path) {
+    std::vector<int64_t> out;
+    std::vector<GroupFolder> folders;
+    add_folders(mounted, path == "/" ? "" : path, 0, folders);
+    for (const GroupFolder& folder : folders) {
+        std::ifstream file(mounted + folder.path + "/cgroup.procs");
+        for (int64_t process = 0; file >> process;)
+            if (process > 0) // 0: it has no number in this namespace
+                out.push_back(process);
+    }
+    return out;
+}
+
+std::string group_of_process(const std::string& mounted, int64_t process) {
+    // In a cgroup namespace /proc tells paths from that namespace's root on.
+    if (!sees_all_groups("self")) {
+        std::vector<GroupFolder> folders;
+        add_folders(mounted, "", 0, folders);
+        for (const GroupFolder& folder : folders) {
+            std::ifstream file(mounted + folder.path + "/cgroup.procs");
+            for (int64_t one = 0; file >> one;)
+                if (one == process)
+                    return folder.path;
+        }
+        return "";
+    }
+    std::ifstream file(fmt::format("/proc/{}/cgroup", process));
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("0::"))
+            return line.substr(3);
+    return "";
+}
+
+bool is_in_group(const std::string& path, const std::string& group) {
+    return group == "/" || path == group || path.starts_with(group + "/");
+}
+
+} // namespace sonde

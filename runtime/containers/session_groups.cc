@@ -1,0 +1,133 @@
+#include "runtime/containers/session_groups.h"
+
+#include <bpf/bpf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/messages.h"
+
+namespace sonde {
+namespace {
+
+Result<std::vector<size_t>> find_all(const GroupPicture& picture, const std::vector<plan::GroupName>& wanted) {
+    std::vector<size_t> out;
+    for (const plan::GroupName& one : wanted) {
+        Result<std::vector<size_t>> found = find_groups(picture, one);
+        if (!found)
+            return std::move(found).error();
+        out.insert(out.end(), found->begin(), found->end());
+    }
+    return out;
+}
+
+} // namespace
+
+Result<void> SessionGroups::check() {
+    if (plan_.groups.empty() && !plan_.names_groups)
+        return {};
+    Result<GroupPicture> picture = take_group_picture();
+    if (!picture)
+        return std::move(picture).error();
+    Result<std::vector<size_t>> tops = find_all(*picture, plan_.groups);
+    if (!tops)
+        return std::move(tops).error();
+    mounted_ = picture->tree.mounted;
+    for (size_t top : *tops)
+        tops_.insert(picture->tree.folders[top].path);
+    return {};
+}
+
+Result<void> SessionGroups::fill(const KernelObject& kernel) {
+    Result<GroupPicture> picture = take_group_picture();
+    if (!picture)
+        return std::move(picture).error();
+    Result<std::vector<size_t>> tops = find_all(*picture, plan_.groups);
+    if (!tops)
+        return std::move(tops).error().in("it has ended while the probes were armed");
+    if (plan_.filter_groups)
+        let_in(kernel, *picture, *tops);
+    if (plan_.names_groups)
+        name_all(kernel, *picture);
+    return {};
+}
+
+void SessionGroups::refresh(const KernelObject& kernel) {
+    if (!std::exchange(is_stale_, false))
+        return;
+    Result<GroupPicture> picture = take_group_picture();
+    if (!picture)
+        return; // the next one tells
+    if (plan_.filter_groups)
+        for (const plan::GroupName& wanted : plan_.groups)
+            if (Result<std::vector<size_t>> found = find_groups(*picture, wanted)) // it may have ended
+                let_in(kernel, *picture, *found);
+    if (plan_.names_groups)
+        name_all(kernel, *picture);
+}
+
+bool SessionGroups::has(int64_t process) const {
+    const std::string path = group_of_process(mounted_, process);
+    return plan_.groups.empty() ||
+           std::ranges::any_of(tops_, [&](const std::string& top) { return is_in_group(path, top); });
+}
+
+std::string SessionGroups::own_text(plan::GroupKind kind) {
+    if (own_texts_.empty()) {
+        own_texts_.resize(4);
+        if (Result<GroupPicture> picture = take_group_picture()) {
+            const GroupFolder* own = picture->tree.find(group_of_process(picture->tree.mounted, getpid()));
+            if (own) {
+                GroupTexts texts = name_group(*picture, static_cast<size_t>(own - picture->tree.folders.data()));
+                own_texts_ = {texts.container, texts.pod, texts.unit, texts.cgroup};
+            }
+        }
+    }
+    return own_texts_[static_cast<size_t>(kind)];
+}
+
+void SessionGroups::put(int map, const void* key, const void* value) {
+    if (bpf_map_update_elem(map, key, value, BPF_ANY) == 0 || std::exchange(is_full_, true))
+        return;
+    warn(fmt::format("some control groups are not known to the handlers: {}", std::strerror(errno)));
+}
+
+void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops) {
+    const int groups = kernel.map_fd("sonde_groups"), births = kernel.map_fd("sonde_births");
+    const uint64_t one = 1;
+    for (size_t top : tops) {
+        const GroupFolder& above = picture.tree.folders[top];
+        tops_.insert(above.path);
+        if (above.parent && above.path.size() > 1) {
+            sonde_group_birth birth{};
+            birth.parent = above.parent;
+            const std::string name = above.path.substr(above.path.rfind('/') + 1);
+            std::memcpy(birth.name, name.data(), std::min(name.size(), sizeof birth.name - 1));
+            put(births, &birth, &one);
+        }
+        for (const GroupFolder& folder : picture.tree.folders)
+            if (is_in_group(folder.path, above.path) && let_in_.insert(folder.number).second)
+                put(groups, &folder.number, &one);
+    }
+}
+
+void SessionGroups::name_all(const KernelObject& kernel, const GroupPicture& picture) {
+    const int names = kernel.map_fd("sonde_group_names");
+    for (size_t i = 0; i < picture.tree.folders.size(); i++) {
+        const uint64_t number = picture.tree.folders[i].number;
+        if (named_.contains(number))
+            continue;
+        const GroupTexts texts = name_group(picture, i);
+        const sonde_group_names packed = pack_names(texts);
+        put(names, &number, &packed);
+        if (texts.is_final)
+            named_.insert(number);
+    }
+}
+
+} // namespace sonde
