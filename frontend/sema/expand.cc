@@ -24,6 +24,7 @@ struct Expander::AliasUse {
     Range written;                  // of the probe's own point
     size_t first = 0;               // of expansions_, for that point
     bool* stopped = nullptr;        // set when a limit was reached: nothing more is expanded
+    bool* never_hit = nullptr; // set where a kind knows a point and has no place for it (calls that no program makes)
 };
 
 namespace {
@@ -311,7 +312,11 @@ void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, s
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
     bare.optional = point.optional;
-    for (ResolvedPoint& resolved : resolve_point(bare, c_.env, c_.diags)) {
+    const size_t errors = c_.diags.error_count();
+    std::vector<ResolvedPoint> found = resolve_point(bare, c_.env, c_.diags);
+    if (found.empty() && !bare.optional && c_.diags.error_count() == errors)
+        *use.never_hit = true;
+    for (ResolvedPoint& resolved : found) {
         resolved.point.pn = expansion->pn;
         if (c_.env.on_point && resolved.listed.empty())
             c_.env.on_point(resolved);
@@ -322,9 +327,10 @@ void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, s
 std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
-        bool stopped = false;
+        bool stopped = false, never_hit = false;
         AliasUse use;
         use.stopped = &stopped;
+        use.never_hit = &never_hit;
         use.file = file;
         use.written = written->range;
         use.expansion.pn = ast::to_source(without_marks(*written));
@@ -333,7 +339,13 @@ std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePo
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
         use.first = expansions_.size();
+        const size_t errors = c_.diags.error_count();
         resolve_point_into(point, use, out);
+        // An alias of optional points only: nothing has said yet that none of them is here.
+        if (out.size() == before && !point.optional && !stopped && !never_hit && c_.diags.error_count() == errors)
+            c_.report_once(DiagId::NoMatch, written->range,
+                           fmt::format("none of the points that `{}` stands for is there", use.expansion.pn))
+                .help("a `?` after it makes it optional");
         if (written->sufficient && out.size() > before)
             break;
     }
