@@ -77,7 +77,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                                                 : fmt::format("{} programs", targets.size());
         DiagBuilder report = resolving.diags.report(
             DiagId::NoMatch, component.arg_range,
-            names.empty() ? fmt::format("{} has no marks", where)
+            names.empty() ? fmt::format("{} {} no marks", where, targets.size() == 1 ? "has" : "have")
                           : fmt::format("no mark `{}`{} in {}", component.text,
                                         provider == "*" ? "" : fmt::format(" of a provider `{}`", provider), where));
         std::sort(names.begin(), names.end());
