@@ -13,6 +13,7 @@
 #include "codegen/c/link.h"
 #include "codegen/emitter.h"
 #include "codegen/layout.h"
+#include "codegen/lower/function.h"
 #include "codegen/lower/lower.h"
 #include "codegen/routines.h"
 #include "codegen/target.h"
@@ -20,6 +21,27 @@
 
 namespace sonde {
 namespace {
+
+// What a function that is compiled once calls again and again stays a function of its own: it was half of the code. That
+// needs no more arguments than BPF passes in registers, and none that says whether memory may be waited for, which
+// has to be known where it is read (separate_waits).
+void keep_shared_functions(Backend& backend, llvm::Module& module) {
+    constexpr size_t most_arguments = 5, often = 4, many_instructions = 30;
+    if (llvm::none_of(module, [](const llvm::Function& function) { return function.hasWeakAnyLinkage() && function.getName().starts_with(once_prefix); }))
+        return;
+    backend.run(module, "ipsccp,deadargelim");
+    for (llvm::Function& function : module) {
+        const bool knows_all = llvm::none_of(
+            function.args(), [](const llvm::Argument& argument) { return argument.getName() == can_wait_name; });
+        if (function.hasFnAttribute(llvm::Attribute::AlwaysInline) && function.hasLocalLinkage() && knows_all &&
+            function.getName().starts_with("fn_") && function.getName().find('.') == llvm::StringRef::npos &&
+            function.arg_size() <= most_arguments && function.hasNUsesOrMore(often) &&
+            function.getInstructionCount() >= many_instructions) {
+            function.removeFnAttr(llvm::Attribute::AlwaysInline);
+            function.addFnAttr(llvm::Attribute::NoInline);
+        }
+    }
+}
 
 // Lowers what runs in one place; gives the object's bytes.
 Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* dumps) {
@@ -54,6 +76,11 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
     if (llvm::verifyModule(module, &broken_stream))
         return Error("internal: bad IR: " + broken_stream.str());
 
+    if (bpf) {
+        keep_shared_functions(backend, module);
+        backend.run(module, "always-inline");
+        separate_waits(module);
+    }
     backend.optimise(module);
     if (bpf && state.options.arrangement > 0)
         rearrange(module, state.options.arrangement);

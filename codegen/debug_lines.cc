@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
 #include <llvm/IR/DIBuilder.h>
 
 namespace sonde {
@@ -44,6 +46,34 @@ void DebugLines::describe(llvm::Function* function, Range range) {
                                     llvm::DINode::FlagZero, flags);
     function->setSubprogram(sub);
     ir_.SetCurrentDebugLocation(llvm::DILocation::get(ir_.getContext(), line, 0, sub));
+}
+
+void DebugLines::describe_parameters(llvm::Function* function, llvm::ArrayRef<uint64_t> bytes) {
+    llvm::DIType* number = di_->createBasicType("long", 64, llvm::dwarf::DW_ATE_signed);
+    llvm::DIType* byte = di_->createBasicType("char", 8, llvm::dwarf::DW_ATE_signed_char);
+    llvm::DIFile* file = function->getSubprogram()->getFile();
+    llvm::SmallVector<llvm::Metadata*, 8> types = {number};
+    for (const uint64_t size : bytes) {
+        if (size == 0) {
+            types.push_back(number);
+            continue;
+        }
+        llvm::DIType* all = di_->createArrayType(
+            8 * size, 8, byte,
+            di_->getOrCreateArray({di_->getOrCreateSubrange(0, static_cast<int64_t>(size))}));
+        auto* room = di_->createStructType(file, fmt::format("room_{}", size), file, 0, 8 * size, 8,
+                                           llvm::DINode::FlagZero, nullptr, {});
+        di_->replaceArrays(room, di_->getOrCreateArray({di_->createMemberType(
+                                     room, "bytes", file, 0, 8 * size, 8, 0, llvm::DINode::FlagZero, all)}));
+        types.push_back(di_->createPointerType(room, 64));
+    }
+    llvm::DISubprogram* sub = function->getSubprogram();
+    sub->replaceType(di_->createSubroutineType(di_->getOrCreateTypeArray(types)));
+    // The kernel wants a name for each.
+    for (unsigned i = 1; i < types.size(); i++)
+        di_->createParameterVariable(sub, fmt::format("p{}", i), i, file, sub->getLine(),
+                                     llvm::cast<llvm::DIType>(types[i]), true);
+    di_->finalizeSubprogram(sub);
 }
 
 void DebugLines::locate(Range range) {

@@ -24,6 +24,8 @@ class DebugLines {
     void describe(llvm::Function* function, Range range);
     // The builder's next instructions come from there.
     void locate(Range range);
+    // What the kernel checks a program's callers by: for each parameter the bytes that it points at; 0: a number.
+    void describe_parameters(llvm::Function* function, llvm::ArrayRef<uint64_t> bytes);
 
     // For what describes types and variables besides.
     llvm::DIBuilder& builder() { return *di_; }

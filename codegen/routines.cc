@@ -41,6 +41,17 @@ bool wants_routines(const llvm::Module& module) {
     });
 }
 
+llvm::Function* copy_routine(llvm::Function& routine, const std::string& name) {
+    llvm::ValueToValueMapTy values;
+    llvm::Function* copy = llvm::CloneFunction(&routine, values);
+    copy->setName(name);
+    // libbpf finds what it makes static by the name in the debug information.
+    constexpr unsigned name_operand = 2;
+    if (llvm::DISubprogram* described = copy->getSubprogram(); described != routine.getSubprogram())
+        described->replaceOperandWith(name_operand, llvm::MDString::get(routine.getContext(), copy->getName()));
+    return copy;
+}
+
 // A routine that walks over a map gets a copy for each map: the verifier remembers which one the walk's call was for,
 // and kernels before 6.10 refuse it for a second one.
 void separate_walks(llvm::Module& module) {
@@ -56,17 +67,8 @@ void separate_walks(llvm::Module& module) {
             if (!call || call->getCalledFunction() != routine)
                 continue;
             auto [copy, fresh] = copies.try_emplace(call->getArgOperand(0), routine);
-            if (fresh && copies.size() > 1) {
-                llvm::ValueToValueMapTy values;
-                copy->second = llvm::CloneFunction(routine, values);
-                copy->second->setName(fmt::format("{}_{}", name, copies.size()));
-                // libbpf finds what it makes static by the name in the debug information.
-                constexpr unsigned name_operand = 2;
-                if (llvm::DISubprogram* described = copy->second->getSubprogram();
-                    described != routine->getSubprogram())
-                    described->replaceOperandWith(name_operand,
-                                                  llvm::MDString::get(module.getContext(), copy->second->getName()));
-            }
+            if (fresh && copies.size() > 1)
+                copy->second = copy_routine(*routine, fmt::format("{}_{}", name, copies.size()));
             call->setCalledFunction(copy->second);
         }
     }
@@ -132,6 +134,31 @@ Result<void> link_routines(Emitter& e) {
             if (Result<void> linked = link_bitcode(module, bitcode, false); !linked)
                 return linked;
     return {};
+}
+
+void separate_waits(llvm::Module& module) {
+    for (const char* name : {"sonde_rt_read_user", "sonde_rt_read_user_block", "sonde_rt_read_user_string",
+                             "sonde_rt_read_user_wide"}) {
+        llvm::Function* routine = module.getFunction(name);
+        if (!routine || routine->isDeclaration())
+            continue;
+        llvm::Function* copy = nullptr;
+        const std::vector<llvm::User*> users(routine->user_begin(), routine->user_end());
+        for (llvm::User* user : users) {
+            auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+            if (!call || call->getCalledFunction() != routine)
+                continue;
+            auto* wait = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(call->arg_size() - 1));
+            if (!wait || !wait->isZero())
+                continue;
+            if (!copy) {
+                copy = copy_routine(*routine, fmt::format("{}_now", name));
+                llvm::Argument* argument = copy->getArg(static_cast<unsigned>(copy->arg_size() - 1));
+                argument->replaceAllUsesWith(llvm::ConstantInt::get(argument->getType(), 0));
+            }
+            call->setCalledFunction(copy);
+        }
+    }
 }
 
 void fit_routines(Emitter& e) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <string>
 
 #include <llvm/IR/Constants.h>
 
@@ -68,6 +70,25 @@ llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text) 
     std::transform(e.state().plan.rows.begin(), e.state().plan.rows.end(), table.begin(),
                    [&](const plan::Point& point) { return number_of_text(e.state(), hir::point_text(text, point)); });
     return table_entry(e, table, e.masked(e.CreateZExt(row, e.i64()), table.size() - 1));
+}
+
+llvm::Value* point_number(Emitter& e, llvm::Value* row) {
+    std::vector<uint32_t> table(row_cells(e));
+    const std::map<std::string, int64_t>& numbers = e.state().program.point_numbers;
+    std::ranges::transform(e.state().plan.rows, table.begin(), [&](const plan::Point& point) {
+        auto found = numbers.find(point.function);
+        return found == numbers.end() ? 0 : static_cast<uint32_t>(found->second);
+    });
+    return table_entry(e, table, e.masked(e.CreateZExt(row, e.i64()), table.size() - 1));
+}
+
+llvm::Value* table_word(Emitter& e, const std::vector<int64_t>& table, llvm::Value* index) {
+    std::vector<int64_t> words = table;
+    words.resize(std::bit_ceil(table.size() + 1));
+    const std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
+    llvm::Value* end = e.number(static_cast<int64_t>(table.size()));
+    index = e.masked(e.CreateSelect(e.CreateICmpULT(index, end), index, end), words.size() - 1);
+    return e.CreateLoad(e.i64(), e.CreateGEP(e.i64(), e.literal(bytes), index));
 }
 
 llvm::Value* numbered_text(Emitter& e, llvm::Value* number) {

@@ -28,6 +28,10 @@ llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text);
 uint32_t number_of_text(const PlanState& state, const std::string& text);
 // A pointer to the text with that number.
 llvm::Value* numbered_text(Emitter& e, llvm::Value* number);
+// The number that the program has for the point at a row: hir::Program::point_numbers.
+llvm::Value* point_number(Emitter& e, llvm::Value* row);
+// A word of a constant table; 0 outside of it.
+llvm::Value* table_word(Emitter& e, const std::vector<int64_t>& table, llvm::Value* index);
 // An entry, zero-extended, of a constant table whose length is a power of two; the index is below that.
 llvm::Value* table_entry(Emitter& e, const std::vector<uint32_t>& table, llvm::Value* index);
 // Defines the tables and constants that the routines and the code refer to; after everything is lowered and linked.

@@ -73,7 +73,7 @@ llvm::Value* lower_logical(Lowerer& l, const hir::Logical& expr) {
 }
 
 // a . b . c is built in one slot.
-llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr) {
+llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     std::vector<const hir::Expr*> parts;
     const hir::Expr* at = &expr;
@@ -82,7 +82,6 @@ llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr) {
         at = hir::as<hir::Concat>(*at).left;
     }
     parts.insert(parts.begin(), at);
-    llvm::Value* slot = l.new_slot();
     llvm::Value* length = nullptr;
     for (const hir::Expr* part : parts) {
         Mark mark(l);
@@ -187,7 +186,7 @@ llvm::Value* lower(Lowerer& l, const hir::Expr& expr) {
     case ExprKind::Logical:
         return lower_logical(l, as<Logical>(expr));
     case ExprKind::Concat:
-        return lower_concat(l, as<Concat>(expr));
+        return lower_concat(l, as<Concat>(expr), l.new_slot());
     case ExprKind::Ternary:
         return lower_ternary(l, as<Ternary>(expr));
     case ExprKind::Guarded:
@@ -233,6 +232,10 @@ llvm::Value* lower(Lowerer& l, const hir::Expr& expr) {
         return text_number(l, *as<TextNumber>(expr).text);
     case ExprKind::NumberedText:
         return numbered_text(e, lower(l, *as<NumberedText>(expr).number));
+    case ExprKind::PointNumber:
+        return point_number(e, l.env.row);
+    case ExprKind::TableWord:
+        return table_word(e, *as<TableWord>(expr).table, lower(l, *as<TableWord>(expr).index));
     case ExprKind::Retype: {
         const auto& retype = as<Retype>(expr);
         llvm::Value* value = lower(l, *retype.operand);
@@ -372,6 +375,17 @@ llvm::Value* copy_of(Lowerer& l, llvm::Value* string) {
     llvm::Value* slot = l.new_slot();
     store_string(l, slot, string);
     return slot;
+}
+
+void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot) {
+    if (expr.kind == hir::ExprKind::Print)
+        print_into(l, hir::as<hir::Print>(expr), slot);
+    else if (expr.kind == hir::ExprKind::Concat)
+        lower_concat(l, hir::as<hir::Concat>(expr), slot);
+    else if (expr.kind == hir::ExprKind::Call && !hir::as<hir::Call>(expr).callee->recursive)
+        lower_call(l, hir::as<hir::Call>(expr), slot);
+    else
+        store_string(l, slot, lower(l, expr));
 }
 
 void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source) {

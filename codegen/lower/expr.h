@@ -19,6 +19,8 @@ struct Lowerer;
 llvm::Value* lower(Lowerer& l, const hir::Expr& expr);
 // A string in a slot.
 llvm::Value* lower_slot(Lowerer& l, const hir::Expr& expr);
+// A string into a slot that nothing else has a pointer to, not even what the expression reads.
+void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot);
 // i1
 llvm::Value* truth(Lowerer& l, const hir::Expr& expr);
 llvm::Value* arithmetic(Lowerer& l, hir::BinaryOp op, llvm::Value* a, llvm::Value* b, Range range);

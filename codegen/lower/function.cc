@@ -4,11 +4,18 @@
 // arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined, so that the number of arguments does not
 // matter and the verifier sees one program; on the host it is called. Its frame lies after what the caller uses of its
 // own at the call; recursive functions take theirs from a stack.
+//
+// In BPF a function that is compiled once is `i64 f(frame, error, result, two numbers at most)`, a global function,
+// which the verifier checks once, by the sizes of what the pointers lead to. It knows nothing else of the hit.
 #include "codegen/lower/function.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "codegen/c/c_code.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
@@ -49,6 +56,54 @@ void lower_c_body(Lowerer& l, const hir::Function& function) {
     e.SetInsertPoint(good);
 }
 
+bool is_global(const Lowerer& l, const hir::Function& function) { return function.compiled_once && l.e.in_kernel(); }
+
+constexpr unsigned global_arguments = 3;
+
+void take_global_environment(Lowerer& l, llvm::Function* function) {
+    Emitter& e = l.e;
+    // The verifier takes each pointer for one that may be null.
+    for (unsigned i = 0; i < global_arguments; i++) {
+        llvm::BasicBlock *none = e.block("no_memory"), *some = e.block("memory");
+        e.CreateCondBr(e.CreateIsNull(function->getArg(i)), none, some);
+        e.SetInsertPoint(none);
+        e.CreateRet(e.number(1));
+        e.SetInsertPoint(some);
+    }
+    l.env.frame = function->getArg(0);
+    place_environment(l, function->getArg(1), true);
+    l.result = function->getArg(2);
+    l.env.context = l.env.scan = l.env.tokens = l.env.matches = l.env.stacks = e.null();
+    l.env.data = l.data;
+    l.env.row = e.getInt32(0);
+    l.env.task = l.env.can_wait = e.number(0);
+}
+
+// After its body, which tells how large its frame is.
+void describe_global(Lowerer& l, const hir::Function& function, llvm::Function* code) {
+    Emitter& e = l.e;
+    std::vector<uint64_t> bytes = {std::max<uint64_t>(l.frame.most, 8), environment_bytes(l) + e.slot_size(),
+                                   function.result == ValueType::String ? e.slot_size() : 8};
+    bytes.resize(code->arg_size());
+    e.lines().describe_parameters(code, bytes);
+}
+
+llvm::Function* declare_global(Lowerer& l, const hir::Function& function) {
+    Emitter& e = l.e;
+    CHECK(function.params.size() <= 2);
+    std::vector<llvm::Type*> types(global_arguments, e.ptr());
+    types.resize(global_arguments + function.params.size(), e.i64());
+    std::string name = once_prefix + function.name;
+    std::ranges::replace(name, '.', '_'); // names in BTF are those of C
+    while (e.module().getFunction(name))
+        name += '_';
+    // Weak, so that LLVM concludes no more of it than the verifier does.
+    auto* out = llvm::Function::Create(llvm::FunctionType::get(e.i64(), types, false),
+                                       llvm::Function::WeakAnyLinkage, name, e.module());
+    out->addFnAttr(llvm::Attribute::NoInline);
+    return out;
+}
+
 void lower_function(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
     LoweredFunction& lowered = l.functions[&function];
@@ -57,13 +112,17 @@ void lower_function(Lowerer& l, const hir::Function& function) {
     e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
     e.lines().describe(out, function.range);
     l.env.has_frame = needs_of(function, e.state().plan, e.in_kernel()).frame;
-    take_environment(l, out);
+    const bool global = is_global(l, function);
+    if (global)
+        take_global_environment(l, out);
+    else
+        take_environment(l, out);
     llvm::BasicBlock* failed = e.block("failed");
     llvm::BasicBlock* end = e.block("end");
     l.on_error = failed;
     l.leave = end;
     for (size_t i = 0; i < function.params.size(); i++) {
-        llvm::Value* argument = out->getArg(fixed_arguments + static_cast<unsigned>(i));
+        llvm::Value* argument = out->getArg((global ? global_arguments : fixed_arguments) + static_cast<unsigned>(i));
         if (function.params[i]->type == ValueType::String) {
             llvm::Value* slot = l.new_slot();
             store_string(l, slot, argument);
@@ -87,6 +146,8 @@ void lower_function(Lowerer& l, const hir::Function& function) {
     e.CreateRet(e.number(0));
     lowered.frame_bytes = l.frame.most;
     lowered.scan_bytes = l.scan.most;
+    if (global)
+        describe_global(l, function, out);
     if (llvm::GlobalVariable* size = e.module().getNamedGlobal("frame_size." + function.name))
         size->setInitializer(llvm::ConstantInt::get(e.i64(), l.frame.most));
 }
@@ -100,10 +161,16 @@ llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
     std::vector<llvm::Type*> types = {p, p, p, p, e.getInt32Ty(), p, p, p, p, p, i, i};
     for (const hir::Local* param : function.params)
         types.push_back(param->type == ValueType::String ? p : i);
-    llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(i, types, false),
-                                                 llvm::Function::InternalLinkage, "fn_" + function.name, e.module());
-    if (e.in_kernel())
+    llvm::Function* out = nullptr;
+    if (is_global(l, function))
+        out = declare_global(l, function);
+    else
+        out = llvm::Function::Create(llvm::FunctionType::get(i, types, false), llvm::Function::InternalLinkage,
+                                     "fn_" + function.name, e.module());
+    if (e.in_kernel() && !is_global(l, function))
         out->addFnAttr(llvm::Attribute::AlwaysInline);
+    if (!is_global(l, function))
+        out->getArg(fixed_arguments - 1)->setName(can_wait_name);
     entry->second.code = out;
     // What is being lowered waits.
     BodyState& body = l;
@@ -122,13 +189,13 @@ llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
 
 } // namespace
 
-llvm::Value* lower_call(Lowerer& l, const hir::Call& expr) {
+llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     const hir::Function& callee = *expr.callee;
     if (l.machine && callee.recursive)
         return call_in_machine(l, expr);
     llvm::Function* target = declare_function(l, callee);
-    llvm::Value* result = callee.result == ValueType::String ? l.new_slot() : e.stack(8);
+    llvm::Value* result = callee.result != ValueType::String ? e.stack(8) : slot ? slot : l.new_slot();
     if (callee.result == ValueType::String)
         e.CreateStore(e.getInt8(0), result);
     else
@@ -167,6 +234,8 @@ llvm::Value* lower_call(Lowerer& l, const hir::Call& expr) {
                                      l.env.stacks ? l.env.stacks : null,
                                      l.env.task ? l.env.task : e.number(0),
                                      l.env.can_wait ? l.env.can_wait : e.number(0)};
+    if (is_global(l, callee))
+        all = {frame, l.env.error, result};
     all.insert(all.end(), arguments.begin(), arguments.end());
     e.lines().locate(expr.range);
     llvm::Value* status = e.CreateCall(target, all);

@@ -14,7 +14,12 @@ namespace sonde {
 
 struct Lowerer;
 
-llvm::Value* lower_call(Lowerer& l, const hir::Call& expr);
+llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot = nullptr);
+
+// Begins the names of functions that are compiled once.
+constexpr const char* once_prefix = "once_";
+// The argument that says whether memory may be waited for.
+constexpr const char* can_wait_name = "can_wait";
 
 // A function's arguments before the script's own.
 constexpr unsigned fixed_arguments = 12;

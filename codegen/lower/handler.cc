@@ -47,6 +47,7 @@ void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& s
                    const Needs& need) {
     Emitter& e = l.e;
     l.target.programs().begin(handler, symbol, probe, need, l.env);
+    l.data = l.env.data;
     l.env.has_frame = need.frame;
     e.lines().describe(e.GetInsertBlock()->getParent(), handler.range);
     e.lines().locate(handler.range);

@@ -26,9 +26,8 @@ Piece read_dump(Lowerer& l, const Directive& directive, llvm::Value* precision, 
     return {slot, 0, size};
 }
 
-llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr) {
+llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* slot) {
     Emitter& e = l.e;
-    llvm::Value* slot = l.new_slot();
     e.CreateStore(e.getInt8(0), slot);
     llvm::Value* length = e.number(0);
     size_t next = 0;
@@ -131,6 +130,8 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr) {
 
 } // namespace
 
+void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot) { format_to_string(l, expr, slot); }
+
 void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
                  const std::vector<Piece>& rest) {
     Emitter& e = l.e;
@@ -215,7 +216,7 @@ void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
     if (expr.to_string)
-        return format_to_string(l, expr);
+        return format_to_string(l, expr, l.new_slot());
     Mark mark(l);
     std::vector<Held> held;
     std::vector<Piece> rest;

@@ -22,6 +22,8 @@ struct Piece {
 };
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
+// The text of one that gives a string, in that slot.
+void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot);
 // The record of a hit (plan::Format::is_hit).
 void send_hit(Lowerer& l);
 // A Print record, with what CodegenOptions::tells_context adds.

@@ -307,8 +307,10 @@ void lower(Lowerer& l, const hir::Stmt& stmt) {
         break;
     case StmtKind::Return: {
         const auto& s = as<Return>(stmt);
-        if (s.value && l.function && l.function->result == ValueType::String)
-            store_string(l, l.result, lower(l, *s.value));
+        if (s.value && l.function && l.function->result == ValueType::String && !l.machine)
+            lower_into(l, *s.value, l.result);
+        else if (s.value && l.function && l.function->result == ValueType::String)
+            store_string(l, l.result, lower(l, *s.value)); // what it calls may be this function
         else if (s.value)
             e.CreateStore(lower(l, *s.value), l.result);
         e.CreateBr(l.leave);

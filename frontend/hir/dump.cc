@@ -129,6 +129,10 @@ std::string text(const Expr& expr) {
         return fmt::format("number({})", text(*as<TextNumber>(expr).text));
     case ExprKind::NumberedText:
         return fmt::format("text({})", text(*as<NumberedText>(expr).number));
+    case ExprKind::PointNumber:
+        return "point_number";
+    case ExprKind::TableWord:
+        return fmt::format("table{}[{}]", as<TableWord>(expr).table->size(), text(*as<TableWord>(expr).index));
     }
     return "";
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,6 +100,8 @@ enum class ExprKind {
     Guarded,
     TextNumber,
     NumberedText,
+    PointNumber,
+    TableWord,
 };
 
 struct Expr {
@@ -352,6 +355,18 @@ struct NumberedText : Expr { // String
     NumberedText(Range r, Expr* n) : Expr(ExprKind::NumberedText, ValueType::String, r), number(n) {}
 };
 
+// What Program::point_numbers says of the function at the probe point.
+struct PointNumber : Expr { // Long
+    explicit PointNumber(Range r) : Expr(ExprKind::PointNumber, ValueType::Long, r) {}
+};
+// A word of a constant table; 0 outside of it.
+struct TableWord : Expr { // Long
+    const std::vector<int64_t>* table;
+    Expr* index;
+    TableWord(Range r, const std::vector<int64_t>* t, Expr* i)
+        : Expr(ExprKind::TableWord, ValueType::Long, r), table(t), index(i) {}
+};
+
 // ---- statements -------------------------------------------------------------------------------------------------
 
 enum class StmtKind { Block, Expression, If, Loop, Foreach, Break, Continue, Next, Return, Delete, Try };
@@ -444,6 +459,9 @@ struct Function {
     CText c_code;           // its body where it is written in C; `body` then gives what nothing is known of
     bool recursive = false; // calls itself, directly or through others
     bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
+    // In the kernel a program of its own, which handlers call, and no part of each of them. It has two numbers as
+    // parameters at most, prints nothing, waits for no memory and asks nothing about the hit but what these say.
+    bool compiled_once = false;
 };
 
 // One body for all probe points at which it means the same (points whose variables live in the same places share it).
@@ -477,6 +495,7 @@ struct Program {
     std::vector<plan::ProbedFile> files; // in which the points are; filled in last (probes/record_files.h)
     std::vector<std::string> texts;      // that arrays' keys hold as numbers, each once, sorted; the first is ""
     std::vector<CText> c_blocks;         // declarations for the functions in C; none, where none is called
+    std::map<std::string, int64_t> point_numbers; // by plan::Point::function; others have 0
 };
 
 // What pp() and its relatives give, which depends on the probe point alone.

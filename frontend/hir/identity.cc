@@ -46,6 +46,12 @@ class Key {
             add(expr);
     }
 
+    void add(const std::vector<int64_t>& words) {
+        add(words.size());
+        for (const int64_t word : words)
+            add(word);
+    }
+
     void add(const Local* local) {
         if (!own_locals_ || !local)
             return add(reinterpret_cast<uintptr_t>(local));
@@ -190,6 +196,14 @@ void Key::parts(const Expr& expr) {
         return add(as<TextNumber>(expr).text);
     case ExprKind::NumberedText:
         return add(as<NumberedText>(expr).number);
+    case ExprKind::PointNumber:
+        return;
+    case ExprKind::TableWord:
+        if (program_)
+            add(*as<TableWord>(expr).table);
+        else
+            add(reinterpret_cast<uintptr_t>(as<TableWord>(expr).table));
+        return add(as<TableWord>(expr).index);
     }
 }
 
@@ -252,11 +266,12 @@ void Key::describe(const Global& global) {
 }
 
 void Key::describe(const Function& function) {
-    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive, bounded] =
+    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive, bounded,
+                 compiled_once] =
         function;
     all(name, range, params, locals, result, may_give_nothing, bare_return);
     add(static_cast<const Stmt*>(body));
-    all(c_code.text, c_code.range, recursive, bounded);
+    all(c_code.text, c_code.range, recursive, bounded, compiled_once);
 }
 
 void Key::describe(const Handler& handler) {
@@ -272,7 +287,7 @@ void Key::describe(const Handler& handler) {
 }
 
 void Key::whole() {
-    const auto& [globals, functions, handlers, locks, counters, files, texts, c_blocks] = *program_;
+    const auto& [globals, functions, handlers, locks, counters, files, texts, c_blocks, point_numbers] = *program_;
     all(globals.size(), functions.size(), handlers.size(), locks, counters.size(), files.size(), texts.size());
     for (const Global* global : globals)
         describe(*global);
@@ -285,6 +300,9 @@ void Key::whole() {
     add(c_blocks.size());
     for (const auto& [text, range] : c_blocks)
         all(text, range);
+    add(point_numbers.size());
+    for (const auto& [name, number] : point_numbers)
+        all(name, number);
 }
 
 } // namespace

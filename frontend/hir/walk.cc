@@ -21,6 +21,7 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
     case ExprKind::Register:
     case ExprKind::Argument:
     case ExprKind::EntryRead:
+    case ExprKind::PointNumber:
         break;
     case ExprKind::Element:
         all(as<Element>(expr).keys);
@@ -94,6 +95,9 @@ void for_each_expr(const hir::Expr& expr, const std::function<void(const hir::Ex
         break;
     case ExprKind::NumberedText:
         one(as<NumberedText>(expr).number);
+        break;
+    case ExprKind::TableWord:
+        one(as<TableWord>(expr).index);
         break;
     }
 }

@@ -52,6 +52,7 @@ struct ResolvedPoint {
     const Type* prototype = nullptr;  // a kernel function's or tracepoint's parameters and result; null: not known
     const Syscall* syscall = nullptr; // a system call, by the raw tracepoint of all
     bool is_exit = false;             // of a system call
+    bool is_among_many = false;       // the same handler is for many system calls
     std::string system;               // a tracepoint's subsystem; empty: not known
     bool alone = false;               // its program can serve no other point
     bool is_function = false;         // a function's probe, which may sit at any of its first instructions

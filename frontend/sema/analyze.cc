@@ -49,6 +49,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
         handlers.build_probe(*next->probe, next->file);
         functions.build_pending();
     }
+    notes.call_texts.finish(program, arena);
     functions.drop_uncalled();
     program.counters = env.counters;
     if (program.handlers.empty() && notes.never_handlers.empty() && !diags.has_errors())

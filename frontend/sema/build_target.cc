@@ -96,6 +96,7 @@ Binder make_binder(Body& b, Range expr_range) {
         return entry ? build_call_to(b, *entry, std::move(args), range) : nullptr;
     };
     binder.define = [&b](hir::Function& function) { return b.functions.define(function); };
+    binder.call_texts = &b.notes.call_texts;
     binder.symbol_address = [&b, expr_range](const std::string& symbol) {
         return b.functions.symbol_address(symbol, expr_range);
     };

@@ -103,8 +103,18 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     return handler;
 }
 
+namespace {
+std::string handler_name(size_t number) { return fmt::format("probe_{}", number); }
+
+bool has_point_number(const hir::Handler& handler) {
+    bool found = false;
+    for_each_expr(handler, [&](const hir::Expr& expr) { found = found || expr.kind == hir::ExprKind::PointNumber; });
+    return found;
+}
+} // namespace
+
 void Handlers::keep_handler(hir::Handler& handler) {
-    handler.name = fmt::format("probe_{}", in_.program.handlers.size());
+    handler.name = handler_name(in_.program.handlers.size());
     in_.program.handlers.push_back(&handler);
 }
 
@@ -191,7 +201,13 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         !in_.context.env.kernel_probing().tracepoint_cookie)
         for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
+    // So many system calls that a text for each, compiled for each, is worth less than one routine that reads a table.
+    constexpr int many_calls = 8;
+    const bool has_many =
+        std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls;
+    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many; // with their keys
     for (Expander::Resolved& resolved : points) {
+        resolved.point.is_among_many = has_many && resolved.point.syscall;
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
         if (fresh)
             entry->second = reach_of(*resolved.expansion, probe, file);
@@ -254,8 +270,32 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             shared = handler;
             keep_handler(*handler);
         }
+        if (resolved.point.is_among_many)
+            among_many[shared].emplace_back(&resolved, key);
         shared->points.push_back(point.point);
     }
+    // The routine for many calls is checked with each handler that has it, which is worth less for a few.
+    constexpr size_t few = 8;
+    for (auto& [handler, built] : among_many) {
+        if (built.size() > few || !has_point_number(*handler))
+            continue;
+        handler->points.clear();
+        for (auto& [resolved, key] : built) {
+            resolved->point.is_among_many = false;
+            hir::Handler* alone = build_handler(probe, file, *resolved);
+            hir::Handler*& shared = by_body[key + "\n" + hir::identity(*alone)];
+            if (!shared) {
+                shared = alone;
+                keep_handler(*alone);
+            }
+            shared->points.push_back(resolved->point.point);
+        }
+    }
+    std::erase_if(in_.program.handlers, [&](const hir::Handler* handler) {
+        return among_many.contains(const_cast<hir::Handler*>(handler)) && handler->points.empty();
+    });
+    for (size_t i = 0; i < in_.program.handlers.size(); i++)
+        in_.program.handlers[i]->name = handler_name(i);
 }
 
 } // namespace sonde

@@ -356,6 +356,11 @@ class Inference {
         case ExprKind::Retype:
             want(*as_mutable<Retype>(expr).operand, ValueType::Long);
             return ValueType::Long;
+        case ExprKind::PointNumber:
+            return ValueType::Long;
+        case ExprKind::TableWord:
+            want(*as_mutable<TableWord>(expr).index, ValueType::Long);
+            return ValueType::Long;
         case ExprKind::EntryRead:
             return infer(*handler_->entry_values[as<EntryRead>(expr).index], expected);
         case ExprKind::TextNumber:

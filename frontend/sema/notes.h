@@ -15,6 +15,7 @@
 #include "frontend/ast/ast.h"
 #include "frontend/hir/hir.h"
 #include "frontend/types/type.h"
+#include "frontend/variables/call_texts.h"
 
 namespace sonde {
 
@@ -38,6 +39,7 @@ struct Notes {
     std::vector<std::pair<hir::Regex*, Range>> regexes; // with their literals
     std::vector<hir::Handler*> never_handlers;          // of `probe never`: checked, not run
     std::map<const hir::Handler*, Range> heads;         // their first points, as the narrow place of a whole handler
+    CallTexts call_texts;                               // of system calls, made by one function
     std::map<std::string, hir::Global*> addresses;      // of symbols (Binder::symbol_address), by the symbol
 };
 

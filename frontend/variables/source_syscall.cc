@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/variables/call_texts.h"
 #include "frontend/variables/readable_calls.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
@@ -18,8 +19,6 @@ struct SyscallVariable {
     bool is_text; // a string, as far as its declaration says
 };
 
-// Where struct pt_regs of x86-64 has the arguments: rdi, rsi, rdx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
-constexpr int64_t argument_offsets[] = {112, 104, 96, 56, 72, 64};
 constexpr int tracepoint_result = 1; // an argument of sys_exit
 
 // "const char *filename" as a type and a name.
@@ -43,38 +42,6 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     return out;
 }
 
-// One item of a call's text.
-struct TextItem {
-    std::string what;              // a letter, or a function of the library
-    std::vector<size_t> arguments; // which ones it is given, from 0 on
-    bool gives_separator = false;
-};
-std::vector<TextItem> text_items(std::string_view text) {
-    std::vector<TextItem> items;
-    size_t next = 0;
-    while (!text.empty()) {
-        size_t blank = text.find(' ');
-        std::string_view word = text.substr(0, blank);
-        text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
-        TextItem item;
-        item.gives_separator = word.starts_with('+');
-        word.remove_prefix(item.gives_separator);
-        size_t colon = word.find(':');
-        item.what = word.substr(0, colon);
-        if (colon == std::string_view::npos)
-            item.arguments.push_back(next);
-        else
-            for (char digit : word.substr(colon + 1))
-                if (digit != ',')
-                    item.arguments.push_back(static_cast<size_t>(digit - '1'));
-        if (item.what == "B")
-            item.arguments.push_back(item.arguments.front() + 1);
-        next = item.arguments.front() + 1;
-        items.push_back(std::move(item));
-    }
-    return items;
-}
-
 bool is_mode(const Type* type) { return type && type->kind == Type::Typedef && type->name == "umode_t"; }
 
 std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
@@ -90,10 +57,7 @@ std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
 
 // An argument's register, all 64 bits of it; a 32-bit program's arguments are where a 64-bit one has them.
 hir::Expr* syscall_register(Binding& b, size_t index) {
-    hir::Expr* registers = b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers);
-    auto* at = b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offsets[index]), 8u, false);
-    at->user = false;
-    return at;
+    return call_register(b, b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers), index);
 }
 
 Place syscall_argument(Binding& b, const SyscallVariable& variable, size_t index) {
@@ -151,88 +115,23 @@ std::optional<Place> syscall_variable(Binding& b) {
     return std::nullopt;
 }
 
-// In quotes, or its address where it cannot be read: a page that has to be waited for is not here.
-void add_user_text(Binding& b, Text& text, hir::Expr* address) {
-    text.add(
-        b.make<hir::Intrinsic>(b.expr.range, "__user_text", hir::ValueType::String, std::vector<hir::Expr*>{address}));
-}
-
-// A number as an item's letter says; false if it is none of them.
-bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
-    const auto low = [&](bool is_signed) { return b.make<hir::Retype>(b.expr.range, value, 4u, is_signed); };
-    switch (letter) {
-    case 'd':
-        text.add_integer(low(true), 'd', 0);
-        return true;
-    case 'D':
-        text.add_integer(value, 'd', 0);
-        return true;
-    case 'u':
-        text.add_integer(low(false), 'u', 0);
-        return true;
-    case 'U':
-        text.add_integer(value, 'u', 0);
-        return true;
-    case 'x':
-        text.literal("0x");
-        text.add_integer(low(false), 'x', 0);
-        return true;
-    case 'p':
-    case 'X':
-        text.literal("0x");
-        text.add_integer(value, 'x', 0);
-        return true;
-    case 'o':
-        text.literal("0");
-        text.add_integer(low(false), 'o', 0);
-        return true;
-    case 'Q':
-        add_user_text(b, text, value);
-        return true;
-    default:
-        return false;
-    }
-}
-
-// The arguments as the call's row has them.
-void add_syscall_text(Binding& b, Text& text) {
-    bool is_first = true;
-    for (const TextItem& item : text_items(b.point.syscall->text)) {
-        if (!is_first && !item.gives_separator)
-            text.literal(", ");
-        is_first = false;
-        if (item.what.size() == 1 && add_by_letter(b, text, item.what[0], syscall_register(b, item.arguments[0])))
-            continue;
-        std::vector<hir::Expr*> args;
-        for (size_t index : item.arguments)
-            args.push_back(syscall_register(b, index));
-        const char* function = item.what == "A" ? "_dfd_str" : item.what == "B" ? "__buffer_text" : item.what.c_str();
-        if (hir::Expr* said = b.binder.call ? b.binder.call(function, args) : nullptr)
-            text.add(said);
-        else
-            text.literal("?");
-    }
-}
-
 // What the arguments' types say, for calls whose row has no text.
-void add_arguments_by_type(Binding& b, Text& text) {
-    std::vector<SyscallVariable> variables = syscall_variables(b.point);
-    for (size_t i = 0; i < variables.size(); i++) {
-        if (i > 0)
-            text.literal(", ");
-        const SyscallVariable& variable = variables[i];
+std::vector<TextItem> items_by_type(const ResolvedPoint& point) {
+    std::vector<TextItem> items;
+    for (const SyscallVariable& variable : syscall_variables(point)) {
         const Type* type = strip(variable.type);
         const bool is_id = variable.name == "fd" || (variable.type && variable.type->name.ends_with("id_t"));
-        char letter = variable.is_text                  ? 'Q'
-                      : is_mode(variable.type)          ? 'o'
-                      : type->kind == Type::Pointer     ? 'p'
-                      : is_id                           ? 'd'
-                      : type->size < 8                  ? (type->is_signed ? 'd' : 'u')
-                      : type->is_signed                 ? 'D'
-                      : variable.type->name == "size_t" ? 'U'
-                                                        : 'X';
-        add_by_letter(b, text, letter, syscall_register(b, i));
+        const char letter = variable.is_text                  ? 'Q'
+                            : is_mode(variable.type)          ? 'o'
+                            : type->kind == Type::Pointer     ? 'p'
+                            : is_id                           ? 'd'
+                            : type->size < 8                  ? (type->is_signed ? 'd' : 'u')
+                            : type->is_signed                 ? 'D'
+                            : variable.type->name == "size_t" ? 'U'
+                                                              : 'X';
+        items.push_back({std::string(1, letter), {items.size()}});
     }
+    return items;
 }
 
 // `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
@@ -243,10 +142,8 @@ hir::Expr* syscall_summary(Binding& b) {
     std::vector<SyscallVariable> variables = syscall_variables(b.point);
     Text text;
     if (b.expr.name == "$$argstr") {
-        if (b.point.syscall->text[0])
-            add_syscall_text(b, text);
-        else
-            add_arguments_by_type(b, text);
+        const std::string_view row = b.point.syscall->text;
+        return call_text(b, row.empty() ? items_by_type(b.point) : text_items(row));
     } else if (b.expr.name == "$$vars" || b.expr.name == "$$parms") {
         for (size_t i = 0; i < variables.size(); i++)
             add_variable(b, text, variables[i].name, [&] { return syscall_argument(b, variables[i], i); });

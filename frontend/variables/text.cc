@@ -39,6 +39,10 @@ hir::Expr* Text::finish(Binding& b) && {
         return b.string("");
     if (args_.empty() && format_.directives.size() == 1)
         return b.string(format_.directives[0].text);
+    if (const plan::Directive& only = format_.directives[0];
+        format_.directives.size() == 1 && only.kind == plan::Directive::String && only.width <= 0 &&
+        only.precision < 0 && args_[0]->type == hir::ValueType::String)
+        return args_[0];
     return b.make<hir::Print>(b.expr.range, std::move(format_), std::move(args_), true);
 }
 

@@ -47,6 +47,8 @@ struct Binder {
     std::function<hir::Function*(hir::Function&)> define = nullptr;
     // The address that a symbol of the kernel's has where and when the session runs.
     std::function<hir::Expr*(const std::string& symbol)> symbol_address = nullptr;
+    // Where the texts of many system calls are made; null: each has code of its own.
+    class CallTexts* call_texts = nullptr;
     // Notes the C type of a value that was read.
     std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
 };
