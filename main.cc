@@ -25,6 +25,7 @@
 #include "codegen/give_back.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
+#include "driver/metric_facts.h"
 #include "driver/options.h"
 #include "driver/pass.h"
 #include "driver/pass_options.h"
@@ -159,6 +160,9 @@ int translate(const Options& options, const plan::Origin* origin) {
         fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
     if (!is_kept)
         cache.store(*plan);
+    note_metric_facts(*plan, *program, t.sources);
+    if (Result<void> labelled = set_labels(*plan, options); !labelled)
+        return fail(labelled.error()), say_failed(3);
     const std::string cached = fmt::format("using cached {}", cache.path());
     pass3.done(is_kept ? cached
                        : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
@@ -181,7 +185,12 @@ int translate(const Options& options, const plan::Origin* origin) {
     PlanRun run;
     run.rearrange = [&](uint32_t arrangement) {
         codegen.arrangement = options.arrangement + arrangement;
-        return generate(*program, t.sources, codegen, nullptr);
+        Result<plan::Plan> other = generate(*program, t.sources, codegen, nullptr);
+        for (size_t i = 0; other && i < other->globals.size(); i++) {
+            other->globals[i].only_grows = plan->globals[i].only_grows;
+            other->globals[i].labels = plan->globals[i].labels;
+        }
+        return other;
     };
     run.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
     return run_plan(*plan, options, run);
@@ -202,6 +211,8 @@ int run_saved(const Options& options) {
     if (Result<void> set = set_globals(*plan, options); !set)
         return fail(set.error());
     set_groups(*plan, options);
+    if (Result<void> labelled = set_labels(*plan, options); !labelled)
+        return fail(labelled.error());
     PlanRun run;
     run.saved_as = options.positional[0];
     return run_plan(*plan, options, run);

@@ -22,6 +22,7 @@
 #include "base/trusted_file.h"
 #include "driver/called_as.h"
 #include "driver/completion/complete.h"
+#include "driver/metric_facts.h"
 #include "driver/option_parser.h"
 #include "driver/plan_cache.h"
 #include "driver/tools.h"
@@ -393,6 +394,29 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
         "--live,--monitor", [&o](const std::string& text) { require(set_live(o, text)); },
         "[=SECONDS] Show the script's arrays, histograms and rates on the terminal as they are now (1)");
+    app.add_option_function<std::string>(
+        "--metrics",
+        [&o](const std::string& text) {
+            Result<MetricsRequest> request = parse_metrics_address(text);
+            require(request ? "" : request.error().message);
+            o.metrics.host = request->host;
+            o.metrics.port = request->port;
+        },
+        "[ADDRESS]:PORT: serve the script's globals, and how the session is, to Prometheus and its like at /metrics");
+    app.add_option_function<std::vector<std::string>>(
+           "--label",
+           [&o](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts)
+                   require(add_label(o, text));
+           },
+           "ARRAY=NAME,...: what the components of the array's key are called in --metrics")
+        ->allow_extra_args(false);
+    app.add_option("--metrics-series", o.metrics.series,
+                   "Serve at most that many series of the script's globals; how many there are more is said (10000)")
+        ->check(CLI::Range(1, 10'000'000));
+    app.add_option("--metrics-token-file", o.metrics.token_file,
+                   "FILE: readers of --metrics have to send the token in it, `Authorization: Bearer TOKEN`")
+        ->check(some);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -575,6 +599,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
             return picture.kind == PictureRequest::Heatmap && picture.file == "-";
         }))
         return "--heatmap - is text on standard output, which --format makes another; give a FILE.svg or FILE.html";
+    if (!o.metrics.wanted() && !o.metrics.token_file.empty())
+        return "--metrics-token-file needs --metrics=ADDRESS:PORT: it says who may read them";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&

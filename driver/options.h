@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "runtime/accounting.h"
+#include "runtime/metrics/request.h"
 #include "runtime/output.h"
 #include "runtime/pictures/request.h"
 #include "runtime/plan.h"
@@ -55,6 +56,8 @@ struct Options {
     std::string output;                    // -o
     std::vector<PictureRequest> pictures;  // --folded, --flame, --timeline, --heatmap
     std::optional<double> live_s;          // --live, --monitor
+    MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
+    std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names
     std::string flame_base;                // --flame-against
     bool wants(PictureRequest::Kind kind) const {
         return std::ranges::any_of(pictures, [kind](const PictureRequest& one) { return one.kind == kind; });

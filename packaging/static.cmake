@@ -9,7 +9,7 @@ function(sonde_archive out name)
   set(${out} ${SONDE_ARCHIVE_${name}} PARENT_SCOPE)
 endfunction()
 
-foreach(name bz2 dw elf bpf fuse3 lz4 lzma z zstd)
+foreach(name bz2 dw elf bpf event fuse3 lz4 lzma z zstd)
   sonde_archive(archive_${name} ${name})
 endforeach()
 
@@ -17,6 +17,7 @@ set_property(TARGET PkgConfig::LIBELF PROPERTY INTERFACE_LINK_LIBRARIES ${archiv
 set_property(TARGET PkgConfig::LIBDW PROPERTY INTERFACE_LINK_LIBRARIES ${archive_dw} ${archive_elf} ${archive_bz2} ${archive_lzma} ${archive_z})
 set_property(TARGET PkgConfig::LIBBPF PROPERTY INTERFACE_LINK_LIBRARIES ${archive_bpf} ${archive_elf} ${archive_z})
 set_property(TARGET PkgConfig::FUSE3 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_fuse3})
+set_property(TARGET PkgConfig::LIBEVENT PROPERTY INTERFACE_LINK_LIBRARIES ${archive_event})
 set_property(TARGET PkgConfig::LIBLZMA PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lzma})
 set_property(TARGET PkgConfig::LIBZSTD PROPERTY INTERFACE_LINK_LIBRARIES ${archive_zstd})
 set_property(TARGET PkgConfig::LIBLZ4 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lz4})

@@ -34,11 +34,11 @@ uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key
     return 0;
 }
 
-std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack) {
+std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source) {
     std::vector<Frame> out;
     bool after_call = false;
     for (const uint64_t address : addresses_in(stack.text)) {
-        for (Frame& frame : frames_at(symbols, process, address, after_call, false))
+        for (Frame& frame : frames_at(symbols, process, address, after_call, with_source))
             out.push_back(std::move(frame));
         after_call = true;
     }

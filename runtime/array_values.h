@@ -26,8 +26,8 @@ KeyValue key_value(const plan::Plan& plan, const plan::KeyPart& part, const Arra
 // The process whose user stacks the key has: the one that is a component of the key, else 0, whichever has something
 // there. Numbered as the kernel does.
 uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key, const ProcessNumbers& numbers);
-// The frames of a component that is a stack, the innermost first.
-std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack);
+// The frames of a component that is a stack, the innermost first. `with_source` reads line tables.
+std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source = false);
 
 inline bool is_stack(plan::KeyRole role) {
     return role == plan::KeyRole::KernelStack || role == plan::KeyRole::UserStack;

@@ -53,6 +53,14 @@ void HitReport::ran(const plan::Probe& probe, uint64_t ns) {
     add_timing(runs.points[runs.count++ % runs.points.size()], run);
 }
 
+plan::ProbeTiming HitReport::timing_of(const plan::Probe& probe) const {
+    plan::ProbeTiming out{};
+    if (const auto runs = host_.find(&probe); runs != host_.end())
+        for (const plan::ProbeTiming& point : runs->second.points)
+            add_timing(out, point);
+    return out;
+}
+
 std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) const {
     std::string out = "----- probe hit report: \n";
     const double speed = cycles_per_ns();
@@ -65,7 +73,7 @@ std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) 
             if (runs != host_.end())
                 timing = runs->second.points[i];
             else if (probe.in_kernel && kernel && plan.timing)
-                timing = timing_of(*kernel, point.row);
+                timing = sonde::timing_of(*kernel, point.row);
             const uint64_t count = runs_of(timing);
             const double n = count ? static_cast<double>(count) : 1, mean = static_cast<double>(timing.total_ns) / n;
             const double variance = std::max(0.0, static_cast<double>(timing.total_squares) / n - mean * mean);

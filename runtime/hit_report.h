@@ -24,6 +24,8 @@ class HitReport {
     HitReport(); // the processor's speed is measured from here on
     // A handler in this process ran that long. Each of its points runs it once in a round, in their order.
     void ran(const plan::Probe& probe, uint64_t ns);
+    // Of all of a probe's runs in this process.
+    plan::ProbeTiming timing_of(const plan::Probe& probe) const;
     // Null: there are no handlers in the kernel.
     std::string text(const plan::Plan& plan, const KernelObject* kernel) const;
 

@@ -193,6 +193,8 @@ struct Global {
     bool auto_print = false;  // print at the end of the session
     bool is_settable = false; // scalars: another initial value than these may be set before the session
     bool print_as_pointer = false;
+    bool only_grows = false;         // longs: the script only adds what is not negative: a counter for --metrics
+    std::vector<std::string> labels; // arrays: names of the components for --metrics, by --label or by a comment
 };
 
 // ---- probes

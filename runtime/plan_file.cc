@@ -137,7 +137,8 @@ template <typename A> void members(A& a, KeyPart& v) {
 }
 template <typename A> void members(A& a, Global& v) {
     all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
-        v.initial_long, v.initial_string, v.address_of, v.is_own, v.auto_print, v.is_settable, v.print_as_pointer);
+        v.initial_long, v.initial_string, v.address_of, v.is_own, v.auto_print, v.is_settable, v.print_as_pointer,
+        v.only_grows, v.labels);
 }
 template <typename A> void members(A& a, PerfSpec& v) { all(a, v.type, v.config, v.sample, v.is_frequency); }
 template <typename A> void members(A& a, Counter& v) { all(a, v.name, v.perf); }

@@ -26,6 +26,7 @@
 #include "runtime/kernel_addresses.h"
 #include "runtime/live/live.h"
 #include "runtime/messages.h"
+#include "runtime/metrics/server.h"
 #include "runtime/overload.h"
 #include "runtime/probed_files.h"
 #include "runtime/rings.h"
@@ -429,6 +430,7 @@ class Run {
     rlimit files_before_{}; // how many files a command may open
     Session session_;
     std::unique_ptr<Live> live_; // --live; null: without
+    std::unique_ptr<MetricsServer> metrics_; // --metrics; null: without
     std::optional<ProbedFiles> probed_;
     std::optional<Signals> signals_;
     plan::Ways ways_;
@@ -482,6 +484,14 @@ Result<void> Run::begin_output() {
     session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
     if (Result<void> found = session_.find_pictures(); !found)
         return found;
+    if (options_.metrics.wanted()) {
+        Result<std::unique_ptr<MetricsServer>> metrics = MetricsServer::start(plan_, options_.metrics);
+        if (!metrics)
+            return std::move(metrics).error();
+        metrics_ = *std::move(metrics);
+        if (options_.metrics.port == "0" || options_.verbose)
+            warn(fmt::format("the metrics are at {}/metrics", metrics_->url()), Weight::Answer);
+    }
     // It is known now that it can be written.
     return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
 }
@@ -662,7 +672,8 @@ void Run::wait_for_events(int64_t most_ns) {
                     {session_.output.writer().failure_fd(), POLLIN, 0},
                     {files_->control ? files_->control->fd() : -1, POLLIN, 0},
                     {files_->input.fd(), POLLIN, 0},
-                    {live_ ? live_->fd() : -1, POLLIN, 0}};
+                    {live_ ? live_->fd() : -1, POLLIN, 0},
+                    {metrics_ ? metrics_->fd() : -1, POLLIN, 0}};
     const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
     ppoll(fds, std::size(fds), &timeout, nullptr);
     session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
@@ -672,10 +683,13 @@ void Run::wait_for_events(int64_t most_ns) {
         files_->control->serve(files_->run, is_ending);
     if (fds[5].revents && !session_.exiting)
         files_->input.serve(is_ending);
+    if (fds[7].revents)
+        metrics_->serve(session_);
 }
 
 // No kernel handler runs any more when it returns.
 void Run::stop() {
+    metrics_.reset();
     if (live_)
         live_->end_screen();
     __atomic_store_n(&session_.words->state, plan::Stopping, __ATOMIC_SEQ_CST);

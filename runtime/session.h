@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "runtime/accounting.h"
+#include "runtime/metrics/request.h"
 #include "runtime/output.h"
 #include "runtime/pictures/request.h"
 #include "runtime/plan.h"
@@ -35,6 +36,7 @@ struct SessionOptions {
     std::string flame_base;       // --flame-against: a folded file that flame graphs are compared with; empty: none
     std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none
     std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen
+    MetricsRequest metrics;       // --metrics
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

@@ -56,6 +56,8 @@ constexpr ValueRow value_rows[] = {
     {"--flame-against", Value::File},
     {"--timeline", Value::File},
     {"--heatmap", Value::File},
+    {"--pprof", Value::File},
+    {"--metrics-token-file", Value::File},
     {"-r", Value::File},
     {"-I", Value::Folder},
     {"--target-namespaces", Value::Process},

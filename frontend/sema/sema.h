@@ -31,6 +31,7 @@ struct SemaOptions {
     bool hist_unicode = false;       // --histogram=unicode
     // These statistics keep what percentiles are made of, though the script reads none; "": all of them.
     std::vector<std::string> keeps_quantiles;
+    bool keeps_distributions = false; // --metrics: and so do all without a histogram, but in large arrays
     std::vector<std::pair<std::string, std::string>> global_overrides; // -G name=value
     bool settable_globals = false; // -p4: public scalars' initial values can be others when the plan runs
 };

@@ -6,11 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "runtime/array_values.h"
 #include "runtime/messages.h"
 #include "runtime/pictures/flame_files.h"
+#include "runtime/pictures/pprof.h"
 
 namespace sonde {
 namespace {
@@ -156,6 +158,10 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
                           const FoldedWeights* base) {
     const plan::Global& global = plan.globals[index];
+    if (request.kind == PictureRequest::Pprof) {
+        const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, real_time_ns());
+        return profile ? write_file(request.file, *profile) : Result<void>(profile.error());
+    }
     const auto [stacks, negative] = weigh_stacks(plan, symbols, numbers, index, elements);
     if (negative)
         warn(fmt::format("{}: {} stacks of `{}` have a value below 0, and are left out", request.file, negative,

@@ -9,7 +9,7 @@
 namespace sonde {
 
 struct PictureRequest {
-    enum Kind : uint8_t { Folded, Flame, Timeline, Heatmap } kind = Folded;
+    enum Kind : uint8_t { Folded, Flame, Timeline, Heatmap, Pprof } kind = Folded;
     std::string global; // what it is made of; empty: the only one that it can be made of
     std::string file;
 };
@@ -31,6 +31,8 @@ constexpr PictureKind picture_kinds[] = {
      "FILE.pftrace: write calls, prints and counters by thread over time, as a trace that Perfetto shows"},
     {"--heatmap", "a heatmap", ".svg .html -", true,
      "[STATISTIC=]FILE.svg|.html|-: show how a statistic's values were distributed over time (-: as text, at the end)"},
+    {"--pprof", "a profile", ".pb.gz .pprof", true,
+     "[ARRAY=]FILE.pb.gz: write an array whose key has a stack as a profile for `go tool pprof` and its like"},
 };
 inline const PictureKind& facts_of(PictureRequest::Kind kind) { return picture_kinds[kind]; }
 

@@ -1,0 +1,83 @@
+#include "runtime/metrics/picture.h"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "runtime/array_values.h"
+#include "runtime/session_state.h"
+
+namespace sonde {
+namespace {
+
+size_t scalar_bytes(const plan::Plan& plan, const plan::Global& global) {
+    return global.type == plan::Value::Long     ? 8
+           : global.type == plan::Value::String ? plan.max_string
+                                                : plan::stats_bytes(global.stats);
+}
+
+// Elements whose key has a stack are no series, so they are not read. A statistic's buckets for percentiles are: they
+// are its histogram.
+bool is_series(const plan::Global& global) {
+    return global.is_own && std::ranges::none_of(global.keys, is_stack, &plan::KeyPart::role);
+}
+
+ProbeNumbers numbers_of(const Session& session, uint32_t index) {
+    const plan::Probe& probe = session.plan.probes[index];
+    ProbeNumbers out;
+    if (!probe.in_kernel) {
+        const plan::ProbeTiming timing = session.hit_report.timing_of(probe);
+        const auto errors = session.errors.find(&probe);
+        out.hits = timing.hits;
+        out.spent_ns = timing.total_ns;
+        out.failed = errors == session.errors.end() ? 0 : errors->second.count;
+        out.measured = true;
+        return out;
+    }
+    plan::ProbeCounts counts{};
+    if (bpf_map_lookup_elem(session.kernel->map_fd("sonde_counts"), &index, &counts) == 0) {
+        out.skipped = counts.skipped + counts.waited;
+        out.lost = counts.lost;
+        out.failed = counts.errors;
+    }
+    const auto missed = session.missed.find(index);
+    out.missed = (missed == session.missed.end() ? 0 : missed->second) + session.kernel->missed_by(probe.symbol) +
+                 (probe.entry_program.empty() ? 0 : session.kernel->missed_by(probe.entry_program)) + counts.unsaved;
+    if (!session.plan.timing)
+        return out;
+    plan::ProbeTiming timing{};
+    for (const plan::Point& point : probe.points)
+        add_timing(timing, timing_of(*session.kernel, point.row));
+    out.hits = timing.hits;
+    out.spent_ns = timing.total_ns;
+    out.measured = true;
+    return out;
+}
+
+} // namespace
+
+MetricsPicture take_metrics_picture(Session& session, int64_t began_ns) {
+    MetricsPicture out;
+    const int64_t begin = now_ns();
+    out.began_ns = began_ns;
+    out.time_ns = real_time_ns();
+    out.errors = __atomic_load_n(&session.words->errors, __ATOMIC_RELAXED);
+    out.skipped = __atomic_load_n(&session.words->skipped, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < session.plan.globals.size(); i++) {
+        const plan::Global& global = session.plan.globals[i];
+        std::vector<ArrayElement>& elements = out.globals.emplace_back();
+        if (!is_series(global))
+            continue;
+        if (global.keys.empty())
+            elements.push_back({0, "", std::string(session.data + global.offset, scalar_bytes(session.plan, global))});
+        else
+            elements = session.arrays[i]->snapshot();
+    }
+    for (uint32_t i = 0; i < session.plan.probes.size(); i++)
+        out.probes.push_back(numbers_of(session, i));
+    out.took_ns = now_ns() - begin;
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,88 @@
+// --metrics: the session's metrics over HTTP, for Prometheus and whatever reads its formats.
+//
+// A thread of its own does all that readers have to do with: connections, names, labels, texts. It asks the session's
+// thread for a picture (picture.h) by a descriptor that the session's loop waits for, and is told by another one. So a
+// reader that is slow, sends nonsense or goes away costs the session nothing, and a session that is busy costs a reader
+// an answer that says so.
+//
+// HTTP is libevent's: one thread serves all connections, and its archive links into the static program. (cpp-httplib is
+// a shared library in Debian and takes a thread for each connection; libmicrohttpd's archive wants GnuTLS.)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "runtime/metrics/families.h"
+#include "runtime/metrics/open_metrics.h"
+#include "runtime/metrics/picture.h"
+#include "runtime/metrics/request.h"
+
+struct event_base;
+struct evhttp;
+struct evhttp_request;
+struct evhttp_connection;
+struct event;
+
+namespace sonde {
+
+class MetricsServer {
+  public:
+    // Listens at once; answers are given from the first serve() on. Errors: the address is taken, is none of this
+    // machine's, or needs a right; the token cannot be read.
+    static Result<std::unique_ptr<MetricsServer>> start(const plan::Plan& plan, const MetricsRequest& request);
+    ~MetricsServer();
+    MetricsServer(const MetricsServer&) = delete;
+    MetricsServer& operator=(const MetricsServer&) = delete;
+
+    int fd() const { return wanted_.get(); } // readable when somebody waits for a picture
+    // In the session's thread: takes the picture.
+    void serve(Session& session);
+    // Where it listens: http://127.0.0.1:9435
+    const std::string& url() const { return url_; }
+
+  private:
+    MetricsServer(const plan::Plan& plan, const MetricsRequest& request);
+    Result<void> listen();
+    void run();
+    static void on_request(evhttp_request* request, void* server);
+    void answer_metrics(evhttp_request* request);
+    bool may_read(evhttp_request* request) const;
+    void on_told();
+    void on_time();
+    void send(evhttp_request* request, int status, const char* reason, const char* type, const std::string& text);
+    void forget(evhttp_connection* connection);
+
+    const plan::Plan& plan_;
+    const MetricsRequest request_;
+    const MetricNames names_;
+    const int64_t began_ns_;
+    std::string url_, token_;
+    Fd wanted_, told_; // of the session; of the thread
+    event_base* base_ = nullptr;
+    evhttp* http_ = nullptr;
+    event* told_event_ = nullptr;
+    event* time_event_ = nullptr;
+    std::atomic<bool> ending_ = false;
+    std::mutex mutex_;
+    std::optional<MetricsPicture> picture_; // from the session to the thread
+
+    // The thread's own.
+    struct Waiting {
+        evhttp_request* request;
+        MetricsFormat format;
+        int64_t since_ns;
+    };
+    std::vector<Waiting> waiting_;
+    size_t being_sent_ = 0; // answers with metrics that readers have not taken yet
+    std::thread thread_;
+};
+
+} // namespace sonde

@@ -1,0 +1,82 @@
+// Names, texts and numbers of --metrics, without a session.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/metrics/families.h"
+#include "runtime/metrics/open_metrics.h"
+#include "runtime/metrics/request.h"
+
+namespace sonde {
+namespace {
+
+TEST(Metrics, Names) {
+    EXPECT_EQ(metric_name("reads", "x"), "reads");
+    EXPECT_EQ(metric_name("_kept_", "x"), "_kept_");
+    EXPECT_EQ(metric_name("$a->b", "x"), "a_b");
+    EXPECT_EQ(metric_name("9lives", "x"), "_9lives");
+    EXPECT_EQ(metric_name("\xc3\xa4", "x"), "x");
+    EXPECT_EQ(metric_name("", "x"), "x");
+    EXPECT_EQ(label_name("execname()", "x"), "execname");
+    EXPECT_EQ(label_name("user_string($order->item->name)", "x"), "user_string_order_item_name");
+    EXPECT_EQ(label_name("__name__", "x"), "name__");
+    EXPECT_EQ(label_name("__", "x"), "x");
+}
+
+TEST(Metrics, Addresses) {
+    const auto parts = [](const std::string& text) {
+        const Result<MetricsRequest> request = parse_metrics_address(text);
+        return request ? request->host + " " + request->port : request.error().message;
+    };
+    EXPECT_EQ(parts(":9435"), "127.0.0.1 9435");
+    EXPECT_EQ(parts("9435"), "127.0.0.1 9435");
+    EXPECT_EQ(parts("[::1]:0"), "::1 0");
+    EXPECT_EQ(parts("host:65535"), "host 65535");
+    EXPECT_NE(parts("::1:9435").find("IPv6 address stands in brackets"), std::string::npos);
+    EXPECT_NE(parts("host:http").find("`http` is no port"), std::string::npos);
+}
+
+TEST(Metrics, Utf8) {
+    EXPECT_EQ(valid_utf8("a\xc3\xa4\xf0\x9f\x98\x80"), "a\xc3\xa4\xf0\x9f\x98\x80");
+    EXPECT_EQ(valid_utf8("\xff"), "\xef\xbf\xbd");
+    EXPECT_EQ(valid_utf8("\xc3"), "\xef\xbf\xbd");                         // cut
+    EXPECT_EQ(valid_utf8("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd");         // not the shortest form
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80").size(), 9u);                      // half of a pair
+    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80").size(), 12u);                 // beyond the last one
+}
+
+TEST(Metrics, Accepts) {
+    EXPECT_EQ(accepted_format(""), MetricsFormat::Prometheus);
+    EXPECT_EQ(accepted_format("application/openmetrics-text"), MetricsFormat::OpenMetrics);
+    EXPECT_EQ(accepted_format("text/plain;q=0.5, application/openmetrics-text;q=0.4"), MetricsFormat::Prometheus);
+    EXPECT_EQ(accepted_format("application/openmetrics-text;version=1.0.0;q=0.8,text/plain;q=0.5"),
+              MetricsFormat::OpenMetrics);
+}
+
+TEST(Metrics, Texts) {
+    MetricFamily family;
+    family.name = "n";
+    family.help = "a \"text\"";
+    family.kind = MetricKind::Counter;
+    family.labels = {"key"};
+    family.points.push_back({{"a\"b\\c\nd"}, 3, 0, {}, 0, 0});
+    EXPECT_EQ(metrics_text({family}, MetricsFormat::OpenMetrics),
+              "# HELP n a \\\"text\\\"\n# TYPE n counter\nn_total{key=\"a\\\"b\\\\c\\nd\"} 3\n# EOF\n");
+    EXPECT_EQ(metrics_text({family}, MetricsFormat::Prometheus),
+              "# HELP n_total a \"text\"\n# TYPE n_total counter\nn_total{key=\"a\\\"b\\\\c\\nd\"} 3\n");
+}
+
+TEST(Metrics, Histograms) {
+    MetricFamily family;
+    family.name = "h";
+    family.help = "x";
+    family.kind = MetricKind::Histogram;
+    family.points.push_back({{}, 0, 0, {{-4, 1}, {0, 2}, {1ll << 60, 3}}, 3, 5});
+    EXPECT_EQ(metrics_text({family}, MetricsFormat::OpenMetrics),
+              "# HELP h x\n# TYPE h histogram\nh_bucket{le=\"-4.0\"} 1\nh_bucket{le=\"0.0\"} 2\n"
+              "h_bucket{le=\"1.152921504606847e+18\"} 3\nh_bucket{le=\"+Inf\"} 3\n# EOF\n");
+    EXPECT_NE(metrics_text({family}, MetricsFormat::Prometheus).find("h_sum 5\nh_count 3\n"), std::string::npos);
+}
+
+} // namespace
+} // namespace sonde
