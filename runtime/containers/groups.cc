@@ -88,6 +88,7 @@ Result<std::vector<size_t>> find_container(const GroupPicture& picture, const st
                 which.push_back(one_of_several(picture, folder));
             }
         }
+        std::ranges::sort(which);
         if (found.size() > 1)
             return Error(fmt::format("`{}` is {} {} containers: {}; give more of the id", name,
                                      by_id ? "the beginning of the ids of" : "the name of", found.size(),
@@ -197,7 +198,7 @@ Result<std::vector<size_t>> find_cgroup(const GroupPicture& picture, const std::
     for (const std::string& one : there)
         if (one.size() > 1 && one.substr(0, one.rfind('/')) == above)
             beside.push_back(one);
-    const std::string nearest = nearest_name(path, there);
+    const std::string nearest = nearest_name(path, beside.empty() ? there : beside);
     std::string message = fmt::format("no control group `{}` is below {}", path, picture.tree.mounted);
     if (!nearest.empty())
         message += fmt::format(" (did you mean `{}`?)", nearest);
@@ -311,6 +312,9 @@ Result<std::string> root_of_group(const GroupPicture& picture, const plan::Group
                 continue; // it has ended, or is not to be seen
             return other.st_dev == own.st_dev && other.st_ino == own.st_ino ? "" : root;
         }
+    // What will run in an empty group is not known; a container without processes is none that runs.
+    if (wanted.kind == plan::GroupKind::Unit || wanted.kind == plan::GroupKind::Cgroup)
+        return std::string();
     return Error("no process is in it whose file system can be seen")
         .in(fmt::format("{} {}", option_of(wanted.kind), wanted.name));
 }

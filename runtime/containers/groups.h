@@ -49,7 +49,7 @@ std::string describe_groups(const std::vector<plan::GroupName>& groups);
 const char* option_of(plan::GroupKind kind);
 
 // The folder through which the file system of a group's processes is reached, "/proc/PID/root"; "" where it is that of
-// here. Errors: no process is in it.
+// here, or where no process is in a unit or a group that says otherwise. Errors: no process is in a container or pod.
 Result<std::string> root_of_group(const GroupPicture& picture, const plan::GroupName& wanted);
 // $PATH of the process whose root that is; the usual one if it has none.
 std::string search_path_at(const std::string& root);

@@ -20,7 +20,7 @@ const std::string id_a(64, 'a'), id_b = std::string(62, 'a') + "bb";
 class Tree {
   public:
     Tree() {
-        std::string pattern = testing::TempDir() + "/groups-XXXXXX";
+        std::string pattern = testing::TempDir() + "groups-XXXXXX";
         folder_ = mkdtemp(pattern.data());
     }
     ~Tree() { std::filesystem::remove_all(folder_); }
