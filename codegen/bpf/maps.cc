@@ -63,6 +63,8 @@ std::string Maps::declare() {
         declare("sonde_groups", Hash, 8, 8, most_groups);
         declare("sonde_births", Hash, sizeof(sonde_group_birth), 8, most_births);
         declare("sonde_group_names", Hash, 8, sizeof(sonde_group_names), most_groups);
+        // What the program that names new groups works on.
+        declare("sonde_group_new", Array, 4, sizeof(sonde_group_names), 1);
     }
     if (bpf_.state.plan.tables & plan::KernelStacks)
         declare("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),

@@ -1,5 +1,5 @@
 /* A task's control group in the unified hierarchy (cgroup v2), and its names. */
-#include "../../runtime/group_names.h"
+#include "container_name.h"
 #include "kernel_task.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
@@ -23,22 +23,7 @@ RT s64 sonde_rt_group(u64 task)
     return (s64)id;
 }
 
-/* Whether a runtime names containers' groups so: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, and where
- * it makes the folders itself ID, which has 64 characters. */
-static inline int is_container(const u8* name)
-{
-    static const char prefixes[4][8] = {"libpod-", "docker-", "cri-con", "crio-"};
-    for (u32 i = 0; i < 4; i++) {
-        u32 same = 0;
-        for (u32 k = 0; k < 7; k++)
-            same += !prefixes[i][k] || name[k] == (u8)prefixes[i][k];
-        if (same == 7)
-            return 1;
-    }
-    return name[63] && !name[64];
-}
-
-/* Which of the names: plan::GroupKind. The session has named all groups; one that was made a moment ago has its folder's name. */
+/* Which of the names: plan::GroupKind. The session has named all groups; of one that is not known there is the folder's name. */
 RT s64 sonde_rt_group_text(u8* slot, u64 task, u64 kind, void* names)
 {
     static const u32 offsets[4] = {__builtin_offsetof(struct sonde_group_names, container), __builtin_offsetof(struct sonde_group_names, pod),

@@ -1,10 +1,10 @@
 /* Programs that keep the maps of control groups while a session runs: a group that is made below one that the session is limited to
  * belongs to it at once, and so does one that comes again (a container or a unit that is restarted). The session is told of every
  * new one, to name it. Linked as a whole. */
-#include "../../runtime/group_names.h"
+#include "container_name.h"
 #include "kernel_task.h"
 
-extern u8 sonde_groups, sonde_births, sonde_group_names, sonde_control; /* maps, defined by the script's module */
+extern u8 sonde_groups, sonde_births, sonde_group_names, sonde_group_new, sonde_control; /* maps, defined by the script's module */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -31,6 +31,32 @@ static inline u64 number_of(struct cgroup* group)
     return id;
 }
 
+static inline int ends_in(const char* name, s64 size, const char* end, u32 length)
+{
+    u32 same = 0;
+    for (u32 i = 0; i < length; i++)
+        same += name[(size - 1 - length + i) & 255] == end[i];
+    return size > length && same == length;
+}
+
+/* Until the session has named a new group, a millisecond later, it has the names of the one above, its path, and of a container or a unit
+ * the folder's name. One at a time: the kernel's cgroup_mutex is held. */
+static inline void name_group(u64 id, const struct sonde_group_birth* birth, s64 size, const char* path)
+{
+    u32 zero = 0;
+    struct sonde_group_names* fresh = bpf_map_lookup_elem(&sonde_group_new, &zero);
+    const struct sonde_group_names* above = bpf_map_lookup_elem(&sonde_group_names, &birth->parent);
+    if (!fresh || !above)
+        return;
+    bpf_probe_read_kernel(fresh, sizeof *fresh, above);
+    bpf_probe_read_kernel_str(fresh->cgroup, sizeof fresh->cgroup, path);
+    if (is_container((const u8*)birth->name))
+        bpf_probe_read_kernel_str(fresh->container, sizeof fresh->container, birth->name);
+    if (ends_in(birth->name, size, ".service", 8) || ends_in(birth->name, size, ".scope", 6))
+        bpf_probe_read_kernel_str(fresh->unit, sizeof fresh->unit, birth->name);
+    bpf_map_update_elem(&sonde_group_names, &id, fresh, 0);
+}
+
 PROGRAM("raw_tp/cgroup_mkdir") sonde_group_born(u64* context)
 {
     struct cgroup *group = (void*)context[0], *above = 0;
@@ -47,7 +73,7 @@ PROGRAM("raw_tp/cgroup_mkdir") sonde_group_born(u64* context)
     READ(folder, group->kn);
     READ(name, folder->name);
     birth.parent = number_of(above);
-    bpf_probe_read_kernel_str(birth.name, sizeof birth.name, name);
+    name_group(id, &birth, bpf_probe_read_kernel_str(birth.name, sizeof birth.name, name), (const char*)context[1]);
     if (bpf_map_lookup_elem(&sonde_groups, &birth.parent) || bpf_map_lookup_elem(&sonde_births, &birth))
         bpf_map_update_elem(&sonde_groups, &id, &one, 0);
     bpf_ringbuf_output(&sonde_control, record, sizeof record, 0);

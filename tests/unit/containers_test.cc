@@ -186,7 +186,8 @@ TEST(Groups, AreFoundByName) {
     EXPECT_EQ(find(picture, Cgroup, "system.slice/../machine.slice"), "/machine.slice ");
     EXPECT_EQ(find(picture, Cgroup, "/"), "/ ");
     EXPECT_EQ(find(picture, Cgroup, "/system.slice/nginx"),
-              fmt::format("--cgroup /system.slice/nginx: no control group `/system.slice/nginx` is below {}/cgroup; there are: "
+              fmt::format("--cgroup /system.slice/nginx: no control group `/system.slice/nginx` is below {}/cgroup (did you mean "
+                          "`/system.slice/nginx.service`?); there are: "
                           "/system.slice/nginx.service",
                           tree.folder()));
     EXPECT_EQ(texts_of(picture, web + "/container"), "web||libpod-" + id_a + ".scope");

@@ -1,0 +1,20 @@
+/* Whether a control group's folder is a container's, by its name. */
+#pragma once
+
+#include "../../runtime/group_names.h"
+#include "rt.h"
+
+/* Whether a runtime names containers' groups so: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, and where
+ * it makes the folders itself ID, which has 64 characters. */
+static inline int is_container(const u8* name)
+{
+    static const char prefixes[4][8] = {"libpod-", "docker-", "cri-con", "crio-"};
+    for (u32 i = 0; i < 4; i++) {
+        u32 same = 0;
+        for (u32 k = 0; k < 7; k++)
+            same += !prefixes[i][k] || name[k] == (u8)prefixes[i][k];
+        if (same == 7)
+            return 1;
+    }
+    return name[63] && !name[64];
+}
