@@ -154,8 +154,8 @@ void note_metric_facts(plan::Plan& plan, const hir::Program& program, const Sour
         const auto found = by_name.find(global.name);
         if (!global.is_own || found == by_name.end())
             continue;
-        global.only_grows =
-            global.type == plan::Value::Long && changes.added.contains(found->second) && !changes.others.contains(found->second);
+        global.only_grows = global.type == plan::Value::Long && changes.added.contains(found->second) &&
+                            !changes.others.contains(found->second);
         if (!found->second->range.valid())
             continue;
         std::vector<std::string> labels = labels_after(sources, found->second->range);

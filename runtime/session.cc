@@ -429,7 +429,7 @@ class Run {
     const SessionOptions& options_;
     rlimit files_before_{}; // how many files a command may open
     Session session_;
-    std::unique_ptr<Live> live_; // --live; null: without
+    std::unique_ptr<Live> live_;             // --live; null: without
     std::unique_ptr<MetricsServer> metrics_; // --metrics; null: without
     std::optional<ProbedFiles> probed_;
     std::optional<Signals> signals_;
@@ -490,7 +490,7 @@ Result<void> Run::begin_output() {
             return std::move(metrics).error();
         metrics_ = *std::move(metrics);
         if (options_.metrics.port == "0" || options_.verbose)
-            warn(fmt::format("the metrics are at {}/metrics", metrics_->url()), Weight::Answer);
+            say(fmt::format("the metrics are at {}/metrics", metrics_->url()));
     }
     // It is known now that it can be written.
     return options_.report.empty() ? Result<void>() : write_file(options_.report, "");

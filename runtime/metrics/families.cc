@@ -103,7 +103,8 @@ std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const S
     }
     for (uint32_t i = 0; i < needs.buckets(); i++)
         if (const BucketBounds bounds = bucket_bounds(needs, i);
-            bounds.high && *bounds.high != INT64_MAX && (statistic.buckets[i] || (needs.histogram == plan::StatsNeeds::Linear && *bounds.high >= 0)))
+            bounds.high && *bounds.high != INT64_MAX &&
+            (statistic.buckets[i] || (needs.histogram == plan::StatsNeeds::Linear && *bounds.high >= 0)))
             out[*bounds.high] += statistic.buckets[i];
     if (needs.histogram == plan::StatsNeeds::Log)
         fill_bounds(out);
@@ -117,8 +118,8 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, M
         return;
     // Handlers add to a statistic's parts one after the other: a count of its own could differ from the buckets'.
     point.count = 0;
-    const size_t first = 0, last = needs.buckets() ? needs.buckets() : SONDE_QUANTILE_BUCKETS;
-    for (size_t i = first; i < last; i++)
+    const size_t buckets = needs.buckets() ? size_t{needs.buckets()} : size_t{SONDE_QUANTILE_BUCKETS};
+    for (size_t i = 0; i < buckets; i++)
         point.count += statistic.buckets[i];
     uint64_t up_to_here = 0;
     for (const auto& [bound, count] : bucket_counts(needs, statistic)) {
@@ -166,8 +167,8 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     start.is_real = true;
     start.points.push_back(real_point({}, static_cast<double>(picture.began_ns) / 1e9));
     out.push_back(std::move(start));
-    MetricFamily took = own("sonde_scrape_duration_seconds", "how long this picture of the session took",
-                            MetricKind::Gauge, {});
+    MetricFamily took =
+        own("sonde_scrape_duration_seconds", "how long this picture of the session took", MetricKind::Gauge, {});
     took.unit = "seconds";
     took.is_real = true;
     took.points.push_back(real_point({}, static_cast<double>(picture.took_ns) / 1e9));
@@ -220,9 +221,9 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     for (MetricFamily& family : by_kind)
         out.push_back(std::move(family));
 
-    MetricFamily over = own("sonde_series_left_out",
-                            "series that are not here, since there would be more than --metrics-series allows",
-                            MetricKind::Gauge, {"global"});
+    MetricFamily over =
+        own("sonde_series_left_out", "series that are not here, since there would be more than --metrics-series allows",
+            MetricKind::Gauge, {"global"});
     MetricFamily unserved =
         own("sonde_globals_left_out", "globals that are no metrics", MetricKind::Gauge, {"global", "reason"});
     for (size_t i = 0; i < plan.globals.size(); i++) {
@@ -264,10 +265,10 @@ MetricNames name_metrics(const plan::Plan& plan) {
             of.not_served = "its key is a stack";
             continue;
         }
-        of.kind = global.type == plan::Value::String   ? MetricKind::Info
-                  : global.type == plan::Value::Stats  ? MetricKind::Histogram
-                  : global.only_grows                  ? MetricKind::Counter
-                                                       : MetricKind::Gauge;
+        of.kind = global.type == plan::Value::String  ? MetricKind::Info
+                  : global.type == plan::Value::Stats ? MetricKind::Histogram
+                  : global.only_grows                 ? MetricKind::Counter
+                                                      : MetricKind::Gauge;
         std::string wanted = metric_name(global.name, "global");
         for (const char* ending : {"_total", "_info"})
             if (of.kind == (std::strcmp(ending, "_info") == 0 ? MetricKind::Info : MetricKind::Counter) &&
@@ -304,7 +305,8 @@ std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricName
         const MetricNames::Of& of = names.globals[i];
         if (of.name.empty())
             continue;
-        MetricFamily family = own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
+        MetricFamily family =
+            own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
         for (const ArrayElement& element : picture.globals[i]) {
             MetricPoint point;
             const char* payload = element.payload.data();

@@ -16,9 +16,10 @@ size_t utf8_length(std::string_view text, size_t at) {
     const unsigned char first = byte(at);
     if (first < 0x80)
         return 1;
-    const size_t length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3
-                          : first >= 0xf0 && first <= 0xf4                                  ? 4
-                                                                                            : 0;
+    const size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                          : first >= 0xe0 && first <= 0xef ? 3
+                          : first >= 0xf0 && first <= 0xf4 ? 4
+                                                           : 0;
     if (length == 0 || at + length > text.size())
         return 0;
     for (size_t i = 1; i < length; i++)

@@ -25,9 +25,9 @@
 namespace sonde {
 namespace {
 
-constexpr int connection_seconds = 10;            // without a byte, of either side
-constexpr int64_t patience_ns = 5'000'000'000;    // for the session's thread
-constexpr size_t most_being_sent = 16;            // answers whose readers take their time
+constexpr int connection_seconds = 10;         // without a byte, of either side
+constexpr int64_t patience_ns = 5'000'000'000; // for the session's thread
+constexpr size_t most_sending = 16;            // answers whose readers take their time
 constexpr size_t most_waiting = 256;
 constexpr ssize_t most_header_bytes = 16 << 10, most_body_bytes = 1 << 10;
 constexpr int backlog = 128;
@@ -41,7 +41,8 @@ constexpr const char* index_page =
 bool is_same_secret(const std::string& a, const std::string& b) {
     unsigned different = a.size() == b.size() ? 0 : 1;
     for (size_t i = 0; i < a.size(); i++)
-        different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i % std::max<size_t>(1, b.size())]);
+        different |=
+            static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i % std::max<size_t>(1, b.size())]);
     return different == 0 && !b.empty();
 }
 
@@ -99,6 +100,7 @@ Result<void> MetricsServer::listen() {
         ::listen(socket_fd.get(), backlog) != 0)
         return Error(why_not_listen(errno, request_), errno);
     url_ = url_of(socket_fd.get());
+    event_set_log_callback([](int, const char*) {}); // what readers do wrong is no news for the session's user
     base_ = event_base_new();
     http_ = base_ ? evhttp_new(base_) : nullptr;
     const int owned = fcntl(socket_fd.get(), F_DUPFD_CLOEXEC, 3);
@@ -223,7 +225,7 @@ void MetricsServer::on_request(evhttp_request* request, void* opaque) {
 }
 
 void MetricsServer::answer_metrics(evhttp_request* request) {
-    if (being_sent_ >= most_being_sent || waiting_.size() >= most_waiting)
+    if (sending_.size() >= most_sending || waiting_.size() >= most_waiting)
         return send(request, HTTP_SERVUNAVAIL, "Service Unavailable", plain,
                     "too many readers have not taken their answers yet\n");
     const char* accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
@@ -237,7 +239,9 @@ void MetricsServer::answer_metrics(evhttp_request* request) {
 }
 
 void MetricsServer::forget(evhttp_connection* connection) {
-    std::erase_if(waiting_, [&](const Waiting& one) { return evhttp_request_get_connection(one.request) == connection; });
+    sending_.erase(connection);
+    std::erase_if(waiting_,
+                  [&](const Waiting& one) { return evhttp_request_get_connection(one.request) == connection; });
 }
 
 void MetricsServer::on_told() {
@@ -259,9 +263,14 @@ void MetricsServer::on_told() {
         std::string& text = texts[one.format == MetricsFormat::Prometheus];
         if (text.empty())
             text = metrics_text(families, one.format);
-        being_sent_++;
+        evhttp_connection* connection = evhttp_request_get_connection(one.request);
+        if (connection) // else it is closed, and the request goes with its answer
+            sending_.insert(connection);
         evhttp_request_set_on_complete_cb(
-            one.request, [](evhttp_request*, void* server) { static_cast<MetricsServer*>(server)->being_sent_--; },
+            one.request,
+            [](evhttp_request* done, void* server) {
+                static_cast<MetricsServer*>(server)->sending_.erase(evhttp_request_get_connection(done));
+            },
             this);
         send(one.request, HTTP_OK, "OK", content_type(one.format), text);
     }

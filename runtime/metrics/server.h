@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,7 +82,7 @@ class MetricsServer {
         int64_t since_ns;
     };
     std::vector<Waiting> waiting_;
-    size_t being_sent_ = 0; // answers with metrics that readers have not taken yet
+    std::set<evhttp_connection*> sending_; // whose readers have not taken all of their metrics yet
     std::thread thread_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/elf_file.h"
 #include "runtime/array_values.h"
+#include "runtime/metrics/families.h"
 #include "runtime/pictures/protobuf.h"
 
 namespace sonde {
@@ -42,8 +43,8 @@ class Profile {
 
     // Frames from the first, an inlined one or none, to the one whose code it is. Gives the location's number.
     uint64_t location(const Frame* first, const Frame* last) {
-        const auto [at, is_new] = locations_.try_emplace({last->address, last->file, last->function},
-                                                         locations_.size() + 1);
+        const auto [at, is_new] =
+            locations_.try_emplace({last->address, last->file, last->function}, locations_.size() + 1);
         if (!is_new)
             return at->second;
         ProtobufMessage out;
@@ -167,7 +168,8 @@ Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, cons
             if (is_stack(global.keys[i].role))
                 continue;
             ProtobufMessage label;
-            label.number(Key, profile.text(i < global.labels.size() ? global.labels[i] : name_of_key(global, i)));
+            label.number(Key, profile.text(label_name(
+                                  i < global.labels.size() ? global.labels[i] : name_of_key(global, i), "key")));
             if (key[i].is_text)
                 label.number(Text, profile.text(key[i].text));
             else

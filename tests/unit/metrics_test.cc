@@ -39,10 +39,10 @@ TEST(Metrics, Addresses) {
 TEST(Metrics, Utf8) {
     EXPECT_EQ(valid_utf8("a\xc3\xa4\xf0\x9f\x98\x80"), "a\xc3\xa4\xf0\x9f\x98\x80");
     EXPECT_EQ(valid_utf8("\xff"), "\xef\xbf\xbd");
-    EXPECT_EQ(valid_utf8("\xc3"), "\xef\xbf\xbd");                         // cut
-    EXPECT_EQ(valid_utf8("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd");         // not the shortest form
-    EXPECT_EQ(valid_utf8("\xed\xa0\x80").size(), 9u);                      // half of a pair
-    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80").size(), 12u);                 // beyond the last one
+    EXPECT_EQ(valid_utf8("\xc3"), "\xef\xbf\xbd");                 // cut
+    EXPECT_EQ(valid_utf8("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd"); // not the shortest form
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80").size(), 9u);              // half of a pair
+    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80").size(), 12u);         // beyond the last one
 }
 
 TEST(Metrics, Accepts) {
