@@ -146,7 +146,7 @@ Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, cons
     const bool is_statistic = global.type == plan::Value::Stats;
     profile.value_type(is_statistic ? global.name + "_count" : global.name, "count");
     if (is_statistic)
-        profile.value_type(global.name, "sum");
+        profile.value_type(global.name, "count"); // the script knows of what
     for (const ArrayElement& element : elements) {
         const std::vector<KeyValue> key = key_values(plan, global, element);
         ProtobufMessage sample;
