@@ -58,7 +58,7 @@ struct Options {
     std::optional<double> live_s;          // --live, --monitor
     MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
     std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names
-    std::string flame_base;                // --flame-against
+    std::string flame_base;                                               // --flame-against
     bool wants(PictureRequest::Kind kind) const {
         return std::ranges::any_of(pictures, [kind](const PictureRequest& one) { return one.kind == kind; });
     }

@@ -399,10 +399,10 @@ struct Plan {
     Origin origin;                 // of a saved plan
     std::vector<GroupName> groups; // that the session is limited to; empty: to none
 
-    uint64_t marks_size() const;               // a power of two
-    bool has_subjects() const;                 // of some probe
-    bool has(bool (*wanted)(ProbeKind)) const; // some probe of such a kind
-    bool follows_tasks() const;                // for process and thread probes
+    uint64_t marks_size() const;                                          // a power of two
+    bool has_subjects() const;                                            // of some probe
+    bool has(bool (*wanted)(ProbeKind)) const;                            // some probe of such a kind
+    bool follows_tasks() const;                                           // for process and thread probes
     bool follows_groups() const { return filter_groups || names_groups; } // programs keep the maps of groups
     std::vector<std::string>
         lines; // script lines that BPF line info refers to are found by "file:line" in verifier logs

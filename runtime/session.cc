@@ -475,8 +475,8 @@ Result<void> Run::begin_output() {
         return there;
     if (options_.target_pid && plan_.filter_groups && is_process(options_.target_pid) &&
         !session_.groups.has(options_.target_pid))
-        warn(fmt::format("-x {}: that process is not in {}, and probes see only what is in both",
-                         options_.target_pid, describe_groups(plan_.groups)));
+        warn(fmt::format("-x {}: that process is not in {}, and probes see only what is in both", options_.target_pid,
+                         describe_groups(plan_.groups)));
     if (session_.is_json() && !plan_.tells_context && !plan_.formats.empty())
         warn("the plan was saved without --format=json, so what is printed tells neither time nor task");
     if (session_.is_json())

@@ -171,7 +171,8 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
             constexpr uint64_t most_elements = 2048;
             const bool for_metrics = context.options.keeps_distributions && !global->stats.buckets() &&
                                      (!global->is_array() || global->capacity <= most_elements);
-            global->stats.quantiles |= wanted || for_metrics || (context.options.hist_unicode && global->stats.buckets());
+            global->stats.quantiles |=
+                wanted || for_metrics || (context.options.hist_unicode && global->stats.buckets());
         }
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
