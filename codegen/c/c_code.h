@@ -1,12 +1,19 @@
 // The script's functions in C, compiled: what the code of the handlers is linked with.
 //
-// A function `f` is `i64 sonde_c_f(arguments..., result, error text)`: numbers by value, strings as slots. It gives 0,
-// or the number of one of its places, from 1 on, with the bits that the pending error gets there
-// (codegen/lower/errors.h). At a read that failed, the address is left where the result would be.
+// A function `f` is `i64 sonde_c_f(arguments..., environment, slots, result, error text)`: numbers by value, strings as
+// slots. It gives 0, or the number of one of its places, from 1 on, with the bits that the pending error gets there
+// (codegen/lower/errors.h), or one of the numbers below. At a read that failed, the address is left where the result
+// would be.
+//
+// A function `g` of the script that C calls is there as `i64 sonde_s_g(environment, arguments..., result)`, which gives
+// 0, or has made an error the pending one.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/source.h"
@@ -19,12 +26,31 @@ struct CPlace {
     Range range;
 };
 
-struct CCode {
-    std::string bitcode;
-    std::map<std::string, std::vector<CPlace>> places; // by the function's name in the program
+struct CFunction {
+    std::vector<CPlace> places;
+    uint64_t slots = 0;     // that it needs for texts of its own
+    bool uses_text = false; // the last argument may not be null
 };
 
-// "sonde_c_f"
-inline std::string c_symbol(const std::string& function) { return "sonde_c_" + function; }
+struct CCode {
+    std::string bitcode;
+    std::map<std::string, CFunction> functions; // by their names in the program
+};
+
+// What a function in C gives if an error is the pending one already; and if it goes on to the next of its name.
+constexpr int64_t c_failed_before = -1, c_goes_on = -2;
+// Names of calls that tell where a variable of the kernel's is (hir::CCall).
+constexpr std::string_view c_address_of = "sonde_address_";
+// The last arguments, counted from the end.
+constexpr unsigned c_error_argument = 1, c_result_argument = 2, c_slots_argument = 3, c_environment_argument = 4;
+
+// A name in C; those that no script can write have a dot.
+inline std::string c_name(std::string name) {
+    std::replace(name.begin(), name.end(), '.', '$');
+    return name;
+}
+// "sonde_c_f", "sonde_s_g"
+inline std::string c_symbol(const std::string& function) { return "sonde_c_" + c_name(function); }
+inline std::string script_symbol(const std::string& function) { return "sonde_s_" + c_name(function); }
 
 } // namespace sonde

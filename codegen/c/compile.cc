@@ -104,6 +104,63 @@ bool is_keyword(const std::string& name) {
     return std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 
+// What C calls a function of the script by: strings go into slots of C's own, and an error ends C too.
+std::string declare_call(const hir::Function& callee) {
+    const bool gives_string = callee.result == ValueType::String, gives = callee.result != ValueType::Void;
+    const std::string symbol = script_symbol(callee.name);
+    std::string types, params, copies, values;
+    for (size_t i = 0; i < callee.params.size(); i++) {
+        const bool is_string = callee.params[i]->type == ValueType::String;
+        types += is_string ? "const char *, " : "long, ";
+        params += fmt::format("{}{}a{}", i ? ", " : "", is_string ? "const char *" : "long ", i);
+        if (is_string)
+            copies += fmt::format("char *s{0} = sonde_c_slot();\nstrlcpy(s{0}, a{0}, MAXSTRINGLEN);\n", i);
+        values += fmt::format("{}{}, ", is_string ? 's' : 'a', i);
+    }
+    return fmt::format("extern long {0}(void *, {1}void *);\n"
+                       "static inline {2}call_{0}({3}) {{\n{4}{5}sonde_c_check({0}(sonde_c_environment(), {6}{7}));\n"
+                       "{8}}}\n",
+                       symbol, types,
+                       gives_string ? "char *"
+                       : gives      ? "long "
+                                    : "void ",
+                       params.empty() ? "void" : params, copies,
+                       gives_string ? "char *result = sonde_c_slot();\nresult[0] = 0;\n" : "long result = 0;\n", values,
+                       gives_string ? "result" : "&result", gives ? "return result;\n" : "");
+}
+
+// By its name in C, for what stands after. `ends` takes the names back.
+void name_calls(const hir::Function& function, std::string& macros, std::string& ends) {
+    for (const hir::CCall& one : function.c_calls) {
+        macros += fmt::format("#define {} call_{}\n", one.name, script_symbol(one.call->callee->name));
+        ends += fmt::format("#undef {}\n", one.name);
+    }
+}
+
+// Declarations in the script are shared by all functions, and so are the names that the library's functions have
+// there.
+std::string declare_calls(const std::vector<const hir::Function*>& functions) {
+    std::set<std::string> done;
+    std::string out;
+    for (const hir::Function* function : functions)
+        for (const hir::CCall& one : function->c_calls) {
+            if (done.insert(script_symbol(one.call->callee->name)).second)
+                out += declare_call(*one.call->callee);
+            if (one.name.starts_with("sonde_") && done.insert(one.name).second)
+                out += fmt::format("#define {0} call_{1}\n", one.name, script_symbol(one.call->callee->name));
+        }
+    return out;
+}
+
+std::string expression_head(const hir::Function& function) {
+    return function.result == ValueType::String ? "const char *value_ = ({"
+           : function.result == ValueType::Long ? "THIS->__retvalue = (long)({"
+                                                : "({";
+}
+std::string expression_tail(const hir::Function& function) {
+    return function.result == ValueType::String ? "\n;}); strlcpy(THIS->__retvalue, value_, MAXSTRINGLEN);" : "\n;});";
+}
+
 void compose_function(Composer& text, const hir::Function& function, Diagnostics& diags) {
     const std::string name = c_symbol(function.name), record = fmt::format("struct {}_this", name);
     std::string head = record + " {\n", params, values, macros, hides, ends, shows;
@@ -127,10 +184,14 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
               : function.result == ValueType::Long
                   ? "#define STAP_RETURN(v) do { THIS->__retvalue = (long)(v); return; } while (0)\n"
                   : "#define STAP_RETURN(...) return\n";
-    text.own(fmt::format("{}{}{}static void {}_body({} *THIS) {{", macros, hides, head, name, record));
+    name_calls(function, macros, ends);
+    text.own(fmt::format("{}{}{}static void {}_body({} *THIS) {{{}", macros, hides, head, name, record,
+                         function.c_code.is_expression ? expression_head(function) : ""));
     text.script(function.c_code);
-    std::string tail = fmt::format("\n}}\n{}#undef STAP_RETURN\nlong {}({}{}*result, char *error) {{\n", ends, name,
-                                   params, gives_string ? "char " : "long ");
+    std::string tail = fmt::format(
+        "{}\n}}\n{}#undef STAP_RETURN\nlong {}({}void *environment, char *slots, {}*result, char *error) {{\n",
+        function.c_code.is_expression ? expression_tail(function) : "", ends, name, params,
+        gives_string ? "char " : "long ");
     tail += fmt::format("{} this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = result" : "");
     tail += fmt::format("{}_body(&this);\n{}return this.__status;\n}}\n", name,
                         gives_string ? "" : "if (!this.__status)\n*result = this.__retvalue;\n");
@@ -193,7 +254,13 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
                 return true;
         return false;
     };
-    if (any({"alloc", "free"}))
+    if (name.starts_with("STAP_GLOBAL_GET_"))
+        report.help(fmt::format("`/* pragma:read:{} */` in the function makes it known", name.substr(16)));
+    else if (name.starts_with("STAP_GLOBAL_SET_"))
+        report.help(fmt::format("`/* pragma:write:{} */` in the function makes it known", name.substr(16)));
+    else if (name.starts_with("STAP_CALL_"))
+        report.help(fmt::format("`/* pragma:call:{} */` in the function makes it known", name.substr(10)));
+    else if (any({"alloc", "free"}))
         report.help("keep values in globals and arrays of the script");
     else if (any({"printk", "printf", "print"}))
         report.help("give the value back, and print it in the handler");
@@ -218,6 +285,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     while (power < options.max_string)
         power *= 2;
 
+    const uint32_t compatible = version_code(kernel.compatible);
     std::set<std::string> names = {"list_head", "hlist_head", "hlist_node"};
     for (const hir::CText& block : program.c_blocks)
         collect_names(block.text, names);
@@ -225,6 +293,16 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         collect_names(function->c_code.text, names);
     if (names.contains("current") || names.contains("get_current"))
         names.insert("task_struct");
+    std::string parts;
+    for (const CPart& part : c_parts()) {
+        std::set<std::string> own;
+        collect_names(part.names, own);
+        if (std::none_of(own.begin(), own.end(), [&](const std::string& name) { return names.contains(name); }))
+            continue;
+        collect_names(part.words, names);
+        collect_names(part.text, names);
+        parts += part.text;
+    }
     Result<std::string> btf = kernel.btf();
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
@@ -235,8 +313,11 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     Composer text(diags.sources(), diags);
     text.own(c_basic_types);
     text.own(*types);
-    text.own(fmt::format("#define MAXSTRINGLEN {}\n#define LINUX_VERSION_CODE {}\n{}", power,
-                         version_code(kernel.release), c_prelude));
+    text.own(fmt::format("#define MAXSTRINGLEN {}\n#define LINUX_VERSION_CODE {}\n"
+                         "#define STAP_COMPAT_VERSION STAP_VERSION({}, {})\n{}",
+                         power, version_code(kernel.release), compatible >> 16, compatible >> 8 & 255, c_prelude));
+    text.own(declare_calls(functions));
+    text.own(parts);
     for (const hir::CText& block : program.c_blocks)
         text.script(block);
     for (const hir::Function* function : functions)
@@ -250,7 +331,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         report_messages(out->messages, diags, functions[0]->range);
         return std::optional<CCode>();
     }
-    return secure_c_code(out->bitcode, functions, {power, options.may_goto}, diags);
+    return secure_c_code(out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto}, diags);
 }
 
 } // namespace sonde

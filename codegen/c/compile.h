@@ -18,7 +18,9 @@ namespace sonde {
 struct CKernel {
     std::string release;                      // as uname -r says it
     std::function<Result<std::string>()> btf; // its types; asked only where there is C
+    std::string compatible;                   // --compatible
 };
+
 // Compiles all functions in C that the program calls; nullopt: there are none. `options`: those that handlers are
 // compiled with. What is wrong with the script goes to diags; then the code is of no use. Errors: there is no clang
 // that fits.

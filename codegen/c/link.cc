@@ -17,7 +17,8 @@ Result<void> link_c_code(Emitter& emitter, const CCode& code) {
     if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
         return Error("internal: the script's C cannot be linked");
     for (llvm::Function& function : module)
-        if (!function.isDeclaration() && function.getName().starts_with(c_symbol(""))) {
+        if (!function.isDeclaration() &&
+            (function.getName().starts_with(c_symbol("")) || function.getName().starts_with(script_symbol("")))) {
             function.setLinkage(llvm::GlobalValue::InternalLinkage);
             function.addFnAttr(llvm::Attribute::AlwaysInline);
         }

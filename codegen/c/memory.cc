@@ -30,6 +30,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -47,7 +48,9 @@ constexpr uint64_t most_turns = 1000;
 // The verifier keeps a branch in mind until it has been at the end of the other one, and no more than 8,192 of them
 // (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
 constexpr uint64_t most_branches = 7000;
-constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel
+// BPF_FUNC_probe_read_kernel and its like (include/uapi/linux/bpf.h)
+constexpr uint64_t probe_read_user = 112, probe_read_kernel = 113, probe_read_user_str = 114,
+                   probe_read_kernel_str = 115, helper_snprintf = 165;
 
 // One function with all that it calls inlined.
 class Securing {
@@ -56,8 +59,10 @@ class Securing {
         : function_(function), script_(script), limits_(limits), diags_(diags),
           layout_(function.getParent()->getDataLayout()), ir_(function.getContext()) {}
 
-    std::vector<CPlace> run() {
+    CFunction run() {
+        replace_marks();
         make_failed();
+        find_variables();
         if (limits_.may_goto)
             loosen_loops();
         llvm::SmallVector<llvm::Instruction*, 64> all, marks;
@@ -76,7 +81,7 @@ class Securing {
         check_returns();
         if (status_->getNumIncomingValues() == 0)
             remove_failed();
-        return std::move(places_);
+        return {std::move(places_), slots_, !argument(c_error_argument)->use_empty()};
     }
 
   private:
@@ -94,6 +99,61 @@ class Securing {
         return diags_.report(DiagId::EmbeddedCode, place(at), message);
     }
 
+    llvm::Argument* argument(unsigned from_end) const { return function_.getArg(function_.arg_size() - from_end); }
+
+    // What the prelude has calls for is there as arguments.
+    void replace_marks() {
+        for (llvm::BasicBlock& block : function_)
+            for (llvm::Instruction& at : llvm::make_early_inc_range(block)) {
+                auto* call = llvm::dyn_cast<llvm::CallInst>(&at);
+                const llvm::StringRef name =
+                    call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
+                llvm::Value* value = nullptr;
+                ir_.SetInsertPoint(&at);
+                if (name == "sonde_c_work")
+                    value = argument(c_error_argument);
+                else if (name == "sonde_c_environment")
+                    value = argument(c_environment_argument);
+                else if (name == "sonde_c_slot")
+                    value = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), argument(c_slots_argument),
+                                                           slots_++ * limits_.slot_bytes);
+                if (value) {
+                    call->replaceAllUsesWith(value);
+                    call->eraseFromParent();
+                }
+            }
+    }
+
+    // The kernel's variables, whose addresses functions of the script tell.
+    void find_variables() {
+        llvm::Module& module = *function_.getParent();
+        for (const hir::CCall& one : script_.c_calls) {
+            if (!llvm::StringRef(one.name).starts_with(c_address_of))
+                continue;
+            llvm::GlobalVariable* variable = module.getGlobalVariable(one.name.substr(c_address_of.size()));
+            if (!variable || !variable->isDeclaration())
+                continue;
+            llvm::convertUsersOfConstantsToInstructions({variable}, &function_);
+            llvm::SmallVector<llvm::Use*, 8> uses;
+            for (llvm::Use& use : variable->uses())
+                if (auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+                    user && user->getFunction() == &function_)
+                    uses.push_back(&use);
+            if (uses.empty())
+                continue;
+            llvm::Instruction& first = *has_fault_->getParent()->getFirstNonPHIOrDbgOrAlloca();
+            ir_.SetInsertPoint(&first);
+            llvm::AllocaInst* at = variable_of(8);
+            ir_.SetInsertPoint(&first);
+            auto* type = llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false);
+            ir_.CreateCall(module.getOrInsertFunction(script_symbol(one.call->callee->name), type),
+                           {argument(c_environment_argument), at});
+            llvm::Value* address = ir_.CreateIntToPtr(ir_.CreateLoad(ir_.getInt64Ty(), at), ir_.getPtrTy());
+            for (llvm::Use* use : uses)
+                use->set(address);
+        }
+    }
+
     // ---- ends
 
     // Where the function ends early. A read that failed before is what is told then.
@@ -107,7 +167,7 @@ class Securing {
         ir_.SetInsertPoint(failed_);
         status_ = ir_.CreatePHI(ir_.getInt64Ty(), 4);
         llvm::Value* fault = ir_.CreateLoad(ir_.getInt64Ty(), fault_);
-        ir_.CreateStore(ir_.CreateLoad(ir_.getInt64Ty(), fault_address_), function_.getArg(function_.arg_size() - 2));
+        ir_.CreateStore(ir_.CreateLoad(ir_.getInt64Ty(), fault_address_), argument(c_result_argument));
         ir_.CreateRet(ir_.CreateSelect(ir_.CreateICmpNE(fault, ir_.getInt64(0)), fault, status_));
     }
     void remove_failed() {
@@ -153,9 +213,9 @@ class Securing {
             return variable->getAllocationSize(layout_)->getFixedValue();
         if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&object))
             return layout_.getTypeAllocSize(global->getValueType());
-        auto* argument = llvm::cast<llvm::Argument>(&object);
-        const bool is_number =
-            argument->getArgNo() == function_.arg_size() - 2 && script_.result != hir::ValueType::String;
+        if (&object == argument(c_slots_argument))
+            return slots_ * limits_.slot_bytes;
+        const bool is_number = &object == argument(c_result_argument) && script_.result != hir::ValueType::String;
         return is_number ? 8 : limits_.max_string;
     }
 
@@ -353,20 +413,90 @@ class Securing {
     void secure_call(llvm::CallBase& call) {
         const llvm::Function* callee = call.getCalledFunction();
         if (!callee) {
-            if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
+            auto* helper = llvm::dyn_cast<llvm::ConstantExpr>(call.getCalledOperand());
+            if (helper && helper->getOpcode() == llvm::Instruction::IntToPtr)
+                secure_helper(call, llvm::cast<llvm::ConstantInt>(helper->getOperand(0))->getZExtValue());
+            else if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
                 refuse(call, "C in BPF cannot call through a pointer");
             return;
         }
-        if (callee->getName() == "sonde_c_work") {
-            call.replaceAllUsesWith(function_.getArg(function_.arg_size() - 1));
-            call.eraseFromParent();
-        } else if (callee->getName() == "sonde_c_read") {
+        if (callee->getName() == "sonde_c_read") {
             ir_.SetInsertPoint(&call);
             note_fault(call, call.getArgOperand(0), as_number(call.getArgOperand(1), true));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_c_fail") {
             call.replaceAllUsesWith(ir_.getInt64(add_place("%s", place(call), with_text)));
             call.eraseFromParent();
+        } else if (callee->getName() == "sonde_c_check") {
+            // An error of what was called is the pending one already.
+            ir_.SetInsertPoint(&call);
+            llvm::Value* failed = ir_.CreateICmpNE(call.getArgOperand(0), ir_.getInt64(0));
+            end_if(failed, &call, static_cast<uint64_t>(c_failed_before));
+            call.eraseFromParent();
+        } else if (callee->getName() == "sonde_c_throw") {
+            end_if(ir_.getTrue(), &call, add_place("%s", place(call), with_text));
+            call.eraseFromParent();
+        }
+    }
+
+    // A helper that writes `size` bytes to `to`, its first arguments: they stay inside of what is there. What writes a
+    // text takes less then.
+    void secure_helper(llvm::CallBase& call, uint64_t number) {
+        const bool writes_text =
+            number == probe_read_kernel_str || number == probe_read_user_str || number == helper_snprintf;
+        if (!writes_text && number != probe_read_kernel && number != probe_read_user)
+            return;
+        const Target target = target_of(call.getArgOperand(0));
+        if (!target.local || target.is_constant) {
+            refuse_write(call);
+            return;
+        }
+        auto* known = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+        llvm::APInt offset(64, 0);
+        const bool is_placed =
+            call.getArgOperand(0)->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local;
+        uint64_t room = target.size;
+        if (is_placed) {
+            if (offset.isNegative() || offset.getZExtValue() >= target.size) {
+                refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+                return;
+            }
+            room = target.size - offset.getZExtValue();
+        } else if (llvm::isa<llvm::Argument>(target.local)) {
+            // A slot has room for two texts.
+            room = limits_.max_string;
+            const bool is_own = target.local == argument(c_slots_argument);
+            if (!stay_inside(call, target, call.getArgOperandUse(0), is_own ? limits_.slot_bytes - room : 1))
+                return;
+        } else if (!known) {
+            refuse(call, "the place and the size are both known only when this runs")
+                .help("build the text in `STAP_RETVALUE`, or give a constant size");
+            return;
+        } else if (!stay_inside(call, target, call.getArgOperandUse(0), known->getZExtValue())) {
+            return;
+        }
+        if (known && known->getZExtValue() <= room)
+            return;
+        if (known && !writes_text) {
+            refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+            return;
+        }
+        ir_.SetInsertPoint(&call);
+        ir_.SetCurrentDebugLocation(call.getDebugLoc());
+        llvm::Type* type = call.getArgOperand(1)->getType();
+        if (known) {
+            call.setArgOperand(1, llvm::ConstantInt::get(type, room));
+            return;
+        }
+        llvm::Value* size = opaque(ir_.CreateZExtOrTrunc(call.getArgOperand(1), ir_.getInt64Ty()));
+        llvm::Value* beyond = ir_.CreateICmpUGT(size, ir_.getInt64(room));
+        if (writes_text) {
+            llvm::Value* fitting = ir_.CreateSelect(beyond, ir_.getInt64(room), size);
+            call.setArgOperand(1, ir_.CreateZExtOrTrunc(fitting, type));
+        } else {
+            call.setArgOperand(1, ir_.CreateZExtOrTrunc(size, type));
+            end_if(beyond, &call,
+                   add_place(fmt::format("a size is outside of what has {} bytes", target.size), place(call), 0));
         }
     }
 
@@ -388,7 +518,7 @@ class Securing {
 
     // 0, as the verifier cannot know it.
     llvm::Value* unknown_zero() {
-        llvm::Value* unknown = ir_.CreateLoad(ir_.getInt64Ty(), function_.getArg(function_.arg_size() - 1), true);
+        llvm::Value* unknown = ir_.CreateLoad(ir_.getInt64Ty(), argument(c_error_argument), true);
         return ir_.CreateSub(unknown, opaque(unknown));
     }
 
@@ -529,6 +659,7 @@ class Securing {
     const llvm::DataLayout& layout_;
     llvm::IRBuilder<> ir_;
     std::vector<CPlace> places_;
+    uint64_t slots_ = 0;
     llvm::BasicBlock* failed_ = nullptr;
     llvm::PHINode* status_ = nullptr;
     // Of the first read that failed: the status, the address, and all ones.
@@ -596,7 +727,12 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     Backend backend(true);
     if (Result<void> begun = backend.begin(module); !begun)
         return std::move(begun).error();
-    refuse_what_cannot_be(module, functions[0]->range, diags);
+    std::set<std::string> variables;
+    for (const hir::Function* function : functions)
+        for (const hir::CCall& one : function->c_calls)
+            if (llvm::StringRef(one.name).starts_with(c_address_of))
+                variables.insert(one.name.substr(c_address_of.size()));
+    refuse_what_cannot_be(module, variables, functions[0]->range, diags);
     if (diags.has_errors())
         return std::optional<CCode>();
 
@@ -617,7 +753,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
                         "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
     CCode out;
     for (const auto& [symbol, function] : by_symbol)
-        out.places[function->name] = Securing(*module.getFunction(symbol), *function, limits, diags).run();
+        out.functions[function->name] = Securing(*module.getFunction(symbol), *function, limits, diags).run();
     if (diags.has_errors())
         return std::optional<CCode>();
     refuse_addresses(module, functions[0]->range, diags);

@@ -15,6 +15,7 @@ namespace sonde {
 
 struct CLimits {
     uint64_t max_string = 512; // MAXSTRINGLEN, a power of two
+    uint64_t slot_bytes = 0;   // of a text's slot, which has more room
     bool may_goto = true;      // CodegenOptions::may_goto
 };
 

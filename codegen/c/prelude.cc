@@ -44,8 +44,75 @@ const char* const c_prelude = R"(
 #define PAGE_SHIFT 12
 #define PAGE_SIZE (1ul << PAGE_SHIFT)
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + ((c) > 255 ? 255 : (c)))
+#define EPERM 1
+#define ENOENT 2
+#define ESRCH 3
+#define EINTR 4
+#define EIO 5
+#define ENXIO 6
+#define E2BIG 7
+#define ENOEXEC 8
+#define EBADF 9
+#define ECHILD 10
+#define EAGAIN 11
+#define EWOULDBLOCK 11
+#define ENOMEM 12
+#define EACCES 13
+#define EFAULT 14
+#define ENOTBLK 15
+#define EBUSY 16
+#define EEXIST 17
+#define EXDEV 18
+#define ENODEV 19
+#define ENOTDIR 20
+#define EISDIR 21
+#define EINVAL 22
+#define ENFILE 23
+#define EMFILE 24
+#define ENOTTY 25
+#define ETXTBSY 26
+#define EFBIG 27
+#define ENOSPC 28
+#define ESPIPE 29
+#define EROFS 30
+#define EMLINK 31
+#define EPIPE 32
+#define EDOM 33
+#define ERANGE 34
+#define EDEADLK 35
+#define ENAMETOOLONG 36
+#define ENOLCK 37
+#define ENOSYS 38
+#define ENOTEMPTY 39
+#define ELOOP 40
+#define ENODATA 61
+#define ETIME 62
+#define EPROTO 71
+#define EOVERFLOW 75
+#define EILSEQ 84
+#define ENOTSOCK 88
+#define EMSGSIZE 90
+#define EPROTONOSUPPORT 93
+#define EOPNOTSUPP 95
+#define EAFNOSUPPORT 97
+#define EADDRINUSE 98
+#define EADDRNOTAVAIL 99
+#define ENETDOWN 100
+#define ENETUNREACH 101
+#define ECONNABORTED 103
+#define ECONNRESET 104
+#define ENOBUFS 105
+#define EISCONN 106
+#define ENOTCONN 107
+#define ETIMEDOUT 110
+#define ECONNREFUSED 111
+#define EHOSTUNREACH 113
+#define EALREADY 114
+#define EINPROGRESS 115
+#define ESTALE 116
+#define EDQUOT 122
+#define ECANCELED 125
 #define STAP_VERSION(a, b) (((a) << 8) + (b))
-#define STAP_COMPAT_VERSION STAP_VERSION(5, 6)
 #define likely(x) (x)
 #define unlikely(x) (x)
 #define __user
@@ -59,6 +126,39 @@ const char* const c_prelude = R"(
 #define container_of(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define READ_ONCE(x) (x)
+#define WRITE_ONCE(x, value) ((x) = (value))
+#define BITS_PER_LONG 64
+#define __be16_to_cpu ntohs
+#define be16_to_cpu ntohs
+#define be32_to_cpu ntohl
+#define be64_to_cpu __builtin_bswap64
+#define ntohs(x) __builtin_bswap16(x)
+#define htons(x) __builtin_bswap16(x)
+#define ntohl(x) __builtin_bswap32(x)
+#define htonl(x) __builtin_bswap32(x)
+#define test_bit(bit, words) ((((const unsigned long *)(words))[(unsigned long)(bit) / 64] >> ((bit) & 63)) & 1)
+#define MAJOR(number) ((unsigned)(number) >> 20)
+#define MINOR(number) ((unsigned)(number) & 0xfffff)
+#define MKDEV(major, minor) ((unsigned)(major) << 20 | (minor))
+#define S_IFMT 0170000
+#define S_ISLNK(mode) (((mode) & S_IFMT) == 0120000)
+#define S_ISREG(mode) (((mode) & S_IFMT) == 0100000)
+#define S_ISDIR(mode) (((mode) & S_IFMT) == 0040000)
+#define S_ISCHR(mode) (((mode) & S_IFMT) == 0020000)
+#define S_ISBLK(mode) (((mode) & S_IFMT) == 0060000)
+#define S_ISFIFO(mode) (((mode) & S_IFMT) == 0010000)
+#define S_ISSOCK(mode) (((mode) & S_IFMT) == 0140000)
+#define S_DEAD 16
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define AF_NETLINK 16
+#define AF_PACKET 17
+#define SOCK_SNDBUF_LOCK 1
+#define SOCK_RCVBUF_LOCK 2
+#define RLIMIT_STACK 3
+#define RLIMIT_NOFILE 7
+#define _STK_LIM (8 * 1024 * 1024)
 #define kread(pointer) (*(pointer))
 #define min(a, b) ({ __auto_type a_ = (a); __auto_type b_ = (b); a_ < b_ ? a_ : b_; })
 #define max(a, b) ({ __auto_type a_ = (a); __auto_type b_ = (b); a_ > b_ ? a_ : b_; })
@@ -89,6 +189,12 @@ static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) =
 #define rcu_read_lock() ((void)0)
 #define rcu_read_unlock() ((void)0)
 #define rcu_dereference(pointer) (pointer)
+#define rcu_dereference_raw(pointer) (pointer)
+#define spin_lock(lock) ((void)0)
+#define spin_unlock(lock) ((void)0)
+#define get_task_struct(task) (task)
+#define put_task_struct(task) ((void)0)
+#define put_pid(pid) ((void)0)
 #define preempt_disable() ((void)0)
 #define preempt_enable() ((void)0)
 
@@ -118,22 +224,52 @@ static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) =
 /* Replaced when everything is inlined: a slot that only an error's text is in, and the status of an error here. */
 extern char *sonde_c_work(void);
 extern long sonde_c_fail(void);
+/* Ends it all with the error's text that lies in that slot. */
+extern void sonde_c_throw(void);
+/* Ends it all unless the status of a call is 0. */
+extern void sonde_c_check(long status);
+/* What calls of the script's functions take, and a slot for a text, another one for each place where it stands. */
+extern void *sonde_c_environment(void);
+extern char *sonde_c_slot(void);
 /* A helper's status at that address; a negative one is a read that failed. */
 extern void sonde_c_read(long status, const void *from);
 
 #define memcpy(to, from, size) __builtin_memcpy(to, from, size)
-#define memset(to, byte, size) __builtin_memset(to, byte, size)
+#define memmove memcpy
+static inline void *sonde_memset(void *to, int byte, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        ((u8 *)to)[i] = (u8)byte;
+    return to;
+}
+#define memset(to, byte, size)                                                                                         \
+    __builtin_choose_expr(__builtin_constant_p(size), __builtin_memset(to, byte, size), sonde_memset(to, byte, size))
 
 static inline size_t strlcpy(char *to, const char *from, size_t size) {
     long length = bpf_probe_read_kernel_str(to, (u32)size, from);
     sonde_c_read(length, from);
-    return (size_t)length - 1;
+    return length > 0 ? (size_t)length - 1 : 0;
 }
 static inline size_t strlen(const char *text) { return strlcpy(sonde_c_work(), text, MAXSTRINGLEN); }
 static inline size_t strlcat(char *to, const char *from, size_t size) {
     size_t at = strlen(to);
     return at >= size || at >= MAXSTRINGLEN ? at : at + strlcpy(to + (at & (MAXSTRINGLEN - 1)), from, size - at);
 }
+/* In a local array the place and the size are both unknown, which is nothing that the verifier follows. */
+static inline size_t sonde_append(char *to, const char *from, size_t size) {
+    size_t at = 0;
+    while (at < size && to[at])
+        at++;
+    for (size_t i = 0; at + 1 < size && from[i]; i++)
+        to[at++] = from[i];
+    if (at < size)
+        to[at] = 0;
+    return at;
+}
+#define SONDE_IS_LOCAL(to) (__builtin_object_size(to, 1) < MAXSTRINGLEN)
+#define strlcat(to, from, size)                                                                                        \
+    (SONDE_IS_LOCAL(to) ? sonde_append(to, from, (size) < __builtin_object_size(to, 1) ? (size)                        \
+                                                                                  : __builtin_object_size(to, 1))      \
+                        : strlcat(to, from, size))
 /* Without a size: that of the array, or of a string of the script. */
 #define SONDE_ROOM(to) (__builtin_object_size(to, 1) < MAXSTRINGLEN ? __builtin_object_size(to, 1) : MAXSTRINGLEN)
 #define strcpy(to, from) ({ char *to_ = (to); strlcpy(to_, from, SONDE_ROOM(to)); to_; })
@@ -182,6 +318,43 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
 #define scnprintf snprintf
 
 #define STAP_RETVALUE THIS->__retvalue
+#define STAP_NEXT                                                                                                      \
+    do {                                                                                                               \
+        THIS->__status = -2;                                                                                           \
+        return;                                                                                                        \
+    } while (0)
+/* Reads are checked as they are. */
+#define CATCH_DEREF_FAULT() ((void)0)
+#define kderef(size, address)                                                                                          \
+    ((size) == 1   ? (u64) * (const u8 *)(address)                                                                     \
+     : (size) == 2 ? (u64) * (const u16 *)(address)                                                                    \
+     : (size) == 4 ? (u64) * (const u32 *)(address)                                                                    \
+                   : *(const u64 *)(address))
+#define deref kderef
+#define kderef_buffer(to, from, size)                                                                                  \
+    ({                                                                                                                 \
+        if ((to) != NULL)                                                                                              \
+            memcpy((void *)(to), (const void *)(from), size);                                                          \
+    })
+#define kderef_string(to, from, size) strlcpy((char *)(to), (const char *)(from), size)
+#define uread(pointer)                                                                                                 \
+    ({                                                                                                                 \
+        __typeof__(*(pointer)) value_ = {0};                                                                           \
+        sonde_c_read(bpf_probe_read_user(&value_, sizeof(value_), (pointer)), (pointer));                              \
+        value_;                                                                                                        \
+    })
+#define uderef(size, address)                                                                                          \
+    ((size) == 1   ? (u64)uread((const u8 *)(address))                                                                 \
+     : (size) == 2 ? (u64)uread((const u16 *)(address))                                                                \
+     : (size) == 4 ? (u64)uread((const u32 *)(address))                                                                \
+                   : uread((const u64 *)(address)))
+#define copy_from_user(to, from, size) (bpf_probe_read_user(to, size, from) ? (unsigned long)(size) : 0ul)
+#define get_user(x, pointer) (bpf_probe_read_user(&(x), sizeof(x), (pointer)) ? -EFAULT : 0)
+#define _stp_error(...)                                                                                                \
+    do {                                                                                                               \
+        snprintf(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \
+        sonde_c_throw();                                                                                               \
+    } while (0)
 #define STAP_ERROR(...)                                                                                                \
     do {                                                                                                               \
         snprintf(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \
@@ -189,5 +362,98 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
         return;                                                                                                        \
     } while (0)
 )";
+
+const std::vector<CPart>& c_parts() {
+    static const std::vector<CPart> parts = {
+        {"STAP_PRINTF _stp_printf _stp_print", "", R"(
+#define STAP_PRINTF(...)                                                                                               \
+    do {                                                                                                               \
+        char *text_ = sonde_c_slot();                                                                                  \
+        snprintf(text_, MAXSTRINGLEN, __VA_ARGS__);                                                                    \
+        sonde___c_print(text_);                                                                                        \
+    } while (0)
+#define _stp_printf STAP_PRINTF
+#define _stp_print(text) sonde___c_print(text)
+)"},
+        {"_stp_warn", "", R"(
+#define _stp_warn(...)                                                                                                 \
+    do {                                                                                                               \
+        char *text_ = sonde_c_slot();                                                                                  \
+        snprintf(text_, MAXSTRINGLEN, __VA_ARGS__);                                                                    \
+        sonde___c_warn(text_);                                                                                         \
+    } while (0)
+)"},
+        {"get_cycles", "", "#define get_cycles() ((unsigned long)sonde_get_cycles())\n"},
+        {"d_path", "path", "#define d_path(path, buffer, size) sonde___c_path((long)(path))\n"},
+        {"find_task_by_vpid find_task_by_pid find_vpid find_get_pid pid_task get_pid_task", "task_struct", R"(
+#define find_task_by_vpid(number) ((struct task_struct *)sonde_pid2task(number))
+#define find_task_by_pid find_task_by_vpid
+)"},
+        {"find_vpid find_get_pid pid_task get_pid_task",
+         "pid tasks first thread_pid pid_links hlist_head hlist_node pid_type PIDTYPE_PID", R"(
+static inline struct pid *find_vpid(long number) {
+    struct task_struct *task = find_task_by_vpid(number);
+    return task ? task->thread_pid : NULL;
+}
+#define find_get_pid find_vpid
+static inline struct task_struct *pid_task(struct pid *pid, int type) {
+    char *first = pid ? (char *)pid->tasks[type & 3].first : NULL;
+    return first ? (struct task_struct *)(first - offsetof(struct task_struct, pid_links) -
+                                          (type & 3) * sizeof(struct hlist_node))
+                 : NULL;
+}
+#define get_pid_task pid_task
+)"},
+        {"init_task", "task_struct", "extern struct task_struct init_task;\n"},
+        // The list is a ring, of which the first process is a part too.
+        {"next_task for_each_process for_each_process_thread", "task_struct tasks next", R"(
+#define next_task(task) list_entry((task)->tasks.next, struct task_struct, tasks)
+#define for_each_process(at)                                                                                           \
+    for (struct task_struct *first_ = (at = (struct task_struct *)sonde_pid2task(1)); at;                              \
+         at = next_task(at) == first_ ? NULL : next_task(at))                                                          \
+        if (at->pid == 0) {                                                                                            \
+        } else
+)"},
+        {"for_each_thread for_each_process_thread", "task_struct signal signal_struct thread_head thread_node", R"(
+#define for_each_thread(task, at) list_for_each_entry(at, &(task)->signal->thread_head, thread_node)
+#define for_each_process_thread(task, at) for_each_process(task) for_each_thread(task, at)
+)"},
+        {"per_cpu_ptr per_cpu this_cpu_ptr raw_cpu_ptr this_cpu_read raw_cpu_read __this_cpu_read get_cpu_var "
+         "__get_cpu_var __per_cpu_offset",
+         "", R"(
+extern unsigned long __per_cpu_offset[];
+#define per_cpu_ptr(pointer, cpu)                                                                                      \
+    ((__typeof__(pointer))((unsigned long)(pointer) + __per_cpu_offset[(unsigned)(cpu)]))
+#define this_cpu_ptr(pointer) per_cpu_ptr(pointer, smp_processor_id())
+#define raw_cpu_ptr this_cpu_ptr
+#define per_cpu(variable, cpu) (*per_cpu_ptr(&(variable), cpu))
+#define this_cpu_read(variable) (*this_cpu_ptr(&(variable)))
+#define raw_cpu_read this_cpu_read
+#define __this_cpu_read this_cpu_read
+#define get_cpu_var this_cpu_read
+#define __get_cpu_var this_cpu_read
+)"},
+        {"DECLARE_PER_CPU", "", "#define DECLARE_PER_CPU(type, name) extern __typeof__(type) name\n"},
+        {"fcheck_files files_lookup_fd_rcu files_lookup_fd_raw files_fdtable",
+         "files_struct fdtable fdt fd max_fds file", R"(
+#define files_fdtable(files) ((files)->fdt)
+static inline struct file *fcheck_files(struct files_struct *files, unsigned int number) {
+    struct fdtable *table = files->fdt;
+    return number < table->max_fds ? table->fd[number] : NULL;
+}
+#define files_lookup_fd_rcu fcheck_files
+#define files_lookup_fd_raw fcheck_files
+)"},
+        {"blk_rq_sectors blk_rq_bytes blk_rq_pos", "request", R"(
+#define blk_rq_bytes(request) ((request)->__data_len)
+#define blk_rq_sectors(request) (blk_rq_bytes(request) >> 9)
+#define blk_rq_pos(request) ((request)->__sector)
+)"},
+        {"SOCKET_I", "socket_alloc socket inode vfs_inode", R"(
+#define SOCKET_I(inode) (&container_of(inode, struct socket_alloc, vfs_inode)->socket)
+)"},
+    };
+    return parts;
+}
 
 } // namespace sonde

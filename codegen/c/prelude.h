@@ -1,11 +1,21 @@
 // What every text in C begins with: macros and small functions by the names that the kernel has for them.
 #pragma once
 
+#include <vector>
+
 namespace sonde {
 
 // Integer types; they stand before the kernel's own, which may say the same again.
 extern const char* const c_basic_types;
 // Everything else; stands after the kernel's types. Needs MAXSTRINGLEN.
 extern const char* const c_prelude;
+
+// What stands after that where one of its names is mentioned.
+struct CPart {
+    const char* names; // with blanks between
+    const char* words; // that it needs of the kernel's types (codegen/c/kernel_declarations.h)
+    const char* text;  // can call what frontend/sema/c_text.cc finds for these names
+};
+const std::vector<CPart>& c_parts();
 
 } // namespace sonde

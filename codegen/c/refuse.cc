@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,7 @@ namespace {
 // BPF has 512 bytes of stack for a handler and all that is inlined there.
 constexpr uint64_t largest_local = 256;
 
-constexpr const char* own_calls = "sonde_c_"; // that the prelude makes, and memory.cc replaces
+constexpr const char* own_calls = "sonde_"; // that the prelude makes, and memory.cc replaces
 
 Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range otherwise) {
     llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
@@ -40,7 +42,8 @@ bool holds_address(const llvm::Constant& value) {
 
 class Refusals {
   public:
-    Refusals(llvm::Module& module, Range whole, Diagnostics& diags) : module_(module), whole_(whole), diags_(diags) {}
+    Refusals(llvm::Module& module, const std::set<std::string>& variables, Range whole, Diagnostics& diags)
+        : module_(module), variables_(variables), whole_(whole), diags_(diags) {}
 
     void run() {
         if (!module_.getModuleInlineAsm().empty())
@@ -64,7 +67,7 @@ class Refusals {
     void check(const llvm::GlobalVariable& global) {
         if (global.isConstant() && !global.isDeclaration())
             return;
-        if (global.use_empty())
+        if (global.use_empty() || (global.isDeclaration() && variables_.contains(global.getName().str())))
             return;
         const Range range = place_of(global, diags_.sources(), whole_);
         if (global.isDeclaration())
@@ -139,6 +142,7 @@ class Refusals {
     }
 
     llvm::Module& module_;
+    const std::set<std::string>& variables_;
     const Range whole_;
     Diagnostics& diags_;
     std::map<const llvm::Function*, int> states_;
@@ -165,8 +169,9 @@ void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
     }
 }
 
-void refuse_what_cannot_be(llvm::Module& module, Range whole, Diagnostics& diags) {
-    Refusals(module, whole, diags).run();
+void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, Range whole,
+                           Diagnostics& diags) {
+    Refusals(module, variables, whole, diags).run();
 }
 
 } // namespace sonde

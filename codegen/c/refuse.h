@@ -1,6 +1,9 @@
 // What C for BPF cannot have, found before anything is inlined, so that each stands at its line.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/Module.h>
 
@@ -11,7 +14,9 @@ namespace sonde {
 // Where that is in the script; in what is inlined there, where it was called. `otherwise`: it comes from no script.
 Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise);
 
-void refuse_what_cannot_be(llvm::Module& module, Range whole, Diagnostics& diags);
+// `variables`: of the kernel, those whose addresses are known.
+void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, Range whole,
+                           Diagnostics& diags);
 
 // The same for constants that hold addresses: nobody would fill those in. Once it is optimised, so that most are gone.
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags);

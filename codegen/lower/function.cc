@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "codegen/c/c_code.h"
+#include "codegen/lower/c_calls.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
@@ -29,32 +29,6 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-
-// A function in C is compiled by clang (codegen/c): its body is a call of that. Where the call fails it gives the
-// number of the place, from 1 on, together with the bits of the pending error.
-void lower_c_body(Lowerer& l, const hir::Function& function) {
-    Emitter& e = l.e;
-    std::vector<llvm::Value*> arguments;
-    for (const hir::Local* param : function.params)
-        arguments.push_back(param->type == ValueType::String ? l.locals[param]
-                                                             : e.CreateLoad(e.i64(), l.locals[param]));
-    arguments.push_back(l.result);
-    arguments.push_back(l.env.error_text);
-    llvm::Value* status = e.routine(c_symbol(function.name), e.i64(), arguments);
-    llvm::BasicBlock *failed = e.block("c_failed"), *good = e.block("c_returned");
-    e.CreateCondBr(e.CreateICmpEQ(status, e.number(0)), good, failed);
-    e.SetInsertPoint(failed);
-    int64_t before_first = 0;
-    const std::vector<CPlace>& places = e.state().options.c_code->places.at(function.name);
-    for (size_t i = 0; i < places.size(); i++) {
-        uint32_t site = e.state().add_site(places[i].message, places[i].range);
-        if (i == 0)
-            before_first = int64_t{site} - 1;
-    }
-    set_error(l, e.CreateAdd(status, e.number(before_first)), e.CreateLoad(e.i64(), l.result));
-    e.CreateBr(l.on_error);
-    e.SetInsertPoint(good);
-}
 
 bool is_global(const Lowerer& l, const hir::Function& function) { return function.compiled_once && l.e.in_kernel(); }
 
@@ -111,7 +85,7 @@ void lower_function(Lowerer& l, const hir::Function& function) {
     l.function = &function;
     e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
     e.lines().describe(out, function.range);
-    l.env.has_frame = needs_of(function, e.state().plan, e.in_kernel()).frame;
+    l.env.has_frame = needs_of(function, e.state(), e.in_kernel()).frame;
     const bool global = is_global(l, function);
     if (global)
         take_global_environment(l, out);
@@ -152,6 +126,8 @@ void lower_function(Lowerer& l, const hir::Function& function) {
         size->setInitializer(llvm::ConstantInt::get(e.i64(), l.frame.most));
 }
 
+} // namespace
+
 llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
     auto [entry, fresh] = l.functions.try_emplace(&function);
@@ -186,8 +162,6 @@ llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
     e.SetCurrentDebugLocation(saved_location);
     return out;
 }
-
-} // namespace
 
 llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot) {
     Emitter& e = l.e;

@@ -15,6 +15,8 @@ namespace sonde {
 struct Lowerer;
 
 llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot = nullptr);
+// Its code, made where it is asked for first.
+llvm::Function* declare_function(Lowerer& l, const hir::Function& function);
 
 // Begins the names of functions that are compiled once.
 constexpr const char* once_prefix = "once_";

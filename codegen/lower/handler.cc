@@ -152,7 +152,7 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     l.function = nullptr;
     l.env = {};
     l.locals.clear();
-    Needs need = needs_of(handler, e.state().plan, e.in_kernel());
+    Needs need = needs_of(handler, e.state(), e.in_kernel());
     const bool tells_hit = e.in_kernel() && e.state().plan.tells_hits && plan::tells_hits(handler.kind);
     need.frame = need.frame || gathers || tells_hit;
     plan::Probe& out = e.state().plan.probes[probe];

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "codegen/c/c_code.h"
 #include "codegen/lower/array.h"
 #include "frontend/hir/walk.h"
 
@@ -22,11 +23,19 @@ bool uses_matches(const hir::Expr& expr) {
     return facts_of(expr).needs_groups;
 }
 
+// C for the text of an error, and for texts of its own.
+bool c_needs_frame(const PlanState& state, const hir::Function& function) {
+    if (!function.c_code.range.valid() || !state.options.c_code)
+        return false;
+    const CFunction& c_code = state.options.c_code->functions.at(function.name);
+    return c_code.uses_text || c_code.slots > 0;
+}
+
 // Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
 // needs room for what it walks.
 class NeedsWalk {
   public:
-    NeedsWalk(const plan::Plan& plan, bool in_kernel) : plan_(plan), in_kernel_(in_kernel) {}
+    NeedsWalk(const PlanState& state, bool in_kernel) : state_(state), plan_(state.plan), in_kernel_(in_kernel) {}
     void visit(const hir::Expr& root) {
         for_each_expr(root, [&](const hir::Expr& expr) { visit_one(expr); });
     }
@@ -40,7 +49,7 @@ class NeedsWalk {
             const hir::Function* function = todo_.back();
             todo_.pop_back();
             visit(*function->body);
-            out_.frame = out_.frame || function->recursive || function->c_code.range.valid();
+            out_.frame = out_.frame || function->recursive || c_needs_frame(state_, *function);
         }
         return out_;
     }
@@ -89,6 +98,7 @@ class NeedsWalk {
                 in_keys_.insert(keys[i]);
     }
 
+    const PlanState& state_;
     const plan::Plan& plan_;
     const bool in_kernel_;
     Needs out_;
@@ -99,8 +109,8 @@ class NeedsWalk {
 
 } // namespace
 
-Needs needs_of(const hir::Handler& handler, const plan::Plan& plan, bool in_kernel) {
-    NeedsWalk walk(plan, in_kernel);
+Needs needs_of(const hir::Handler& handler, const PlanState& state, bool in_kernel) {
+    NeedsWalk walk(state, in_kernel);
     walk.visit(*handler.body);
     if (handler.condition)
         walk.visit(*handler.condition);
@@ -109,11 +119,11 @@ Needs needs_of(const hir::Handler& handler, const plan::Plan& plan, bool in_kern
     return walk.finish();
 }
 
-Needs needs_of(const hir::Function& function, const plan::Plan& plan, bool in_kernel) {
-    NeedsWalk walk(plan, in_kernel);
+Needs needs_of(const hir::Function& function, const PlanState& state, bool in_kernel) {
+    NeedsWalk walk(state, in_kernel);
     walk.visit(*function.body);
     Needs out = walk.finish();
-    out.frame = out.frame || function.c_code.range.valid(); // for the text of an error
+    out.frame = out.frame || c_needs_frame(state, function);
     return out;
 }
 

@@ -34,6 +34,7 @@ enum class ExprKind {
     Ternary,    // c ? a : b
     Assign,     // a = b, a += b, a <<< b ...
     IncDec,     // ++a, a--
+    Embedded,   // %{ C %}
     In,         // k in a, [k1, k2] in a
     Target,     // $x, $$vars, $return, @var("x@cu", "module"), @cast(p, "type", "module")  + components
     AddressOf,  // &$x->y
@@ -70,6 +71,11 @@ struct StringExpr : Expr {
 struct NameExpr : Expr {
     std::string name;
     NameExpr(Range r, std::string n) : Expr(ExprKind::Name, r), name(std::move(n)) {}
+};
+
+struct EmbeddedExpr : Expr { // privileged files only
+    std::string text;        // between `%{` and `%}`
+    EmbeddedExpr(Range r, std::string t) : Expr(ExprKind::Embedded, r), text(std::move(t)) {}
 };
 
 struct IndexExpr : Expr {

@@ -338,6 +338,8 @@ std::string to_source(const Expr& expr) {
         return fmt::format("{}[{}]", as<IndexExpr>(expr).name, list(as<IndexExpr>(expr).keys));
     case ExprKind::Wildcard:
         return "*";
+    case ExprKind::Embedded:
+        return "%{" + as<EmbeddedExpr>(expr).text + "%}";
     case ExprKind::Call:
         return fmt::format("{}({})", as<CallExpr>(expr).name, list(as<CallExpr>(expr).args));
     case ExprKind::Print:

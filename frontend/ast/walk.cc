@@ -22,6 +22,7 @@ void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Ex
     case ExprKind::String:
     case ExprKind::Name:
     case ExprKind::Wildcard:
+    case ExprKind::Embedded:
         break;
     case ExprKind::Index:
         all(as<IndexExpr>(expr).keys);

@@ -445,6 +445,13 @@ struct Try : Stmt {
 struct CText {
     std::string text;
     Range range; // with these signs; invalid: there is none
+    bool is_expression = false;
+};
+
+// A function of the script that C calls.
+struct CCall {
+    std::string name; // as C writes it
+    Call* call;       // the arguments are C's: they say nothing but their types
 };
 
 struct Function {
@@ -456,9 +463,12 @@ struct Function {
     bool may_give_nothing = false;         // it has no `return` with a value
     Range bare_return;                     // a `return` without a value; then it gives none, whatever others do
     Block* body = nullptr;
-    CText c_code;           // its body where it is written in C; `body` then gives what nothing is known of
-    bool recursive = false; // calls itself, directly or through others
-    bool bounded = false;   // not the script's: it ends by itself, and MAXACTION does not count what it does
+    CText c_code;               // its body where it is written in C; `body` then gives what nothing is known of
+    std::vector<CCall> c_calls; // of c_code; they are in `body` too
+    Block* c_next = nullptr;    // where c_code goes on to the next function of the name; in `body` too
+    bool c_pure = false;        // c_code has no effect but its value
+    bool recursive = false;     // calls itself, directly or through others
+    bool bounded = false;       // not the script's: it ends by itself, and MAXACTION does not count what it does
     // In the kernel a program of its own, which handlers call, and no part of each of them. It has two numbers as
     // parameters at most, prints nothing, waits for no memory and asks nothing about the hit but what these say.
     bool compiled_once = false;

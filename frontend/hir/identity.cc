@@ -266,12 +266,14 @@ void Key::describe(const Global& global) {
 }
 
 void Key::describe(const Function& function) {
-    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, recursive, bounded,
-                 compiled_once] =
-        function;
+    const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, c_calls, c_next,
+                 c_pure, recursive, bounded, compiled_once] = function;
     all(name, range, params, locals, result, may_give_nothing, bare_return);
     add(static_cast<const Stmt*>(body));
-    all(c_code.text, c_code.range, recursive, bounded, compiled_once);
+    all(c_code.text, c_code.range, c_code.is_expression, c_calls.size(), c_next != nullptr, c_pure, recursive, bounded,
+        compiled_once);
+    for (const CCall& one : c_calls)
+        add(one.name);
 }
 
 void Key::describe(const Handler& handler) {
@@ -298,8 +300,8 @@ void Key::whole() {
     for (const std::string& text : texts)
         add(text);
     add(c_blocks.size());
-    for (const auto& [text, range] : c_blocks)
-        all(text, range);
+    for (const auto& [text, range, is_expression] : c_blocks)
+        all(text, range, is_expression);
     add(point_numbers.size());
     for (const auto& [name, number] : point_numbers)
         all(name, number);

@@ -280,10 +280,8 @@ Expr* parse_primary(Parser& p) {
         return parse_name(p);
     case TokenKind::Embedded:
         p.take();
-        if (!p.refuse_embedded(token))
-            p.diags.hold(DiagId::EmbeddedCode, token.range, "embedded C code is no expression here")
-                .help("make it a function: `function f:long () %{ STAP_RETVALUE = ...; %}`");
-        return p.make<NameExpr>(token.range, fmt::format("%{{{}%}}", token.text));
+        p.refuse_embedded(token);
+        return p.make<EmbeddedExpr>(token.range, token.text);
     default:
         break;
     }

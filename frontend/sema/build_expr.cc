@@ -7,6 +7,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/walk.h"
 #include "frontend/lex/token.h"
+#include "frontend/sema/build_c.h"
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_name.h"
@@ -42,6 +43,8 @@ hir::Expr* build_effect(Body& b, const ast::Expr& expr) {
         return build_assign(b, ast::as<ast::AssignExpr>(expr), true);
     if (expr.kind == ast::ExprKind::IncDec)
         return build_incdec(b, ast::as<ast::IncDecExpr>(expr), true);
+    if (expr.kind == ast::ExprKind::Embedded)
+        return build_c_expression(b, ast::as<ast::EmbeddedExpr>(expr), true);
     return build_expr(b, expr);
 }
 
@@ -60,6 +63,8 @@ hir::Expr* build_expr(Body& b, const ast::Expr& expr) {
     case ExprKind::Wildcard:
         b.context.report_once(DiagId::Syntax, range, "`*` stands for any key only in `foreach`, `delete` and `in`");
         return b.zero(range);
+    case ExprKind::Embedded:
+        return build_c_expression(b, ast::as<ast::EmbeddedExpr>(expr), false);
     case ExprKind::Call:
         return build_call(b, ast::as<ast::CallExpr>(expr));
     case ExprKind::Print:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/walk.h"
+#include "frontend/sema/build_c.h"
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_name.h"
@@ -257,26 +258,6 @@ hir::Stmt* build_try(Body& b, const ast::TryStmt& s) {
         b.notes.fixed_at[message] = s.variable_range;
     }
     return b.make<hir::Try>(s.range, body, message, prepend(b, copies, build_body(b, *s.handler)));
-}
-
-// To the passes it gives a value of which nothing is known, made of all parameters. Its code is in c_code.
-void build_c_body(Body& b, const ast::Function& function) {
-    hir::Function& out = *b.function();
-    const Range range = function.body->range;
-    out.c_code = {function.embedded, range};
-    if (out.result == hir::ValueType::Unknown)
-        out.result = hir::ValueType::Void;
-    std::vector<hir::Expr*> args;
-    for (hir::Local* param : out.params) {
-        b.notes.read.insert(param);
-        args.push_back(b.make<hir::LocalRef>(range, param));
-    }
-    auto* code = b.make<hir::Intrinsic>(range, "%{", out.result, std::move(args));
-    out.body = b.make<hir::Block>(range);
-    if (out.result == hir::ValueType::Void)
-        out.body->body.push_back(b.make<hir::ExprStmt>(range, code));
-    else
-        out.body->body.push_back(b.make<hir::Return>(range, code));
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 // Functions in C are compiled for BPF alone: the kernel's memory is what they are for, and one place means one
 // compilation. So every handler that calls one, directly or through others, runs in the kernel, `begin`, `end` and
-// timers too.
+// timers too. C is inlined there, so that it cannot be called by what it calls.
 #include <set>
 #include <vector>
 
@@ -33,9 +33,39 @@ const hir::Function* find_c_function(const hir::Handler& handler) {
     return nullptr;
 }
 
+// What C calls it calls with values of these types.
+void settle_calls(hir::Function& function) {
+    for (const hir::CCall& one : function.c_calls)
+        for (size_t i = 0; i < one.call->args.size(); i++)
+            one.call->args[i]->type = one.call->callee->params[i]->type;
+}
+
+bool calls_itself(const hir::Function& function) {
+    std::set<const hir::Function*> seen;
+    std::vector<const hir::Function*> todo = {&function};
+    while (!todo.empty()) {
+        const hir::Function* next = todo.back();
+        todo.pop_back();
+        for_each_expr(*next->body, [&](const hir::Expr& expr) {
+            if (expr.kind == hir::ExprKind::Call && seen.insert(hir::as<hir::Call>(expr).callee).second)
+                todo.push_back(hir::as<hir::Call>(expr).callee);
+        });
+    }
+    return seen.contains(&function);
+}
+
 } // namespace
 
 void place_c_code(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context) {
+    for (hir::Function* function : program.functions) {
+        settle_calls(*function);
+        if (function->c_code.range.valid() && calls_itself(*function))
+            context
+                .report_once(DiagId::EmbeddedCode, function->range,
+                             fmt::format("`{}` calls itself through a function of the script, which C in BPF cannot",
+                                         function->name))
+                .help("write it in the script's language");
+    }
     bool any = false;
     for (hir::Handler* handler : program.handlers) {
         const hir::Function* function = find_c_function(*handler);
@@ -54,7 +84,7 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
     }
     if (any)
         for (const ast::CBlock& block : names.c_blocks())
-            program.c_blocks.push_back({block.text, block.range});
+            program.c_blocks.push_back({block.text, block.range, false});
 }
 
 } // namespace sonde

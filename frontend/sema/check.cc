@@ -70,7 +70,8 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
         }
         case ExprKind::Call:
             if (seen.insert(as<Call>(expr).callee).second)
-                effect = as<Call>(expr).callee->c_code.range.valid() || has_effect(*as<Call>(expr).callee->body, seen);
+                effect = (as<Call>(expr).callee->c_code.range.valid() && !as<Call>(expr).callee->c_pure) ||
+                         has_effect(*as<Call>(expr).callee->body, seen);
             break;
         default:
             break;

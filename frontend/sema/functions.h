@@ -54,6 +54,8 @@ class Functions {
 
     // The one for all callers. Its body is built by build_pending().
     hir::Function* instantiate(NamedFunction& entry);
+    // A function that analysis makes, and no file has.
+    NamedFunction& add(const ast::Function& made, FileId file) { return made_.emplace_back(&made, file, nullptr); }
     // The instance for a call from a body of `handler` at `point`; owned here.
     Instance& instantiate(NamedFunction& entry, const ResolvedPoint& point, const hir::Handler& handler,
                           bool inside_entry, std::vector<const Type*> arguments);
@@ -78,6 +80,7 @@ class Functions {
     Notes& notes_;
     Reaches& reaches_;
     std::deque<NamedFunction*> pending_;
+    std::deque<NamedFunction> made_;
     std::deque<Instance> instances_;
     std::map<std::string, hir::Function*> readers_; // Binder::define, by hir::identity()
 };

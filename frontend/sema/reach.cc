@@ -6,6 +6,7 @@
 
 #include "frontend/ast/walk.h"
 #include "frontend/hir/primitives.h"
+#include "frontend/sema/c_text.h"
 
 namespace sonde {
 
@@ -29,15 +30,17 @@ bool reads_register(const ast::Expr& expr) {
 }
 } // namespace
 
-Reach Reaches::of_body(const ast::Stmt& body, FileId file) {
+Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId file) {
     Reach reach;
     // A list, and no recursion: functions may call each other as deep as they like.
-    std::vector<std::pair<const ast::Stmt*, FileId>> todo = {{&body, file}};
+    Todo todo = {{&body, c_code, file}};
     std::set<const NamedFunction*> seen;
     while (!todo.empty()) {
-        auto [stmt, from] = todo.back();
+        const Part part = todo.back();
         todo.pop_back();
-        for_each_expr(*stmt, [&, from = from](const ast::Expr& expr) {
+        if (!part.c_code.empty())
+            go_on_in_c(part, todo, seen);
+        for_each_expr(*part.stmt, [&](const ast::Expr& expr) {
             reach.point = reach.point || mentions_point(expr);
             if (expr.kind == ast::ExprKind::Target)
                 reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
@@ -48,26 +51,43 @@ Reach Reaches::of_body(const ast::Stmt& body, FileId file) {
                 reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&
                                                   ast::as<ast::TargetExpr>(operand).components.empty());
             }
-            if (expr.kind != ast::ExprKind::Call)
-                return;
-            const auto& call = ast::as<ast::CallExpr>(expr);
-            std::vector<NamedFunction*> callees = names_.overloads(call.name, call.args.size(), from);
-            if (callees.empty()) {
-                names_.pull_in_function(call.name);
-                callees = names_.overloads(call.name, call.args.size(), from);
-            }
-            for (NamedFunction* callee : callees)
-                if (callee->ast->body && seen.insert(callee).second)
-                    todo.emplace_back(callee->ast->body, callee->file);
+            if (expr.kind == ast::ExprKind::Embedded)
+                go_on_in_c({part.stmt, ast::as<ast::EmbeddedExpr>(expr).text, part.file}, todo, seen);
+            if (expr.kind == ast::ExprKind::Call)
+                go_on(ast::as<ast::CallExpr>(expr).name, ast::as<ast::CallExpr>(expr).args.size(), part.file, todo,
+                      seen);
         });
     }
     return reach;
 }
 
+// In the functions of that name.
+void Reaches::go_on(const std::string& name, size_t arity, FileId from, Todo& todo,
+                    std::set<const NamedFunction*>& seen) {
+    std::vector<NamedFunction*> callees = names_.overloads(name, arity, from);
+    if (callees.empty()) {
+        names_.pull_in_function(name);
+        callees = names_.overloads(name, arity, from);
+    }
+    for (NamedFunction* callee : callees)
+        if (callee->ast->body && seen.insert(callee).second)
+            todo.push_back({callee->ast->body, callee->ast->embedded, callee->file});
+}
+
+// In what the text in C calls, itself or by the declarations that it may use.
+void Reaches::go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen) {
+    std::vector<std::string_view> texts = {part.c_code};
+    for (const ast::CBlock& block : names_.c_blocks())
+        texts.push_back(block.text);
+    for (std::string_view text : texts)
+        for (const CCallee& callee : c_callees(scan_c(text)))
+            go_on(callee.function, callee.arguments, part.file, todo, seen);
+}
+
 const Reach& Reaches::of_function(const NamedFunction& entry) {
     auto [known, fresh] = known_.try_emplace(&entry);
     if (fresh && entry.ast->body)
-        known->second = of_body(*entry.ast->body, entry.file);
+        known->second = of_body(*entry.ast->body, entry.ast->embedded, entry.file);
     return known->second;
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/sema/names.h"
@@ -22,10 +25,22 @@ class Reaches {
     explicit Reaches(Names& names) : names_(names) {}
 
     // `file`: where the body's names are looked up.
-    Reach of_body(const ast::Stmt& body, FileId file);
+    Reach of_body(const ast::Stmt& body, FileId file) { return of_body(body, "", file); }
     const Reach& of_function(const NamedFunction& entry);
 
   private:
+    // A body, in the language or in C.
+    struct Part {
+        const ast::Stmt* stmt;
+        std::string_view c_code;
+        FileId file;
+    };
+    using Todo = std::vector<Part>;
+
+    Reach of_body(const ast::Stmt& body, std::string_view c_code, FileId file);
+    void go_on(const std::string& name, size_t arity, FileId from, Todo& todo, std::set<const NamedFunction*>& seen);
+    void go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen);
+
     Names& names_;
     std::map<const NamedFunction*, Reach> known_;
 };
