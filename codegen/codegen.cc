@@ -22,12 +22,14 @@
 namespace sonde {
 namespace {
 
-// What a function that is compiled once calls again and again stays a function of its own: it was half of the code. That
-// needs no more arguments than BPF passes in registers, and none that says whether memory may be waited for, which
+// What a function that is compiled once calls again and again stays a function of its own: it was half of the code.
+// That needs no more arguments than BPF passes in registers, and none that says whether memory may be waited for, which
 // has to be known where it is read (separate_waits).
 void keep_shared_functions(Backend& backend, llvm::Module& module) {
     constexpr size_t most_arguments = 5, often = 4, many_instructions = 30;
-    if (llvm::none_of(module, [](const llvm::Function& function) { return function.hasWeakAnyLinkage() && function.getName().starts_with(once_prefix); }))
+    if (llvm::none_of(module, [](const llvm::Function& function) {
+            return function.hasWeakAnyLinkage() && function.getName().starts_with(once_prefix);
+        }))
         return;
     backend.run(module, "ipsccp,deadargelim");
     for (llvm::Function& function : module) {

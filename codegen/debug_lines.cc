@@ -59,12 +59,11 @@ void DebugLines::describe_parameters(llvm::Function* function, llvm::ArrayRef<ui
             continue;
         }
         llvm::DIType* all = di_->createArrayType(
-            8 * size, 8, byte,
-            di_->getOrCreateArray({di_->getOrCreateSubrange(0, static_cast<int64_t>(size))}));
+            8 * size, 8, byte, di_->getOrCreateArray({di_->getOrCreateSubrange(0, static_cast<int64_t>(size))}));
         auto* room = di_->createStructType(file, fmt::format("room_{}", size), file, 0, 8 * size, 8,
                                            llvm::DINode::FlagZero, nullptr, {});
-        di_->replaceArrays(room, di_->getOrCreateArray({di_->createMemberType(
-                                     room, "bytes", file, 0, 8 * size, 8, 0, llvm::DINode::FlagZero, all)}));
+        di_->replaceArrays(room, di_->getOrCreateArray({di_->createMemberType(room, "bytes", file, 0, 8 * size, 8, 0,
+                                                                              llvm::DINode::FlagZero, all)}));
         types.push_back(di_->createPointerType(room, 64));
     }
     llvm::DISubprogram* sub = function->getSubprogram();

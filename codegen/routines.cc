@@ -137,8 +137,8 @@ Result<void> link_routines(Emitter& e) {
 }
 
 void separate_waits(llvm::Module& module) {
-    for (const char* name : {"sonde_rt_read_user", "sonde_rt_read_user_block", "sonde_rt_read_user_string",
-                             "sonde_rt_read_user_wide"}) {
+    for (const char* name :
+         {"sonde_rt_read_user", "sonde_rt_read_user_block", "sonde_rt_read_user_string", "sonde_rt_read_user_wide"}) {
         llvm::Function* routine = module.getFunction(name);
         if (!routine || routine->isDeclaration())
             continue;

@@ -72,8 +72,8 @@ llvm::Function* declare_global(Lowerer& l, const hir::Function& function) {
     while (e.module().getFunction(name))
         name += '_';
     // Weak, so that LLVM concludes no more of it than the verifier does.
-    auto* out = llvm::Function::Create(llvm::FunctionType::get(e.i64(), types, false),
-                                       llvm::Function::WeakAnyLinkage, name, e.module());
+    auto* out = llvm::Function::Create(llvm::FunctionType::get(e.i64(), types, false), llvm::Function::WeakAnyLinkage,
+                                       name, e.module());
     out->addFnAttr(llvm::Attribute::NoInline);
     return out;
 }

@@ -56,7 +56,8 @@ bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
         text.add_integer(low(false), 'o', 0);
         return true;
     case 'Q': // in quotes, or its address where it cannot be read: a page that has to be waited for is not here
-        text.add(b.make<hir::Intrinsic>(b.expr.range, "__user_text", ValueType::String, std::vector<hir::Expr*>{value}));
+        text.add(
+            b.make<hir::Intrinsic>(b.expr.range, "__user_text", ValueType::String, std::vector<hir::Expr*>{value}));
         return true;
     default:
         return false;
@@ -144,8 +145,7 @@ hir::Expr* call_text(Binding& b, const std::vector<TextItem>& items) {
         is_first = false;
         std::vector<hir::Expr*> args;
         for (size_t index : item.arguments)
-            args.push_back(
-                call_register(b, b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers), index));
+            args.push_back(call_register(b, b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers), index));
         add_item(b, text, item, std::move(args));
     }
     return std::move(text).finish(b);
@@ -161,10 +161,9 @@ void CallTexts::begin(Binding& b) {
     value_ = add_number(b, item_->locals, "value", 2);
     hir::Expr* place = b.binary(BinaryOp::And, b.binary(BinaryOp::ShrLogical, b.get(word), b.number(number_bits)),
                                 b.number(mask(where_bits)));
-    auto* read = b.make<hir::Load>(range,
-                                   b.binary(BinaryOp::Add, b.get(registers),
-                                            b.binary(BinaryOp::Mul, place, b.number(where_unit))),
-                                   8u, false);
+    auto* read = b.make<hir::Load>(
+        range, b.binary(BinaryOp::Add, b.get(registers), b.binary(BinaryOp::Mul, place, b.number(where_unit))), 8u,
+        false);
     read->user = false;
     item_->body->body.push_back(b.set(value_, read));
 
@@ -175,8 +174,8 @@ void CallTexts::begin(Binding& b) {
     hir::Local* words[words_of_call];
     for (int64_t i = 0; i < words_of_call; i++) {
         words[i] = add_number(b, text_->locals, fmt::format("word{}", i), static_cast<size_t>(2 + i));
-        auto* value = b.make<hir::TableWord>(
-            range, words_, b.plus(b.binary(BinaryOp::Mul, b.get(call), b.number(words_of_call)), i));
+        auto* value = b.make<hir::TableWord>(range, words_,
+                                             b.plus(b.binary(BinaryOp::Mul, b.get(call), b.number(words_of_call)), i));
         text_->body->body.push_back(b.set(words[i], value));
     }
     auto item_at = [&](int64_t i) { return from_item(b, b.get(words[i / items_in_word]), i % items_in_word); };
@@ -190,15 +189,14 @@ void CallTexts::begin(Binding& b) {
         hir::Expr* number = b.binary(BinaryOp::And, item_at(i), b.number(mask(number_bits)));
         auto* is_last = b.make<hir::Unary>(range, hir::UnaryOp::Not, number);
         text_->body->body.push_back(b.make<hir::If>(range, is_last, end, nullptr));
-        hir::Expr* item = b.make<hir::Call>(range, item_, ValueType::String,
-                                            std::vector<hir::Expr*>{item_at(i), b.get(from)});
+        hir::Expr* item =
+            b.make<hir::Call>(range, item_, ValueType::String, std::vector<hir::Expr*>{item_at(i), b.get(from)});
         if (i == 0) {
             whole = item;
             continue;
         }
-        hir::Expr* has_comma =
-            b.binary(BinaryOp::And, b.binary(BinaryOp::ShrLogical, item_at(i), b.number(number_bits + where_bits)),
-                     b.number(1));
+        hir::Expr* has_comma = b.binary(
+            BinaryOp::And, b.binary(BinaryOp::ShrLogical, item_at(i), b.number(number_bits + where_bits)), b.number(1));
         auto* comma = b.make<hir::Intrinsic>(range, "__name", ValueType::String,
                                              std::vector<hir::Expr*>{b.string("|, "), has_comma});
         whole = b.make<hir::Concat>(range, b.make<hir::Concat>(range, whole, comma), item);
@@ -237,10 +235,9 @@ hir::Expr* CallTexts::text(Binding& b, const std::vector<TextItem>& items) {
         }
         words_->insert(words_->end(), std::begin(words), std::end(words));
     }
-    return b.make<hir::Call>(
-        b.expr.range, text_, ValueType::String,
-        std::vector<hir::Expr*>{b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers),
-                                b.make<hir::PointNumber>(b.expr.range)});
+    return b.make<hir::Call>(b.expr.range, text_, ValueType::String,
+                             std::vector<hir::Expr*>{b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers),
+                                                     b.make<hir::PointNumber>(b.expr.range)});
 }
 
 void CallTexts::finish(hir::Program& program, Arena& arena) {
