@@ -21,13 +21,13 @@ struct CodegenOptions {
     uint64_t max_action_interruptible = 10000; // MAXACTION_INTERRUPTIBLE
     uint64_t max_errors = 0, max_skipped = 100;
     uint64_t ring_bytes = 16 << 20;
-    bool filter_target = false;   // -c, -x: kernel handlers run only for the target's process tree
+    bool filter_target = false;          // -c, -x: kernel handlers run only for the target's process tree
     std::vector<plan::GroupName> groups; // --container and the like: kernel handlers run only for tasks in these
-    bool timing = false;          // -t
-    bool tells_context = false;   // records of prints say when they were made, and in which task
-    bool one_by_one = false;      // -u: as SessionOptions::one_by_one
-    bool tells_hits = false;      // each hit has a record: Plan::tells_hits
-    bool suppress_errors = false; // --suppress-handler-errors
+    bool timing = false;                 // -t
+    bool tells_context = false;          // records of prints say when they were made, and in which task
+    bool one_by_one = false;             // -u: as SessionOptions::one_by_one
+    bool tells_hits = false;             // each hit has a record: Plan::tells_hits
+    bool suppress_errors = false;        // --suppress-handler-errors
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
     bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads
     // The kernel has session links; the target's own program, which is no gain to have one in.

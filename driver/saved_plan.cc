@@ -96,14 +96,14 @@ Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
     if (Result<void> fits = check_target(plan, options, options); !fits)
         return fits;
     if (!options.groups.empty() && !plan.filter_groups && !plan.bpf_object.empty())
-        return Error(fmt::format("{} was made without {}, and its handlers run for all processes: translate it with that "
-                                 "option, here with `sonde --relink {} {} {}`",
-                                 name, option_of(options.groups[0].kind), name, option_of(options.groups[0].kind),
-                                 options.groups[0].name));
+        return Error(fmt::format(
+            "{} was made without {}, and its handlers run for all processes: translate it with that "
+            "option, here with `sonde --relink {} {} {}`",
+            name, option_of(options.groups[0].kind), name, option_of(options.groups[0].kind), options.groups[0].name));
     // With fewer, paths of the others would be left without a container.
     if (!options.groups.empty() && options.groups.size() < plan.groups.size())
-        return Error(fmt::format("{} was made for {}: give as many, or none for those", name,
-                                 describe_groups(plan.groups)));
+        return Error(
+            fmt::format("{} was made for {}: give as many, or none for those", name, describe_groups(plan.groups)));
     const bool has_target = !options.command.empty() || options.target_pid != 0;
     if (has_target && !plan.filter_target && !plan.bpf_object.empty())
         warn(fmt::format("{} was made without -c and -x: its handlers in the kernel run for all processes", name));

@@ -25,8 +25,8 @@ class Watchdog {
     int64_t interval_ns_ = 0, fed_at_ = 0;
 };
 
-// `systemctl reload`: the same command line anew, in this very process, so that the manager sees the one service that it
-// knows. Comes back only if that cannot be, with the reason.
+// `systemctl reload`: the same command line anew, in this very process, so that the manager sees the one service that
+// it knows. Comes back only if that cannot be, with the reason.
 Error begin_anew();
 
 } // namespace sonde

@@ -165,8 +165,8 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
                 return std::move(root).error();
             group.root = *std::move(root);
         }
-        out.push_back({fmt::format("{} {}", option_of(group.kind), group.name), group.root,
-                       search_path_at(group.root)});
+        out.push_back(
+            {fmt::format("{} {}", option_of(group.kind), group.name), group.root, search_path_at(group.root)});
     }
     return out;
 }

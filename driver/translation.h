@@ -41,7 +41,8 @@ struct Translation {
     std::optional<KernelFiles> other_kernel; // -r
     plan::Origin texts;                      // what was read, for a plan that is saved
     size_t library_files = 0;
-    std::vector<plan::GroupName> groups; // that the session is limited to, with their roots once a program was looked for
+    std::vector<plan::GroupName>
+        groups; // that the session is limited to, with their roots once a program was looked for
 
   private:
     bool in_color_;

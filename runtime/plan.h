@@ -11,6 +11,7 @@
 
 #include "runtime/batch.h"
 #include "runtime/calls_32.h"
+#include "runtime/group_names.h"
 #include "runtime/kinds.h"
 #include "runtime/quantile.h"
 #include "runtime/session_words.h"

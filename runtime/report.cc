@@ -8,8 +8,8 @@
 
 #include "base/fd.h"
 #include "base/terminal_text.h"
-#include "runtime/containers/groups.h"
 #include "runtime/array_values.h"
+#include "runtime/containers/groups.h"
 #include "runtime/histogram.h"
 #include "runtime/messages.h"
 #include "runtime/session_state.h"

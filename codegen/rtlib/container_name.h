@@ -4,10 +4,9 @@
 #include "../../runtime/group_names.h"
 #include "rt.h"
 
-/* Whether a runtime names containers' groups so: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, and where
- * it makes the folders itself ID, which has 64 characters. */
-static inline int is_container(const u8* name)
-{
+/* Whether a runtime names containers' groups so: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope,
+ * crio-ID.scope, and where it makes the folders itself ID, which has 64 characters. */
+static inline int is_container(const u8* name) {
     static const char prefixes[4][8] = {"libpod-", "docker-", "cri-con", "crio-"};
     for (u32 i = 0; i < 4; i++) {
         u32 same = 0;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/group_names.h"
 #include "runtime/plan.h"
 
 namespace sonde::hir {
@@ -88,9 +87,9 @@ struct Primitive {
     TaskNumber number = TaskNumber::None;
     Clock clock = Clock::Monotonic;
     plan::GroupKind group = plan::GroupKind::Container; // which name of the task's control group
-    uint32_t word = no_word; // of SessionWords, its offset
-    uint8_t size = 0;        // bytes
-    uint32_t record = 0;     // plan::RecordType
+    uint32_t word = no_word;                            // of SessionWords, its offset
+    uint8_t size = 0;                                   // bytes
+    uint32_t record = 0;                                // plan::RecordType
 };
 
 // Null: there is none of that name.

@@ -39,15 +39,16 @@ struct ProbeEnvironment {
     std::string command_path; // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;   // -x
     bool changes_return_addresses = false; // --attach=uretprobe
-    // The groups that the session is limited to (--container and the like): each by its option and name, with the folder
-    // below which its file system lies ("/proc/42/root"; "": it is that of here) and its $PATH. Null: there is none.
+    // The groups that the session is limited to (--container and the like): each by its option and name, with the
+    // folder below which its file system lies ("/proc/42/root"; "": it is that of here) and its $PATH. Null: there is
+    // none.
     struct GroupFiles {
         std::string option, root, search_path;
     };
     std::function<Result<std::vector<GroupFiles>>()> find_group_files;
-    bool listing = false;                  // -l, -L: what cannot be probed on this machine is listed too
-    bool listing_variables = false;        // -L
-    bool listing_addresses = false;        // -v with these
+    bool listing = false;           // -l, -L: what cannot be probed on this machine is listed too
+    bool listing_variables = false; // -L
+    bool listing_addresses = false; // -v with these
     // Told of each point that is found (-vv); null: nobody asks.
     std::function<void(const ResolvedPoint&)> on_point;
     std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler

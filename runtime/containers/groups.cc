@@ -70,8 +70,9 @@ std::string one_of_several(const GroupPicture& picture, size_t folder) {
     const GroupIdentity& who = picture.identities[folder];
     const ContainerRecord* record = picture.record_of(who.container);
     const std::string runtime = record ? record->runtime : who.runtime;
-    const std::string pod =
-        record && !record->pod_name.empty() ? fmt::format(" in the pod {}/{}", record->pod_space, record->pod_name) : "";
+    const std::string pod = record && !record->pod_name.empty()
+                                ? fmt::format(" in the pod {}/{}", record->pod_space, record->pod_name)
+                                : "";
     return fmt::format("{}{}{}{}", runtime, runtime.empty() ? "" : " ", shortened(who.container), pod);
 }
 
@@ -207,9 +208,7 @@ Result<std::vector<size_t>> find_cgroup(const GroupPicture& picture, const std::
     return Error(message);
 }
 
-void copy_text(char* to, size_t size, const std::string& text) {
-    std::snprintf(to, size, "%s", text.c_str());
-}
+void copy_text(char* to, size_t size, const std::string& text) { std::snprintf(to, size, "%s", text.c_str()); }
 
 } // namespace
 

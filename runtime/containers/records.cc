@@ -133,7 +133,8 @@ void read_storage_bundles(const std::string& folder, Records& out) {
         if (record.runtime == "cri-o" && out.lacks_pod(record.id))
             wanted.push_back(record.id);
     for (const std::string& id : wanted)
-        for (const std::string& path : expand_path_glob(fmt::format("{}/*-containers/{}/userdata/config.json", folder, id)))
+        for (const std::string& path :
+             expand_path_glob(fmt::format("{}/*-containers/{}/userdata/config.json", folder, id)))
             out.add(parse_bundle(read_state(path), id, "cri-o"));
 }
 

@@ -42,9 +42,9 @@ class SessionGroups {
 
     const plan::Plan& plan_;
     std::string mounted_;        // where the hierarchy is
-    std::set<std::string> tops_;     // paths of the groups that the session is limited to
-    std::set<uint64_t> let_in_;      // groups in `sonde_groups` that were put there from here
-    std::set<uint64_t> named_;       // groups whose names are final
+    std::set<std::string> tops_; // paths of the groups that the session is limited to
+    std::set<uint64_t> let_in_;  // groups in `sonde_groups` that were put there from here
+    std::set<uint64_t> named_;   // groups whose names are final
     bool is_stale_ = false, is_full_ = false;
     std::vector<std::string> own_texts_; // by GroupKind; empty: not looked up yet
 };

@@ -98,7 +98,8 @@ TEST(GroupPath, KnowsTheNamesOfRuntimesAndSystemd) {
 }
 
 TEST(ContainerRecords, OfPodmanAndCriO) {
-    const auto records = parse_storage(R"([{"id":"x1","names":["web","w"],"metadata":"{\"name\":\"web\"}"}, 7, {"names":["no id"]},
+    const auto records =
+        parse_storage(R"([{"id":"x1","names":["web","w"],"metadata":"{\"name\":\"web\"}"}, 7, {"names":["no id"]},
         {"id":"x2","names":["k8s_nginx_front-1_shop_u-1_0"],"metadata":"{\"pod-id\":\"p\",\"metadata-name\":\"nginx\"}"},
         {"id":"x3","names":7,"metadata":"not json"}])");
     ASSERT_EQ(records.size(), 3u);
@@ -117,15 +118,17 @@ TEST(ContainerRecords, OfDockerAndContainerd) {
     docker = parse_docker(R"({"ID":"x","Name":"/k8s_a_b_c_d_0","Config":{"Labels":{"io.kubernetes.pod.name":"front",
         "io.kubernetes.pod.namespace":"shop","io.kubernetes.container.name":"nginx","io.kubernetes.pod.uid":"u"}}})");
     EXPECT_EQ(docker[0].name + docker[0].pod_space + docker[0].pod_name + docker[0].pod_uid, "nginxshopfrontu");
-    const auto bundle = parse_bundle(R"({"annotations":{"io.kubernetes.cri.container-name":"nginx","io.kubernetes.cri.sandbox-name":"front",
+    const auto bundle = parse_bundle(
+        R"({"annotations":{"io.kubernetes.cri.container-name":"nginx","io.kubernetes.cri.sandbox-name":"front",
         "io.kubernetes.cri.sandbox-namespace":"shop","io.kubernetes.cri.sandbox-uid":"u"}})",
-                                     "x", "containerd");
+        "x", "containerd");
     ASSERT_EQ(bundle.size(), 1u);
     EXPECT_EQ(bundle[0].name + bundle[0].pod_space + bundle[0].pod_name + bundle[0].pod_uid, "nginxshopfrontu");
 }
 
 TEST(ContainerRecords, PassOverWhatIsNone) {
-    for (const char* text : {"", "{", "null", "[1,2]", "\"x\"", "{\"ID\":7}", "{\"annotations\":[]}", "[[[[", "\xff\xfe"}) {
+    for (const char* text :
+         {"", "{", "null", "[1,2]", "\"x\"", "{\"ID\":7}", "{\"annotations\":[]}", "[[[[", "\xff\xfe"}) {
         EXPECT_TRUE(parse_storage(text).empty()) << text;
         EXPECT_TRUE(parse_docker(text).empty()) << text;
         for (const ContainerRecord& record : parse_bundle(text, "x", "containerd"))
@@ -150,7 +153,8 @@ TEST(ContainerRecords, RootsBeforeUsersAndNoPipes) {
 
 TEST(ContainerRecords, WhereTheSettingsSay) {
     Tree tree;
-    tree.write("/etc/containers/storage.conf", "[storage]\n# graphroot = \"/no\"\ndriver = \"vfs\"\n graphroot = \"/srv/c\"\n");
+    tree.write("/etc/containers/storage.conf",
+               "[storage]\n# graphroot = \"/no\"\ndriver = \"vfs\"\n graphroot = \"/srv/c\"\n");
     tree.write("/srv/c/vfs-containers/containers.json", R"([{"id":"x","names":["a"]}])");
     tree.write("/etc/docker/daemon.json", "{\n  \"data-root\": \"/srv/d\"\n}\n");
     tree.write("/srv/d/containers/y/config.v2.json", R"({"ID":"y","Name":"/b"})");
@@ -162,19 +166,22 @@ TEST(ContainerRecords, WhereTheSettingsSay) {
 TEST(Groups, AreFoundByName) {
     Tree tree;
     const std::string web = "/machine.slice/libpod-" + id_a + ".scope", db = "/machine.slice/libpod-" + id_b + ".scope";
-    for (const std::string& path : {std::string(), web, web + "/container", db, std::string("/system.slice/nginx.service"),
-                                    std::string("/system.slice/nginx.service/below")})
+    for (const std::string& path :
+         {std::string(), web, web + "/container", db, std::string("/system.slice/nginx.service"),
+          std::string("/system.slice/nginx.service/below")})
         tree.group(path);
-    tree.write("/var/lib/containers/storage/overlay-containers/containers.json",
-               fmt::format(R"([{{"id":"{}","names":["web"]}},{{"id":"{}","names":["aaaa"]}},{{"id":"{}","names":["old"]}}])",
-                           id_a, id_b, std::string(64, 'c')));
+    tree.write(
+        "/var/lib/containers/storage/overlay-containers/containers.json",
+        fmt::format(R"([{{"id":"{}","names":["web"]}},{{"id":"{}","names":["aaaa"]}},{{"id":"{}","names":["old"]}}])",
+                    id_a, id_b, std::string(64, 'c')));
     const GroupPicture picture = tree.picture();
     using enum plan::GroupKind;
     EXPECT_EQ(find(picture, Container, "web"), web + " ");
     EXPECT_EQ(find(picture, Container, id_a), web + " ");
     EXPECT_EQ(find(picture, Container, "aaaa"), db + " "); // a name before the beginning of an id
-    EXPECT_EQ(find(picture, Container, "aaa"), "--container aaa: `aaa` is the beginning of the ids of 2 containers: podman "
-                                               "aaaaaaaaaaaa, podman aaaaaaaaaaaa; give more of the id");
+    EXPECT_EQ(find(picture, Container, "aaa"),
+              "--container aaa: `aaa` is the beginning of the ids of 2 containers: podman "
+              "aaaaaaaaaaaa, podman aaaaaaaaaaaa; give more of the id");
     EXPECT_EQ(find(picture, Container, "old").substr(0, 74),
               "--container old: the container `old` (podman cccccccccccc) is not running:");
     EXPECT_EQ(find(picture, Container, "wbe"),
@@ -185,11 +192,13 @@ TEST(Groups, AreFoundByName) {
     EXPECT_EQ(find(picture, Cgroup, tree.folder() + "/cgroup/system.slice"), "/system.slice ");
     EXPECT_EQ(find(picture, Cgroup, "system.slice/../machine.slice"), "/machine.slice ");
     EXPECT_EQ(find(picture, Cgroup, "/"), "/ ");
-    EXPECT_EQ(find(picture, Cgroup, "/system.slice/nginx"),
-              fmt::format("--cgroup /system.slice/nginx: no control group `/system.slice/nginx` is below {}/cgroup (did you mean "
-                          "`/system.slice/nginx.service`?); there are: "
-                          "/system.slice/nginx.service",
-                          tree.folder()));
+    EXPECT_EQ(
+        find(picture, Cgroup, "/system.slice/nginx"),
+        fmt::format(
+            "--cgroup /system.slice/nginx: no control group `/system.slice/nginx` is below {}/cgroup (did you mean "
+            "`/system.slice/nginx.service`?); there are: "
+            "/system.slice/nginx.service",
+            tree.folder()));
     EXPECT_EQ(texts_of(picture, web + "/container"), "web||libpod-" + id_a + ".scope");
     EXPECT_EQ(texts_of(picture, "/system.slice/nginx.service/below"), "||nginx.service");
 }
@@ -200,9 +209,10 @@ TEST(Groups, OfPods) {
     tree.group(pod + "/cri-containerd-" + id_a + ".scope");
     tree.group("/kubepods/burstable/pod3-4/" + id_b);
     const auto bundle = [](const char* name, const char* space, const char* pod_name, const char* uid) {
-        return fmt::format(R"({{"annotations":{{"io.kubernetes.cri.container-name":"{}","io.kubernetes.cri.sandbox-namespace":"{}",)"
-                           R"("io.kubernetes.cri.sandbox-name":"{}","io.kubernetes.cri.sandbox-uid":"{}"}}}})",
-                           name, space, pod_name, uid);
+        return fmt::format(
+            R"({{"annotations":{{"io.kubernetes.cri.container-name":"{}","io.kubernetes.cri.sandbox-namespace":"{}",)"
+            R"("io.kubernetes.cri.sandbox-name":"{}","io.kubernetes.cri.sandbox-uid":"{}"}}}})",
+            name, space, pod_name, uid);
     };
     const std::string state = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/";
     tree.write(state + id_a + "/config.json", bundle("app", "shop", "front", "1-2"));
@@ -211,18 +221,20 @@ TEST(Groups, OfPods) {
     using enum plan::GroupKind;
     EXPECT_EQ(find(picture, Pod, "shop/front"), pod + " ");
     EXPECT_EQ(find(picture, Pod, "test/front"), "/kubepods/burstable/pod3-4 ");
-    EXPECT_EQ(find(picture, Pod, "front"), "--pod front: the pod `front` is in the namespaces shop, test: give one, as `--pod shop/front`");
-    EXPECT_EQ(find(picture, Pod, "shop/fornt"),
-              "--pod shop/fornt: no pod `shop/fornt` is running here (did you mean `shop/front`?); there are: shop/front, test/front");
-    EXPECT_EQ(find(picture, Container, "app"),
-              "--container app: `app` is the name of 2 containers: containerd aaaaaaaaaaaa in the pod shop/front, containerd aaaaaaaaaaaa "
-              "in the pod test/front; give more of the id");
+    EXPECT_EQ(find(picture, Pod, "front"),
+              "--pod front: the pod `front` is in the namespaces shop, test: give one, as `--pod shop/front`");
+    EXPECT_EQ(find(picture, Pod, "shop/fornt"), "--pod shop/fornt: no pod `shop/fornt` is running here (did you mean "
+                                                "`shop/front`?); there are: shop/front, test/front");
+    EXPECT_EQ(find(picture, Container, "app"), "--container app: `app` is the name of 2 containers: containerd "
+                                               "aaaaaaaaaaaa in the pod shop/front, containerd aaaaaaaaaaaa "
+                                               "in the pod test/front; give more of the id");
     EXPECT_EQ(texts_of(picture, pod), "|shop/front|");
     EXPECT_EQ(texts_of(picture, "/kubepods/burstable/pod3-4/" + id_b), "app|test/front|");
 }
 
 TEST(Groups, LongNamesAreCut) {
-    const sonde_group_names packed = pack_names({std::string(500, 'x'), std::string(500, 'y'), "u", std::string(600, 'z'), true});
+    const sonde_group_names packed =
+        pack_names({std::string(500, 'x'), std::string(500, 'y'), "u", std::string(600, 'z'), true});
     EXPECT_EQ(std::string(packed.container).size(), SONDE_CONTAINER_BYTES - 1u);
     EXPECT_EQ(std::string(packed.pod).size(), SONDE_POD_BYTES - 1u);
     EXPECT_EQ(std::string(packed.cgroup).size(), SONDE_CGROUP_BYTES - 1u);
