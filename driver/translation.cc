@@ -40,6 +40,7 @@ std::string command_program(const std::string& command) {
 KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& forced) {
     FeaturesByTypes has = read_features(kernel.types);
     KernelProbing out;
+    out.may_goto = has.may_goto;
     out.tracepoint_cookie = has.tracepoint_cookie;
     out.only_breakpoints = forced == "kprobe";
     out.fentry = has.fentry && !out.only_breakpoints;
@@ -51,6 +52,7 @@ KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& 
 KernelProbing find_kernel_probing(const std::string& forced) {
     KernelFunctionProbing functions = probe_kernel_functions();
     KernelProbing out;
+    out.may_goto = probe_kernel_features().may_goto;
     out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
     out.only_breakpoints = forced == "kprobe";
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
@@ -227,9 +229,11 @@ Translation::Translation(const Options& options)
                 fmt::print(stderr, "{}\n", place);
         };
     env.changes_return_addresses = options.attach == "uretprobe";
-    env.kernel_probing = [this, forced = options.attach]() -> const KernelProbing& {
-        if (!kernel_probing_)
+    env.kernel_probing = [this, forced = options.attach, as_calls = !options.loops.empty()]() -> const KernelProbing& {
+        if (!kernel_probing_) {
             kernel_probing_ = other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);
+            kernel_probing_->may_goto = kernel_probing_->may_goto && !as_calls;
+        }
         return *kernel_probing_;
     };
 }

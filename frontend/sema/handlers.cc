@@ -204,7 +204,8 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     // So many system calls that a text for each, compiled for each, is worth less than one routine that reads a table.
     constexpr int many_calls = 8;
     const bool has_many =
-        std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls;
+        std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
+        in_.context.env.kernel_probing && in_.context.env.kernel_probing().may_goto;
     std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many; // with their keys
     for (Expander::Resolved& resolved : points) {
         resolved.point.is_among_many = has_many && resolved.point.syscall;
