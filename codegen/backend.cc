@@ -116,6 +116,20 @@ Error explain_fatal(const std::string& fatal, const llvm::Module& module, const 
                              largest ? largest->place : plan.script));
 }
 
+// "FILE:LINE:COLUMN: in function probe_0 i32 (ptr): Looks like the BPF stack limit is exceeded. ..."
+std::string explain_stack(const std::string& failure, const plan::Plan& plan) {
+    constexpr std::string_view sign = "in function ";
+    const size_t name = failure.find(sign) + sign.size();
+    const std::string symbol = failure.substr(name, failure.find(' ', name) - name);
+    std::string place = plan.script;
+    for (const plan::Probe& probe : plan.probes)
+        if (probe.symbol == symbol)
+            place = probe.place;
+    return fmt::format("the handler at {} needs more than the 512 bytes of stack that BPF has, with the functions in C "
+                       "that it calls: make their variables smaller, or use fewer at a time",
+                       place);
+}
+
 } // namespace
 
 Backend::Backend(bool bpf) : bpf_(bpf) {}
@@ -168,6 +182,8 @@ Result<std::vector<uint8_t>> Backend::emit_object(llvm::Module& module, const pl
     std::string fatal = without_dying([&] { object = emit(module, *machine_, llvm::CodeGenFileType::ObjectFile); });
     if (!fatal.empty())
         return explain_fatal(fatal, module, plan);
+    if (failure_.find("BPF stack limit") != std::string::npos)
+        return Error(explain_stack(failure_, plan));
     if (!failure_.empty())
         return Error(failure_);
     return std::vector<uint8_t>(object.begin(), object.end());

@@ -53,4 +53,14 @@ inline std::string c_name(std::string name) {
 inline std::string c_symbol(const std::string& function) { return "sonde_c_" + c_name(function); }
 inline std::string script_symbol(const std::string& function) { return "sonde_s_" + c_name(function); }
 
+// The name as the script has it: `f` of "sonde_c_f_body", `n` of "sonde_c_f_body.n", the static variable there.
+inline std::string written_name(const std::string& name) {
+    if (!name.starts_with(c_symbol("")))
+        return name;
+    if (size_t dot = name.rfind('.'); dot != std::string::npos)
+        return name.substr(dot + 1);
+    const std::string out = name.substr(c_symbol("").size());
+    return out.ends_with("_body") ? out.substr(0, out.size() - 5) : out;
+}
+
 } // namespace sonde

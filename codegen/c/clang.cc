@@ -1,16 +1,21 @@
 // clang gets its input in a memory file and writes into two others, so that nothing has to be read while it runs and
 // nothing lies in /tmp. It runs its front end alone: what is optimised, and how, is decided when the module is whole.
+//
+// The script's text decides what clang does, so clang sees a file system without files, and has limits: a few lines of
+// macros can keep a compiler busy for years.
 #include "codegen/c/clang.h"
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <vector>
 
@@ -38,6 +43,40 @@ std::string find_program(const std::string& name) {
     return "";
 }
 
+constexpr rlim_t most_seconds = 10;       // of processor time
+constexpr rlim_t most_memory = 2ul << 30; // bytes
+// Nothing but what is listed is there, and nothing is listed (clang/docs, `-ivfsoverlay`).
+constexpr const char* no_files = R"({"version": 0, "redirecting-with": "redirect-only", "roots": []})";
+
+Result<Fd> memory_file(const char* name, std::string_view text) {
+    Fd out(memfd_create(name, MFD_CLOEXEC));
+    if (!out)
+        return errno_error("cannot make files in memory for clang", errno);
+    if (Result<void> written = write_all(out.get(), text, "a file in memory for clang"); !written)
+        return std::move(written).error();
+    lseek(out.get(), 0, SEEK_SET);
+    return out;
+}
+
+// The limits of a child that has begun already: it has read nothing of the script yet.
+void limit(pid_t child) {
+    const rlimit seconds{most_seconds, most_seconds}, memory{most_memory, most_memory}, none{0, 0};
+    prlimit(child, RLIMIT_CPU, &seconds, nullptr);
+    prlimit(child, RLIMIT_AS, &memory, nullptr);
+    prlimit(child, RLIMIT_CORE, &none, nullptr);
+}
+
+// Why clang has ended without saying what is wrong with the text.
+std::string explain_end(int status, const std::string& said) {
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (signal == SIGXCPU || signal == SIGKILL || code == 128 + SIGXCPU)
+        return fmt::format("clang has not come to an end with this C within {} seconds", most_seconds);
+    if (said.find("out of memory") != std::string::npos || said.find("bad_alloc") != std::string::npos)
+        return fmt::format("clang needs more than {} MB of memory for this C", most_memory >> 20);
+    return signal ? fmt::format("clang crashes at this C (signal {})", signal)
+                  : fmt::format("clang fails at this C (status {})", code);
+}
+
 Result<std::string> read_from_begin(int fd) {
     if (lseek(fd, 0, SEEK_SET) < 0)
         return errno_error("cannot read what clang wrote", errno);
@@ -53,17 +92,15 @@ Result<ClangOutput> run_clang(const std::string& text) {
         program = find_program("clang");
     if (program.empty())
         return Error(fmt::format("the script has functions in C, which need clang: install the package `{}`", newest));
-    Fd in(memfd_create("C", MFD_CLOEXEC)), out(memfd_create("bitcode", MFD_CLOEXEC)),
-        messages(memfd_create("messages", MFD_CLOEXEC));
-    if (!in || !out || !messages)
-        return errno_error("cannot make files in memory for clang", errno);
     // A newer one writes what LLVM here cannot read.
     const std::string guarded =
         fmt::format("#if __clang_major__ > {0}\n#error sonde reads what clang up to {0} writes\n#endif\n{1}",
                     LLVM_VERSION_MAJOR, text);
-    if (Result<void> written = write_all(in.get(), guarded, "C for clang"); !written)
-        return std::move(written).error();
-    lseek(in.get(), 0, SEEK_SET);
+    Result<Fd> in = memory_file("C", guarded), out = memory_file("bitcode", ""), messages = memory_file("messages", ""),
+               files = memory_file("files", no_files);
+    for (const Result<Fd>* file : {&in, &out, &messages, &files})
+        if (!*file)
+            return Error(file->error());
     std::vector<std::string> words = {program,
                                       "--target=bpf",
                                       "-mcpu=v3",
@@ -75,14 +112,20 @@ Result<ClangOutput> run_clang(const std::string& text) {
                                       "-ffreestanding",
                                       "-fno-builtin",
                                       "-nostdinc",
+                                      "-ivfsoverlay",
+                                      "/proc/self/fd/3",
+                                      "-fno-crash-diagnostics",
+                                      "-Xclang",
+                                      "-disable-pragma-debug-crash",
                                       "-fwrapv",
                                       "-fno-strict-aliasing",
                                       "-fno-delete-null-pointer-checks",
                                       "-fno-color-diagnostics",
                                       "-fno-caret-diagnostics",
                                       "-ferror-limit=20",
-                                      "-w",
                                       "-Werror=implicit-function-declaration",
+                                      "-Werror=array-bounds",
+                                      "-Werror=null-character",
                                       "-x",
                                       "c",
                                       "-c",
@@ -96,31 +139,35 @@ Result<ClangOutput> run_clang(const std::string& text) {
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in.get(), 0);
-    posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions, messages.get(), 2);
+    posix_spawn_file_actions_adddup2(&actions, in->get(), 0);
+    posix_spawn_file_actions_adddup2(&actions, out->get(), 1);
+    posix_spawn_file_actions_adddup2(&actions, messages->get(), 2);
+    posix_spawn_file_actions_adddup2(&actions, files->get(), 3);
     pid_t child = 0;
     int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return errno_error(fmt::format("cannot run `{}`", program), failed);
+    limit(child);
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return errno_error(fmt::format("cannot wait for `{}`", program), errno);
-    Result<std::string> bitcode = read_from_begin(out.get()), said = read_from_begin(messages.get());
+    Result<std::string> bitcode = read_from_begin(out->get()), said = read_from_begin(messages->get());
     if (!bitcode)
         return std::move(bitcode).error();
     if (!said)
         return std::move(said).error();
-    const bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !bitcode->empty();
-    if (!good && said->find("sonde reads what clang up to") != std::string::npos)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !bitcode->empty())
+        return ClangOutput{*std::move(bitcode), *std::move(said), ""};
+    if (said->find("sonde reads what clang up to") != std::string::npos)
         return Error(fmt::format("`{}` is newer than the LLVM of sonde: install the package `{}`", program, newest));
-    if (!good && said->find("error:") == std::string::npos)
-        return Error(fmt::format("`{}` ended without a result ({})", program,
-                                 WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                                     : fmt::format("status {}", WEXITSTATUS(status))));
-    return ClangOutput{good ? *std::move(bitcode) : "", *std::move(said)};
+    // 1 is the status of messages about the text.
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && said->find("error:") != std::string::npos)
+        return ClangOutput{"", *std::move(said), ""};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return Error(fmt::format("`{}` cannot run: {}", program, said->substr(0, said->find('\n'))));
+    return ClangOutput{"", "", explain_end(status, *said)};
 }
 
 } // namespace sonde

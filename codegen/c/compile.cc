@@ -17,10 +17,12 @@
 #include <fmt/format.h>
 
 #include "codegen/c/clang.h"
+#include "codegen/c/clang_messages.h"
 #include "codegen/c/kernel_declarations.h"
 #include "codegen/c/memory.h"
 #include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
+#include "codegen/c/text.h"
 
 namespace sonde {
 
@@ -43,33 +45,12 @@ void collect_names(std::string_view text, std::set<std::string>& names) {
     }
 }
 
-// Blanks out `#include <...>`, and refuses what else would read a file.
-std::string without_includes(const hir::CText& code, Diagnostics& diags) {
-    std::string text = code.text;
-    for (size_t line = 0; line < text.size();) {
-        size_t end = std::min(text.find('\n', line), text.size());
-        size_t at = text.find_first_not_of(" \t", line);
-        size_t sign = at < end && text[at] == '#' ? 1 : text.compare(at < end ? at : end, 2, "%:") == 0 ? 2 : 0;
-        if (sign) {
-            size_t word = std::min(text.find_first_not_of(" \t", at + sign), end), stop = word;
-            while (stop < end && is_word(text[stop]))
-                stop++;
-            std::string directive = text.substr(word, stop - word);
-            size_t name = std::min(text.find_first_not_of(" \t", stop), end);
-            Range range{code.range.file, code.range.begin + 2 + static_cast<uint32_t>(at),
-                        code.range.begin + 2 + static_cast<uint32_t>(end)};
-            bool continued = text[end - 1] == '\\';
-            if (directive == "include" && name < end && text[name] == '<' && !continued)
-                std::fill(text.begin() + static_cast<ptrdiff_t>(at), text.begin() + static_cast<ptrdiff_t>(end), ' ');
-            else if (directive == "include" || directive == "include_next" || directive == "import" ||
-                     directive == "embed" ||
-                     (continued && directive != "define" && !directive.starts_with("if") && directive != "elif"))
-                diags.report(DiagId::EmbeddedCode, range, "C in a script reads no file of its own")
-                    .help("`#include <...>` of any name stands for the types of the kernel, which are there anyway");
-        }
-        line = end + 1;
-    }
-    return text;
+// As a literal of C.
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (char c : text)
+        out += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
+    return out + "\"";
 }
 
 class Composer {
@@ -79,9 +60,20 @@ class Composer {
     // The script's text at its own place.
     void script(const hir::CText& code) {
         LineColumn at = sources_.line_column(code.range.file, code.range.begin + 2);
-        out_ += fmt::format("\n#line {} \"{}\"\n", at.line, c_file_name(code.range.file));
+        out_ += fmt::format("\n#undef __FILE__\n#define __FILE__ {}\n#line {} \"{}\"\n",
+                            quoted(sources_.name(code.range.file)), at.line, c_file_name(code.range.file));
         out_.append(at.column - 1, ' ');
-        out_ += without_includes(code, diags_);
+        out_ += prepare_c_text(code, diags_);
+    }
+    // What stands around the script's text: what clang says of it, it says at that line of the script.
+    void around(const std::string& text, FileId file, uint32_t position) {
+        const std::string line =
+            fmt::format("\n#line {} \"{}\"\n", sources_.line_column(file, position).line, c_file_name(file));
+        for (size_t begin = 0; begin < text.size();) {
+            const size_t end = std::min(text.find('\n', begin), text.size());
+            out_ += line + text.substr(begin, end - begin);
+            begin = end + 1;
+        }
     }
     void own(const std::string& text) { out_ += fmt::format("\n#line 1 \"{}\"\n", own_name) + text; }
     std::string take() { return std::move(out_); }
@@ -93,16 +85,6 @@ class Composer {
 };
 
 const char* c_type(ValueType type) { return type == ValueType::String ? "char *" : "long "; }
-
-bool is_keyword(const std::string& name) {
-    static constexpr const char* words[] = {
-        "auto",     "break",    "case",   "char",     "const",    "continue",  "default", "do",
-        "double",   "else",     "enum",   "extern",   "float",    "for",       "goto",    "if",
-        "inline",   "int",      "long",   "register", "restrict", "return",    "short",   "signed",
-        "sizeof",   "static",   "struct", "switch",   "typeof",   "typedef",   "union",   "void",
-        "unsigned", "volatile", "while",  "asm",      "__status", "__retvalue"};
-    return std::find(std::begin(words), std::end(words), name) != std::end(words);
-}
 
 // What C calls a function of the script by: strings go into slots of C's own, and an error ends C too.
 std::string declare_call(const hir::Function& callee) {
@@ -165,74 +147,42 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
     const std::string name = c_symbol(function.name), record = fmt::format("struct {}_this", name);
     std::string head = record + " {\n", params, values, macros, hides, ends, shows;
     for (const hir::Local* param : function.params) {
-        if (is_keyword(param->name))
+        if (is_c_keyword(param->name))
             diags.report(DiagId::EmbeddedCode, param->range,
                          fmt::format("the parameter `{}` is a keyword of C", param->name));
         // A macro of that name is none in there.
         hides += fmt::format("#pragma push_macro(\"{0}\")\n#undef {0}\n", param->name);
         shows += fmt::format("#pragma pop_macro(\"{}\")\n", param->name);
         head += fmt::format("{}{};\n", c_type(param->type), param->name);
-        params += fmt::format("{}sonde_{}, ", c_type(param->type), param->name);
-        values += fmt::format(".{0} = sonde_{0}, ", param->name);
+        params += fmt::format("{}sonde_p_{}, ", c_type(param->type), param->name);
+        values += fmt::format(".{0} = sonde_p_{0}, ", param->name);
         macros += fmt::format("#define STAP_ARG_{0} THIS->{0}\n", param->name);
         ends += fmt::format("#undef STAP_ARG_{}\n", param->name);
     }
     const bool gives_string = function.result == ValueType::String;
-    head += fmt::format("{}__retvalue;\nlong __status;\n}};\n", c_type(function.result));
+    head +=
+        fmt::format("{}__retvalue;\nlong __status;\n}};\n", gives_string ? "char *const " : c_type(function.result));
     macros += gives_string
                   ? "#define STAP_RETURN(v) do { strlcpy(THIS->__retvalue, (v), MAXSTRINGLEN); return; } while (0)\n"
               : function.result == ValueType::Long
                   ? "#define STAP_RETURN(v) do { THIS->__retvalue = (long)(v); return; } while (0)\n"
                   : "#define STAP_RETURN(...) return\n";
     name_calls(function, macros, ends);
-    text.own(fmt::format("{}{}{}static void {}_body({} *THIS) {{{}", macros, hides, head, name, record,
-                         function.c_code.is_expression ? expression_head(function) : ""));
+    const Range range = function.c_code.range;
+    text.around(fmt::format("{}{}{}#define __func__ {}\nstatic void {}_body({} *THIS) {{{}", macros, hides, head,
+                            quoted(function.name), name, record,
+                            function.c_code.is_expression ? expression_head(function) : ""),
+                range.file, range.begin);
     text.script(function.c_code);
-    std::string tail = fmt::format(
-        "{}\n}}\n{}#undef STAP_RETURN\nlong {}({}void *environment, char *slots, {}*result, char *error) {{\n",
-        function.c_code.is_expression ? expression_tail(function) : "", ends, name, params,
-        gives_string ? "char " : "long ");
-    tail += fmt::format("{} this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = result" : "");
-    tail += fmt::format("{}_body(&this);\n{}return this.__status;\n}}\n", name,
-                        gives_string ? "" : "if (!this.__status)\n*result = this.__retvalue;\n");
-    tail += shows;
-    text.own(tail);
-}
-
-// "FILE:LINE:COLUMN: error: text" as reports.
-void report_messages(const std::string& messages, Diagnostics& diags, Range whole) {
-    for (size_t line = 0; line < messages.size();) {
-        size_t end = std::min(messages.find('\n', line), messages.size());
-        std::string one = messages.substr(line, end - line);
-        line = end + 1;
-        size_t mark = one.find(" error: ");
-        if (mark == std::string::npos)
-            mark = one.find(" fatal error: ");
-        if (mark == std::string::npos)
-            continue;
-        std::string text = one.substr(one.find("error: ", mark) + 7);
-        if (size_t flag = text.rfind(" [-W"); flag != std::string::npos)
-            text.resize(flag);
-        for (char& c : text)
-            c = c == '\'' ? '`' : c;
-        if (text.starts_with("too many errors"))
-            continue;
-        Range range = whole;
-        size_t column = one.rfind(':', mark - 2),
-               row = column == std::string::npos || column == 0 ? std::string::npos : one.rfind(':', column - 1);
-        if (row != std::string::npos)
-            if (std::optional<Range> found =
-                    c_place(diags.sources(), one.substr(0, row), static_cast<unsigned>(std::atoi(&one[row + 1])),
-                            static_cast<unsigned>(std::atoi(&one[column + 1]))))
-                range = *found;
-        constexpr std::string_view unknown = "call to undeclared function `";
-        if (text.starts_with(unknown)) {
-            std::string name = text.substr(unknown.size(), text.find('`', unknown.size()) - unknown.size());
-            report_unknown_function(diags, range, name);
-        } else {
-            diags.report(DiagId::EmbeddedCode, range, text);
-        }
-    }
+    std::string tail = fmt::format("{}\n}}\n#undef __func__\n{}#undef STAP_RETURN\n",
+                                   function.c_code.is_expression ? expression_tail(function) : "", ends);
+    tail += fmt::format("long {}({}void *sonde_environment, char *sonde_slots, {}*sonde_result, char *sonde_error) {{\n", name, params,
+                        gives_string ? "char " : "long ");
+    tail +=
+        fmt::format("{} sonde_this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = sonde_result" : "");
+    tail += fmt::format("{}_body(&sonde_this);\n{}return sonde_this.__status;\n}}\n", name,
+                        gives_string ? "" : "if (!sonde_this.__status)\n*sonde_result = sonde_this.__retvalue;\n");
+    text.around(tail + shows, range.file, range.end - 1);
 }
 
 // LINUX_VERSION_CODE of a release such as "6.1.0-18-amd64" (include/generated/uapi/linux/version.h).
@@ -328,7 +278,16 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     if (!out)
         return std::move(out).error();
     if (out->bitcode.empty()) {
-        report_messages(out->messages, diags, functions[0]->range);
+        std::vector<Range> places;
+        for (const hir::CText& block : program.c_blocks)
+            places.push_back(block.range);
+        for (const hir::Function* function : functions)
+            places.push_back(function->c_code.range);
+        if (!out->failure.empty())
+            diags.report(DiagId::EmbeddedCode, places[0], out->failure)
+                .help("make its expressions, macros and tables smaller");
+        else
+            report_clang_messages(out->messages, places, diags);
         return std::optional<CCode>();
     }
     return secure_c_code(out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto}, diags);

@@ -36,6 +36,8 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/backend.h"
+#include "codegen/c/constants.h"
+#include "codegen/c/helpers.h"
 #include "codegen/c/place.h"
 #include "codegen/c/refuse.h"
 #include "codegen/lower/errors.h"
@@ -219,6 +221,11 @@ class Securing {
         return is_number ? 8 : limits_.max_string;
     }
 
+    // Loads what read_kernel() has read.
+    bool is_read_to(const llvm::LoadInst& load) const {
+        return llvm::any_of(variables_, [&](const auto& one) { return one.second == load.getPointerOperand(); });
+    }
+
     Target target_of(llvm::Value* pointer) const {
         llvm::SmallVector<const llvm::Value*, 4> objects;
         llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
@@ -226,7 +233,12 @@ class Securing {
         for (const llvm::Value* object : objects) {
             const bool is_local = llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
                                   llvm::isa<llvm::Argument>(object);
-            out.has_local = out.has_local || is_local;
+            // An address that a variable keeps may be of another one.
+            auto* kept = llvm::dyn_cast<llvm::LoadInst>(object);
+            out.has_local =
+                out.has_local || is_local ||
+                (kept && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(kept->getPointerOperand(), 0)) &&
+                 !is_read_to(*kept));
             if (is_local && objects.size() == 1) {
                 out.local = const_cast<llvm::Value*>(object);
                 out.size = size_of(*object);
@@ -335,6 +347,10 @@ class Securing {
             secure_store(*store);
         else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&at))
             secure_block(*memory);
+        else if (at.isIntDivRem())
+            divide(at);
+        else if (auto* end = llvm::dyn_cast<llvm::UnreachableInst>(&at))
+            end_at(*end);
         else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
             secure_call(*call);
     }
@@ -410,17 +426,156 @@ class Securing {
         block.eraseFromParent();
     }
 
+    // As BPF does, where a division by 0 gives 0 and leaves everything as the rest; to LLVM it would be anything. BPF
+    // divides unsigned numbers (signed ones since 6.6): of the amounts, with the sign put on afterwards.
+    void divide(llvm::Instruction& at) {
+        const bool divides = at.getOpcode() == llvm::Instruction::SDiv || at.getOpcode() == llvm::Instruction::UDiv;
+        const bool is_signed = at.getOpcode() == llvm::Instruction::SDiv || at.getOpcode() == llvm::Instruction::SRem;
+        ir_.SetInsertPoint(&at);
+        ir_.SetCurrentDebugLocation(at.getDebugLoc());
+        llvm::Value *a = at.getOperand(0), *b = at.getOperand(1);
+        llvm::Value* zero = llvm::ConstantInt::get(a->getType(), 0);
+        llvm::Value *amount_a = a, *amount_b = b, *is_negative = ir_.getFalse();
+        if (is_signed) {
+            llvm::Value *is_a_negative = ir_.CreateICmpSLT(a, zero), *is_b_negative = ir_.CreateICmpSLT(b, zero);
+            amount_a = ir_.CreateSelect(is_a_negative, ir_.CreateNeg(a), a);
+            amount_b = ir_.CreateSelect(is_b_negative, ir_.CreateNeg(b), b);
+            is_negative = divides ? ir_.CreateXor(is_a_negative, is_b_negative) : is_a_negative;
+        }
+        llvm::Value* by_zero = ir_.CreateICmpEQ(b, zero);
+        amount_b = ir_.CreateSelect(by_zero, llvm::ConstantInt::get(a->getType(), 1), amount_b);
+        llvm::Value* amount = divides ? ir_.CreateUDiv(amount_a, amount_b) : ir_.CreateURem(amount_a, amount_b);
+        llvm::Value* value = ir_.CreateSelect(is_negative, ir_.CreateNeg(amount), amount);
+        at.replaceAllUsesWith(ir_.CreateSelect(by_zero, divides ? zero : a, value));
+        at.eraseFromParent();
+    }
+
+    // What the program promises that it never reaches.
+    void end_at(llvm::UnreachableInst& end) {
+        ir_.SetInsertPoint(&end);
+        ir_.SetCurrentDebugLocation(end.getDebugLoc());
+        status_->addIncoming(ir_.getInt64(add_place("`__builtin_unreachable` is reached", place(end), 0)),
+                             end.getParent());
+        ir_.CreateBr(failed_);
+        end.eraseFromParent();
+    }
+
+    static bool writes_text(uint64_t number) {
+        return number == probe_read_kernel_str || number == probe_read_user_str || number == helper_snprintf;
+    }
+    static bool writes_first(uint64_t number) {
+        return writes_text(number) || number == probe_read_kernel || number == probe_read_user;
+    }
+
+    // A helper that writes `size` bytes to `to`, its first arguments: they stay inside of what is there. What writes a
+    // text takes less then.
+    // False after a report.
+    bool bound_written(llvm::CallBase& call, uint64_t number) {
+        const Target target = target_of(call.getArgOperand(0));
+        if (!target.local || target.is_constant) {
+            refuse_write(call);
+            return false;
+        }
+        auto* known = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+        llvm::APInt offset(64, 0);
+        const bool is_placed =
+            call.getArgOperand(0)->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local;
+        uint64_t room = target.size;
+        if (is_placed) {
+            if (offset.isNegative() || offset.getZExtValue() >= target.size) {
+                refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+                return false;
+            }
+            room = target.size - offset.getZExtValue();
+        } else if (llvm::isa<llvm::Argument>(target.local)) {
+            // A slot has room for two texts.
+            room = limits_.max_string;
+            const bool is_own = target.local == argument(c_slots_argument);
+            if (!stay_inside(call, target, call.getArgOperandUse(0), is_own ? limits_.slot_bytes - room : 1))
+                return false;
+        } else if (!known) {
+            refuse(call, "the place and the size are both known only when this runs")
+                .help("build the text in `STAP_RETVALUE`, or give a constant size");
+            return false;
+        } else if (!stay_inside(call, target, call.getArgOperandUse(0), known->getZExtValue())) {
+            return false;
+        }
+        if (known && known->getZExtValue() <= room)
+            return true;
+        if (known && !writes_text(number)) {
+            refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+            return false;
+        }
+        ir_.SetInsertPoint(&call);
+        ir_.SetCurrentDebugLocation(call.getDebugLoc());
+        llvm::Type* type = call.getArgOperand(1)->getType();
+        if (known) {
+            call.setArgOperand(1, llvm::ConstantInt::get(type, room));
+            return true;
+        }
+        llvm::Value* size = opaque(ir_.CreateZExtOrTrunc(call.getArgOperand(1), ir_.getInt64Ty()));
+        llvm::Value* beyond = ir_.CreateICmpUGT(size, ir_.getInt64(room));
+        if (writes_text(number)) {
+            llvm::Value* fitting = ir_.CreateSelect(beyond, ir_.getInt64(room), size);
+            call.setArgOperand(1, ir_.CreateZExtOrTrunc(fitting, type));
+        } else {
+            call.setArgOperand(1, ir_.CreateZExtOrTrunc(size, type));
+            end_if(beyond, &call,
+                   add_place(fmt::format("a size is outside of what has {} bytes", target.size), place(call), 0));
+        }
+        return true;
+    }
+
+    void secure_helper(llvm::CallBase& call, uint64_t number) {
+        if (helper_name(number).empty()) {
+            refuse(call, fmt::format("C in a script cannot call address {}", number))
+                .help("of BPF's functions those can be called that docs/embedded-c.md names, by their names");
+            return;
+        }
+        if (writes_first(number) && !bound_written(call, number))
+            return;
+        for (const HelperMemory& memory : helper_memory(number)) {
+            if (memory.pointer == 0 && writes_first(number))
+                continue;
+            const Target target = target_of(call.getArgOperand(memory.pointer));
+            if (memory.is_written && (!target.local || target.is_constant)) {
+                refuse_write(call);
+                return;
+            }
+            auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(static_cast<unsigned>(memory.size)));
+            if (target.local && bytes && bytes->getZExtValue() &&
+                !stay_inside(call, target, call.getOperandUse(memory.pointer), bytes->getZExtValue()))
+                return;
+        }
+        llvm::StringRef format;
+        if (helper_name(number) != "bpf_snprintf" || !llvm::getConstantStringInfo(call.getArgOperand(2), format))
+            return;
+        if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(4)))
+            if (std::string wrong = check_format(format.str(), bytes->getZExtValue() / 8); !wrong.empty())
+                refuse(call, wrong);
+    }
+
     void secure_call(llvm::CallBase& call) {
         const llvm::Function* callee = call.getCalledFunction();
+        if (std::optional<uint64_t> helper = helper_number(call)) {
+            secure_helper(call, *helper);
+            return;
+        }
         if (!callee) {
-            auto* helper = llvm::dyn_cast<llvm::ConstantExpr>(call.getCalledOperand());
-            if (helper && helper->getOpcode() == llvm::Instruction::IntToPtr)
-                secure_helper(call, llvm::cast<llvm::ConstantInt>(helper->getOperand(0))->getZExtValue());
-            else if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
+            if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
                 refuse(call, "C in BPF cannot call through a pointer");
             return;
         }
-        if (callee->getName() == "sonde_c_read") {
+        if (callee->isIntrinsic()) {
+            const llvm::Intrinsic::ID id = callee->getIntrinsicID();
+            if (id == llvm::Intrinsic::trap || id == llvm::Intrinsic::debugtrap || id == llvm::Intrinsic::ubsantrap) {
+                end_if(ir_.getTrue(), &call, add_place("`__builtin_trap` is reached", place(call), 0));
+                call.eraseFromParent();
+            }
+        } else if (callee->getName() == "sonde_c_work") {
+            call.replaceAllUsesWith(function_.getArg(function_.arg_size() - 1));
+            call.eraseFromParent();
+        } else if (callee->getName() == "sonde_c_read") {
             ir_.SetInsertPoint(&call);
             note_fault(call, call.getArgOperand(0), as_number(call.getArgOperand(1), true));
             call.eraseFromParent();
@@ -436,67 +591,6 @@ class Securing {
         } else if (callee->getName() == "sonde_c_throw") {
             end_if(ir_.getTrue(), &call, add_place("%s", place(call), with_text));
             call.eraseFromParent();
-        }
-    }
-
-    // A helper that writes `size` bytes to `to`, its first arguments: they stay inside of what is there. What writes a
-    // text takes less then.
-    void secure_helper(llvm::CallBase& call, uint64_t number) {
-        const bool writes_text =
-            number == probe_read_kernel_str || number == probe_read_user_str || number == helper_snprintf;
-        if (!writes_text && number != probe_read_kernel && number != probe_read_user)
-            return;
-        const Target target = target_of(call.getArgOperand(0));
-        if (!target.local || target.is_constant) {
-            refuse_write(call);
-            return;
-        }
-        auto* known = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
-        llvm::APInt offset(64, 0);
-        const bool is_placed =
-            call.getArgOperand(0)->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local;
-        uint64_t room = target.size;
-        if (is_placed) {
-            if (offset.isNegative() || offset.getZExtValue() >= target.size) {
-                refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
-                return;
-            }
-            room = target.size - offset.getZExtValue();
-        } else if (llvm::isa<llvm::Argument>(target.local)) {
-            // A slot has room for two texts.
-            room = limits_.max_string;
-            const bool is_own = target.local == argument(c_slots_argument);
-            if (!stay_inside(call, target, call.getArgOperandUse(0), is_own ? limits_.slot_bytes - room : 1))
-                return;
-        } else if (!known) {
-            refuse(call, "the place and the size are both known only when this runs")
-                .help("build the text in `STAP_RETVALUE`, or give a constant size");
-            return;
-        } else if (!stay_inside(call, target, call.getArgOperandUse(0), known->getZExtValue())) {
-            return;
-        }
-        if (known && known->getZExtValue() <= room)
-            return;
-        if (known && !writes_text) {
-            refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
-            return;
-        }
-        ir_.SetInsertPoint(&call);
-        ir_.SetCurrentDebugLocation(call.getDebugLoc());
-        llvm::Type* type = call.getArgOperand(1)->getType();
-        if (known) {
-            call.setArgOperand(1, llvm::ConstantInt::get(type, room));
-            return;
-        }
-        llvm::Value* size = opaque(ir_.CreateZExtOrTrunc(call.getArgOperand(1), ir_.getInt64Ty()));
-        llvm::Value* beyond = ir_.CreateICmpUGT(size, ir_.getInt64(room));
-        if (writes_text) {
-            llvm::Value* fitting = ir_.CreateSelect(beyond, ir_.getInt64(room), size);
-            call.setArgOperand(1, ir_.CreateZExtOrTrunc(fitting, type));
-        } else {
-            call.setArgOperand(1, ir_.CreateZExtOrTrunc(size, type));
-            end_if(beyond, &call,
-                   add_place(fmt::format("a size is outside of what has {} bytes", target.size), place(call), 0));
         }
     }
 
@@ -735,10 +829,18 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     refuse_what_cannot_be(module, variables, functions[0]->range, diags);
     if (diags.has_errors())
         return std::optional<CCode>();
+    fill_by_stores(module);
 
     std::map<std::string, const hir::Function*> by_symbol;
-    for (const hir::Function* function : functions)
-        by_symbol[c_symbol(function->name)] = function;
+    for (const hir::Function* function : functions) {
+        const std::string symbol = c_symbol(function->name);
+        by_symbol[symbol] = function;
+        // A macro of the script's has changed what stands around it.
+        if (const llvm::Function* defined = module.getFunction(symbol); !defined || defined->isDeclaration())
+            diags.report(DiagId::EmbeddedCode, function->c_code.range, "this C is no function's body");
+    }
+    if (diags.has_errors())
+        return std::optional<CCode>();
     for (llvm::Function& function : module) {
         if (function.isDeclaration())
             continue;
@@ -751,6 +853,10 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     }
     backend.run(module, "always-inline,globaldce,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
                         "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
+    for (const auto& [symbol, function] : by_symbol)
+        refuse_what_stays(*module.getFunction(symbol), function->c_code.range, diags);
+    if (diags.has_errors())
+        return std::optional<CCode>();
     CCode out;
     for (const auto& [symbol, function] : by_symbol)
         out.functions[function->name] = Securing(*module.getFunction(symbol), *function, limits, diags).run();

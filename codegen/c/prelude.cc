@@ -296,7 +296,8 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     return 0;
 }
 
-#define SONDE_NTH(a, b, c, d, e, f, g, h, i, n, ...) n
+#define SONDE_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, one, ...) one
+#define SONDE_MANY(...) ({ _Static_assert(0, "a format of C has eight values at most"); 0ull; })
 #define SONDE_WORDS0()
 #define SONDE_WORDS1(a) (u64)(a)
 #define SONDE_WORDS2(a, ...) (u64)(a), SONDE_WORDS1(__VA_ARGS__)
@@ -307,9 +308,11 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
 #define SONDE_WORDS7(a, ...) (u64)(a), SONDE_WORDS6(__VA_ARGS__)
 #define SONDE_WORDS8(a, ...) (u64)(a), SONDE_WORDS7(__VA_ARGS__)
 #define SONDE_WORDS(...)                                                                                               \
-    SONDE_NTH(_, ##__VA_ARGS__, SONDE_WORDS8, SONDE_WORDS7, SONDE_WORDS6, SONDE_WORDS5, SONDE_WORDS4, SONDE_WORDS3,    \
+    SONDE_NTH(_, ##__VA_ARGS__, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY,    \
+              SONDE_MANY, SONDE_WORDS8, SONDE_WORDS7, SONDE_WORDS6, SONDE_WORDS5, SONDE_WORDS4, SONDE_WORDS3,    \
               SONDE_WORDS2, SONDE_WORDS1, SONDE_WORDS0)(__VA_ARGS__)
-#define snprintf(to, size, format, ...)                                                                                \
+#define snprintf SONDE_PRINT
+#define SONDE_PRINT(to, size, format, ...)                                                                             \
     ({                                                                                                                 \
         static const char format_[] = format;                                                                          \
         u64 words_[] = {SONDE_WORDS(__VA_ARGS__)};                                                                     \
@@ -357,7 +360,7 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     } while (0)
 #define STAP_ERROR(...)                                                                                                \
     do {                                                                                                               \
-        snprintf(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \
+        SONDE_PRINT(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                        \
         THIS->__status = sonde_c_fail();                                                                               \
         return;                                                                                                        \
     } while (0)

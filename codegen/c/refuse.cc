@@ -12,6 +12,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "codegen/c/c_code.h"
 #include "codegen/c/place.h"
 
 namespace sonde {
@@ -20,7 +21,64 @@ namespace {
 // BPF has 512 bytes of stack for a handler and all that is inlined there.
 constexpr uint64_t largest_local = 256;
 
+// As large as a program's constants may be: the kernel keeps them in an array of one element.
+constexpr uint64_t largest_constant = 1 << 20;
+
 constexpr const char* own_calls = "sonde_"; // that the prelude makes, and memory.cc replaces
+
+// What optimising leaves and BPF's back end makes code of.
+bool is_possible(llvm::Intrinsic::ID id) {
+    switch (id) {
+    case llvm::Intrinsic::abs:
+    case llvm::Intrinsic::annotation:
+    case llvm::Intrinsic::assume:
+    case llvm::Intrinsic::bitreverse:
+    case llvm::Intrinsic::bswap:
+    case llvm::Intrinsic::ctlz:
+    case llvm::Intrinsic::ctpop:
+    case llvm::Intrinsic::cttz:
+    case llvm::Intrinsic::dbg_assign:
+    case llvm::Intrinsic::dbg_declare:
+    case llvm::Intrinsic::dbg_label:
+    case llvm::Intrinsic::dbg_value:
+    case llvm::Intrinsic::debugtrap:
+    case llvm::Intrinsic::expect:
+    case llvm::Intrinsic::expect_with_probability:
+    case llvm::Intrinsic::fshl:
+    case llvm::Intrinsic::fshr:
+    case llvm::Intrinsic::is_constant:
+    case llvm::Intrinsic::lifetime_end:
+    case llvm::Intrinsic::lifetime_start:
+    case llvm::Intrinsic::memcpy:
+    case llvm::Intrinsic::memcpy_inline:
+    case llvm::Intrinsic::memmove:
+    case llvm::Intrinsic::memset:
+    case llvm::Intrinsic::memset_inline:
+    case llvm::Intrinsic::objectsize:
+    case llvm::Intrinsic::prefetch:
+    case llvm::Intrinsic::ptr_annotation:
+    case llvm::Intrinsic::ptrmask:
+    case llvm::Intrinsic::sadd_with_overflow:
+    case llvm::Intrinsic::sideeffect:
+    case llvm::Intrinsic::smax:
+    case llvm::Intrinsic::smin:
+    case llvm::Intrinsic::smul_with_overflow:
+    case llvm::Intrinsic::ssub_with_overflow:
+    case llvm::Intrinsic::stackrestore:
+    case llvm::Intrinsic::stacksave:
+    case llvm::Intrinsic::trap:
+    case llvm::Intrinsic::uadd_with_overflow:
+    case llvm::Intrinsic::ubsantrap:
+    case llvm::Intrinsic::umax:
+    case llvm::Intrinsic::umin:
+    case llvm::Intrinsic::umul_with_overflow:
+    case llvm::Intrinsic::usub_with_overflow:
+    case llvm::Intrinsic::var_annotation:
+        return true;
+    default:
+        return false;
+    }
+}
 
 Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range otherwise) {
     llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
@@ -50,10 +108,12 @@ class Refusals {
             report(whole_, "C in BPF has no assembly");
         for (const llvm::GlobalVariable& global : module_.globals())
             check(global);
-        for (llvm::Function& function : module_)
+        for (llvm::Function& function : module_) {
+            check(function);
             for (llvm::BasicBlock& block : function)
                 for (llvm::Instruction& instruction : block)
                     check(instruction);
+        }
         for (llvm::Function& function : module_)
             find_recursion(function);
     }
@@ -64,9 +124,40 @@ class Refusals {
     }
     Range place(const llvm::Instruction& at) const { return place_of(at.getDebugLoc(), diags_.sources(), whole_); }
 
+    void check(const llvm::Function& function) {
+        const llvm::DISubprogram* described = function.getSubprogram();
+        Range range = whole_;
+        if (described)
+            range = c_place(diags_.sources(), described->getFilename().str(), described->getLine(), 0).value_or(whole_);
+        if (function.hasSection())
+            report_section(range, function.getName().str());
+        if (function.hasFnAttribute(llvm::Attribute::Naked))
+            report(range, "C in BPF has no assembly");
+    }
+    void report_section(Range range, const std::string& name) {
+        report(range, fmt::format("`{}` has a section, which C in a script has none of", name))
+            .help("leave the attribute `section` out");
+    }
+
     void check(const llvm::GlobalVariable& global) {
-        if (global.isConstant() && !global.isDeclaration())
+        const std::string name = global.getName().str();
+        if (name == "llvm.global_ctors" || name == "llvm.global_dtors") {
+            report(whole_, "C in a script has no functions that run on their own")
+                .help("leave the attribute `constructor` out, and call the function");
             return;
+        }
+        if (name.starts_with("llvm."))
+            return;
+        if (global.hasSection() && !global.use_empty())
+            report_section(place_of(global, diags_.sources(), whole_), name);
+        if (global.isConstant() && !global.isDeclaration()) {
+            const uint64_t size = module_.getDataLayout().getTypeAllocSize(global.getValueType());
+            if (size > largest_constant && !global.use_empty())
+                report(place_of(global, diags_.sources(), whole_),
+                       fmt::format("`{}` takes {} bytes, and constants of C in BPF have {} at most", name, size,
+                                   largest_constant));
+            return;
+        }
         if (global.use_empty() || (global.isDeclaration() && variables_.contains(global.getName().str())))
             return;
         const Range range = place_of(global, diags_.sources(), whole_);
@@ -74,8 +165,8 @@ class Refusals {
             report(range, fmt::format("the kernel's variable `{}` has no address here", global.getName().str()))
                 .help("give the function its address: `&@var(\"name\")` in the script");
         else
-            report(range,
-                   fmt::format("`{}` would be kept between calls, which C in BPF cannot", global.getName().str()))
+            report(range, fmt::format("`{}` would be kept between calls, which C in BPF cannot",
+                                      written_name(global.getName().str())))
                 .help("keep it in a global of the script, and pass it as an argument");
     }
 
@@ -86,6 +177,10 @@ class Refusals {
                 report(place(at), "BPF has no floating point numbers");
             said_float_ = true;
         }
+        if (const bool divides = at.isIntDivRem();
+            (divides || at.getOpcode() == llvm::Instruction::Mul) && at.getType()->getScalarSizeInBits() > 64)
+            report(place(at),
+                   fmt::format("BPF {} no numbers of more than 64 bits", divides ? "divides" : "multiplies"));
         if (at.isAtomic())
             report(place(at), "C in BPF has no atomic operations").help("count in a global of the script");
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&at))
@@ -93,10 +188,21 @@ class Refusals {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
         if (!call)
             return;
+        if (call->isMustTailCall())
+            report(place(at), "C in BPF has no tail calls").help("leave the attribute `musttail` out");
         if (call->isInlineAsm()) {
             report(place(at), "C in BPF has no assembly");
         } else if (const llvm::Function* callee = call->getCalledFunction()) {
             const std::string name = callee->getName().str();
+            if (name.starts_with("llvm.preserve."))
+                report(place(at), "offsets are those of the kernel already, and nothing is moved later")
+                    .help("leave `preserve_access_index` out");
+            else if (at.getType()->isStructTy() && name.find("mul.with.overflow.i") != std::string::npos &&
+                     call->getArgOperand(0)->getType()->getScalarSizeInBits() > 32)
+                report(place(at), "BPF tells no overflow of numbers of 64 bits that are multiplied")
+                    .help("divide the limit by one of them before");
+            else if (callee->isIntrinsic() && !is_possible(callee->getIntrinsicID()))
+                report(place(at), "BPF has nothing for this function of the compiler");
             if (callee->isDeclaration() && !callee->isIntrinsic() && !name.starts_with(own_calls))
                 report_unknown_function(diags_, place(at), name);
         }
@@ -132,8 +238,8 @@ class Refusals {
                 if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
                     if (llvm::Function* callee = call->getCalledFunction(); callee && !callee->isDeclaration()) {
                         if (states_[callee] == Open)
-                            report(place(at),
-                                   fmt::format("`{}` calls itself, which C in BPF cannot", callee->getName().str()))
+                            report(place(at), fmt::format("`{}` calls itself, which C in BPF cannot",
+                                                          written_name(callee->getName().str())))
                                 .help("make a loop of it, or write it in the script's language");
                         else
                             find_recursion(*callee);
@@ -158,13 +264,53 @@ Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise
     return otherwise;
 }
 
+namespace {
+
+bool takes_labels(const llvm::Function& function) {
+    return llvm::any_of(function, [](const llvm::BasicBlock& block) { return block.hasAddressTaken(); });
+}
+
+// Of the first instruction that is the script's.
+Range first_place(const llvm::Function& function, const Sources& sources, Range otherwise) {
+    for (const llvm::BasicBlock& block : function)
+        for (const llvm::Instruction& at : block)
+            if (const Range range = place_of(at.getDebugLoc(), sources, {}); range.valid())
+                return range;
+    return otherwise;
+}
+
+void report_computed_jump(Range range, Diagnostics& diags) {
+    diags.report(DiagId::EmbeddedCode, range, "C in BPF cannot jump to a label that is computed")
+        .help("choose by `switch`");
+}
+
+} // namespace
+
+void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags) {
+    for (llvm::BasicBlock& block : function)
+        for (llvm::Instruction& at : block) {
+            auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
+            const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+            const Range range = place_of(at.getDebugLoc(), diags.sources(), whole);
+            if (callee && !callee->isDeclaration() && takes_labels(*callee))
+                report_computed_jump(first_place(*callee, diags.sources(), range), diags);
+            else if (callee && !callee->isDeclaration())
+                diags.report(DiagId::EmbeddedCode, range,
+                             fmt::format("`{}` cannot become part of what calls it, as all C in BPF does",
+                                         written_name(callee->getName().str())));
+            else if (llvm::isa<llvm::IndirectBrInst>(at))
+                report_computed_jump(range, diags);
+        }
+}
+
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
     for (llvm::GlobalVariable& global : module.globals()) {
         global.removeDeadConstantUsers();
         if (!global.isDeclaration() && !global.use_empty() && holds_address(*global.getInitializer()))
             diags
                 .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
-                        fmt::format("`{}` holds addresses, which constants in BPF cannot", global.getName().str()))
+                        fmt::format("`{}` holds addresses, which constants in BPF cannot",
+                                    written_name(global.getName().str())))
                 .help("choose by `switch`, or make it an array of arrays: `static const char names[][8] = ...`");
     }
 }

@@ -18,6 +18,9 @@ Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise
 void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, Range whole,
                            Diagnostics& diags);
 
+// The same for what inlining has left.
+void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags);
+
 // The same for constants that hold addresses: nobody would fill those in. Once it is optimised, so that most are gone.
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags);
 

@@ -1,0 +1,147 @@
+// clang's messages are good; they lack what is special about C in a script. Names of sonde's own C become what was
+// written, the few messages that its macros cause are told in their own words, and of several at one place the first
+// is enough.
+#include "codegen/c/clang_messages.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "codegen/c/c_code.h"
+#include "codegen/c/compile.h"
+#include "codegen/c/place.h"
+#include "codegen/c/prelude.h"
+
+namespace sonde {
+namespace {
+
+struct Message {
+    std::string place; // "FILE:LINE:COLUMN"
+    std::string text;
+};
+
+std::optional<Message> read_message(const std::string& line) {
+    size_t mark = line.find(": error: ");
+    if (mark == std::string::npos)
+        mark = line.find(": fatal error: ");
+    if (mark == std::string::npos)
+        return std::nullopt;
+    Message out{line.substr(0, mark), line.substr(line.find("error: ", mark) + 7)};
+    if (size_t flag = out.text.rfind(" [-W"); flag != std::string::npos)
+        out.text.resize(flag);
+    std::replace(out.text.begin(), out.text.end(), '\'', '`');
+    return out;
+}
+
+std::optional<Range> read_place(const std::string& place, const Sources& sources) {
+    const size_t column = place.rfind(':');
+    const size_t row = column == std::string::npos || column == 0 ? std::string::npos : place.rfind(':', column - 1);
+    if (row == std::string::npos)
+        return std::nullopt;
+    return c_place(sources, place.substr(0, row), static_cast<unsigned>(std::atoi(&place[row + 1])),
+                   static_cast<unsigned>(std::atoi(&place[column + 1])));
+}
+
+// In the script's C; otherwise the end of the C before it.
+Range in_script(std::optional<Range> found, const std::vector<Range>& places) {
+    const Range* before = places.data();
+    for (const Range& one : places) {
+        if (found && one.file == found->file && one.begin <= found->begin && found->begin < one.end)
+            return *found;
+        if (found && one.file == found->file && one.begin <= found->begin &&
+            (before->file != one.file || before->begin < one.begin))
+            before = &one;
+    }
+    return found ? Range{before->file, before->end - 2, before->end} : *before;
+}
+
+// `sonde_c_f_body` is `f` to the reader, and the structure of its arguments is `THIS`.
+void name_as_written(std::string& text) {
+    const std::string prefix = c_symbol("");
+    for (size_t at = 0; (at = text.find(prefix, at)) != std::string::npos;) {
+        size_t end = at;
+        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+            end++;
+        std::string name = text.substr(at + prefix.size(), end - at - prefix.size());
+        if (name.ends_with("_this")) {
+            constexpr std::string_view word = "struct ";
+            if (at >= word.size() && text.compare(at - word.size(), word.size(), word) == 0)
+                at -= word.size();
+            name = "THIS";
+        } else if (name.ends_with("_body")) {
+            name.resize(name.size() - 5);
+        }
+        text.replace(at, end - at, name);
+        at += name.size();
+    }
+}
+
+bool is_macro(std::string_view word) {
+    for (std::string_view text : {std::string_view(c_prelude)}) {
+        const std::string definition = fmt::format("#define {}", word);
+        for (size_t at = text.find(definition); at != std::string_view::npos; at = text.find(definition, at + 1)) {
+            const char next = text[at + definition.size()];
+            if (!std::isalnum(static_cast<unsigned char>(next)) && next != '_')
+                return true;
+        }
+    }
+    return word == "MAXSTRINGLEN";
+}
+
+struct Translation {
+    std::string_view part, message, help; // of clang's message; the whole of ours
+};
+constexpr Translation translations[] = {
+    {"file not found", "C in a script reads no file of its own",
+     "`#include <...>` of any name stands for the types of the kernel, which are there anyway"},
+    {"array initializer must be an initializer list or string literal", "the format has to be a literal",
+     "`\"%s\"` as the format, and the text as its value"},
+    {"should not return a value", "`return` has no value in a function of the script",
+     "`STAP_RETURN(value)` sets the result and leaves"},
+    {"`__retvalue` with const-qualified type", "the string of `STAP_RETVALUE` is written into, and not replaced",
+     "`STAP_RETURN(text)`, or `strlcpy(STAP_RETVALUE, text, MAXSTRINGLEN)`"},
+};
+
+void report(const Message& message, Range range, Diagnostics& diags) {
+    constexpr std::string_view unknown = "call to undeclared function `", failed = "static assertion failed: ";
+    if (message.text.starts_with(unknown)) {
+        report_unknown_function(
+            diags, range, message.text.substr(unknown.size(), message.text.find('`', unknown.size()) - unknown.size()));
+        return;
+    }
+    for (const Translation& one : translations)
+        if (message.text.find(one.part) != std::string::npos) {
+            diags.report(DiagId::EmbeddedCode, range, std::string(one.message)).help(std::string(one.help));
+            return;
+        }
+    std::string text = message.text.starts_with(failed) ? message.text.substr(failed.size()) : message.text;
+    name_as_written(text);
+    const std::string_view word = diags.sources().text(range.file).substr(range.begin, range.end - range.begin);
+    DiagBuilder said = diags.report(DiagId::EmbeddedCode, range, text);
+    if (text.starts_with("expected") && is_macro(word))
+        said.help(
+            fmt::format("`{}` is a macro of the kernel's headers here: another name, or `#undef {}`", word, word));
+}
+
+} // namespace
+
+void report_clang_messages(const std::string& messages, const std::vector<Range>& places, Diagnostics& diags) {
+    std::set<std::tuple<FileId, uint32_t, uint32_t>> said;
+    for (size_t line = 0; line < messages.size();) {
+        const size_t end = std::min(messages.find('\n', line), messages.size());
+        const std::optional<Message> message = read_message(messages.substr(line, end - line));
+        line = end + 1;
+        if (!message || message->text.starts_with("too many errors"))
+            continue;
+        const Range range = in_script(read_place(message->place, diags.sources()), places);
+        if (said.emplace(range.file, range.begin, range.end).second)
+            report(*message, range, diags);
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,30 @@
+// Calls of BPF's helpers in the script's C.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/Instructions.h>
+
+namespace sonde {
+
+// The helper's number, where a call is one of a helper.
+std::optional<uint64_t> helper_number(const llvm::CallBase& call);
+
+// The helper's name in the prelude; empty: scripts do not have it.
+std::string helper_name(uint64_t number);
+
+// An argument that is memory, with the argument that says how many bytes: -1 if that is `bytes`.
+struct HelperMemory {
+    unsigned pointer;
+    int size;
+    bool is_written;
+};
+std::vector<HelperMemory> helper_memory(uint64_t number);
+
+// What is wrong with a format of bpf_snprintf() for so many values; empty: nothing is.
+std::string check_format(const std::string& format, uint64_t values);
+
+} // namespace sonde
