@@ -176,8 +176,9 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
     text.script(function.c_code);
     std::string tail = fmt::format("{}\n}}\n#undef __func__\n{}#undef STAP_RETURN\n",
                                    function.c_code.is_expression ? expression_tail(function) : "", ends);
-    tail += fmt::format("long {}({}void *sonde_environment, char *sonde_slots, {}*sonde_result, char *sonde_error) {{\n", name, params,
-                        gives_string ? "char " : "long ");
+    tail +=
+        fmt::format("long {}({}void *sonde_environment, char *sonde_slots, {}*sonde_result, char *sonde_error) {{\n",
+                    name, params, gives_string ? "char " : "long ");
     tail +=
         fmt::format("{} sonde_this = {{{}{}}};\n", record, values, gives_string ? ".__retvalue = sonde_result" : "");
     tail += fmt::format("{}_body(&sonde_this);\n{}return sonde_this.__status;\n}}\n", name,
