@@ -33,6 +33,7 @@ namespace {
 bool is_global(const Lowerer& l, const hir::Function& function) { return function.compiled_once && l.e.in_kernel(); }
 
 constexpr unsigned global_arguments = 3;
+constexpr uint64_t least_frame = 8; // the verifier knows no memory of 0 bytes
 
 void take_global_environment(Lowerer& l, llvm::Function* function) {
     Emitter& e = l.e;
@@ -56,7 +57,7 @@ void take_global_environment(Lowerer& l, llvm::Function* function) {
 // After its body, which tells how large its frame is.
 void describe_global(Lowerer& l, const hir::Function& function, llvm::Function* code) {
     Emitter& e = l.e;
-    std::vector<uint64_t> bytes = {std::max<uint64_t>(l.frame.most, 8), environment_bytes(l) + e.slot_size(),
+    std::vector<uint64_t> bytes = {std::max(l.frame.most, least_frame), environment_bytes(l) + e.slot_size(),
                                    function.result == ValueType::String ? e.slot_size() : 8};
     bytes.resize(code->arg_size());
     e.lines().describe_parameters(code, bytes);
@@ -192,7 +193,8 @@ llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot) {
         raise_if(l, e.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
     } else if (l.env.frame) {
         frame = e.offset(l.env.frame, l.frame.next);
-        l.frame.need(l.frame.next + l.functions[&callee].frame_bytes);
+        const uint64_t bytes = l.functions[&callee].frame_bytes;
+        l.frame.need(l.frame.next + (is_global(l, callee) ? std::max(bytes, least_frame) : bytes));
     }
     llvm::Value* scan = l.env.scan ? e.offset(l.env.scan, l.scan.next) : null;
     l.scan.need(l.scan.next + l.functions[&callee].scan_bytes);
