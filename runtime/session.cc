@@ -594,6 +594,8 @@ Result<void> Run::trace_events() {
     command_.release();
     session_.messages->settle(hurry());
     options_.armed();
+    if (metrics_)
+        metrics_->note_armed();
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command);

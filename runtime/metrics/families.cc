@@ -85,33 +85,51 @@ std::map<int64_t, uint64_t> powers_of_two(const uint64_t* buckets) {
     return out;
 }
 
-// Bounds stay the same from one picture to the next, but for larger ones that come: else rates of buckets would be
-// wrong when one appears.
-void fill_bounds(std::map<int64_t, uint64_t>& counts) {
-    const int64_t most = counts.empty() ? 0 : counts.rbegin()->first;
-    for (int64_t bound = 0; bound < most; bound = 2 * bound + 1)
-        counts.try_emplace(bound, 0);
-    counts.try_emplace(0, 0);
+// How many values each bucket has, by its upper bound; those without values, and the last one, which has no bound, are
+// not there.
+std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const Statistic& statistic) {
+    if (needs.buckets() == 0)
+        return powers_of_two(statistic.buckets.data());
+    std::map<int64_t, uint64_t> out;
+    for (uint32_t i = 0; i < needs.buckets(); i++)
+        if (const BucketBounds bounds = bucket_bounds(needs, i);
+            statistic.buckets[i] && bounds.high && *bounds.high != INT64_MAX)
+            out[*bounds.high] += statistic.buckets[i];
+    return out;
 }
 
-std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const Statistic& statistic) {
-    std::map<int64_t, uint64_t> out;
-    if (needs.buckets() == 0) {
-        out = powers_of_two(statistic.buckets.data());
-        fill_bounds(out);
+// The bounds that every histogram of a kind has, whatever its values: buckets of several series, machines and moments
+// are added up by their bounds. Powers of two up to 2^36, a minute in nanoseconds; larger and negative ones come as
+// values do.
+std::set<int64_t> usual_bounds(const plan::StatsNeeds& needs) {
+    std::set<int64_t> out;
+    if (needs.buckets() == 0 || needs.histogram == plan::StatsNeeds::Log) {
+        constexpr int64_t most = int64_t{1} << 36;
+        for (int64_t bound = 0; bound < most; bound = 2 * bound + 1)
+            out.insert(bound);
         return out;
     }
     for (uint32_t i = 0; i < needs.buckets(); i++)
         if (const BucketBounds bounds = bucket_bounds(needs, i);
-            bounds.high && *bounds.high != INT64_MAX &&
-            (statistic.buckets[i] || (needs.histogram == plan::StatsNeeds::Linear && *bounds.high >= 0)))
-            out[*bounds.high] += statistic.buckets[i];
-    if (needs.histogram == plan::StatsNeeds::Log)
-        fill_bounds(out);
+            bounds.high && *bounds.high >= 0 && *bounds.high != INT64_MAX)
+            out.insert(*bounds.high);
     return out;
 }
 
-void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, MetricPoint& point) {
+// Those, and what one of the elements has beyond.
+std::set<int64_t> bounds_of(const plan::StatsNeeds& needs, const std::vector<ArrayElement>& elements) {
+    std::set<int64_t> out;
+    if (!plan::keeps_distribution(needs))
+        return out;
+    out = usual_bounds(needs);
+    for (const ArrayElement& element : elements)
+        for (const auto& [bound, count] : bucket_counts(needs, statistic_of(needs, element.payload.data())))
+            out.insert(bound);
+    return out;
+}
+
+void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, const std::set<int64_t>& bounds,
+                    MetricPoint& point) {
     point.sum = statistic.block.sum;
     point.count = statistic.block.count;
     if (!plan::keeps_distribution(needs))
@@ -121,9 +139,12 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, M
     const size_t buckets = needs.buckets() ? size_t{needs.buckets()} : size_t{SONDE_QUANTILE_BUCKETS};
     for (size_t i = 0; i < buckets; i++)
         point.count += statistic.buckets[i];
+    const std::map<int64_t, uint64_t> counts = bucket_counts(needs, statistic);
+    auto next = counts.begin();
     uint64_t up_to_here = 0;
-    for (const auto& [bound, count] : bucket_counts(needs, statistic)) {
-        up_to_here += count;
+    for (const int64_t bound : bounds) {
+        for (; next != counts.end() && next->first <= bound; ++next)
+            up_to_here += next->second;
         point.buckets.emplace_back(bound, up_to_here);
     }
 }
@@ -307,13 +328,15 @@ std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricName
             continue;
         MetricFamily family =
             own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
+        const std::set<int64_t> bounds =
+            global.type == plan::Value::Stats ? bounds_of(global.stats, picture.globals[i]) : std::set<int64_t>();
         for (const ArrayElement& element : picture.globals[i]) {
             MetricPoint point;
             const char* payload = element.payload.data();
             if (global.type == plan::Value::Long)
                 std::memcpy(&point.number, payload, sizeof point.number);
             else if (global.type == plan::Value::Stats)
-                fill_histogram(global.stats, statistic_of(global.stats, payload), point);
+                fill_histogram(global.stats, statistic_of(global.stats, payload), bounds, point);
             const size_t more = series_of(of.kind, point);
             if (series + more > most_series) {
                 left_out[i] += more;

@@ -34,8 +34,8 @@ constexpr int backlog = 128;
 constexpr const char* plain = "text/plain; charset=utf-8";
 constexpr const char* index_page =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><title>sonde</title></head><body><h1>sonde</h1>\n<p>The metrics of a "
-    "session are at <a href=\"/metrics\">/metrics</a>, and <a href=\"/healthz\">/healthz</a> says that it "
-    "runs.</p></body></html>\n";
+    "session are at <a href=\"/metrics\">/metrics</a>, and <a href=\"/healthz\">/healthz</a> says that its "
+    "probes are armed.</p></body></html>\n";
 
 // As long for a wrong text as for a right one.
 bool is_same_secret(const std::string& a, const std::string& b) {
@@ -211,7 +211,9 @@ void MetricsServer::on_request(evhttp_request* request, void* opaque) {
     const char* given = uri ? evhttp_uri_get_path(uri) : nullptr;
     const std::string path = given ? given : "";
     if (path == "/healthz")
-        return server.send(request, HTTP_OK, "OK", plain, "ok\n");
+        return server.is_armed_ ? server.send(request, HTTP_OK, "OK", plain, "ok\n")
+                                : server.send(request, HTTP_SERVUNAVAIL, "Service Unavailable", plain,
+                                              "the probes are being armed\n");
     if (path == "/" || path.empty())
         return server.send(request, HTTP_OK, "OK", "text/html; charset=utf-8", index_page);
     if (path != "/metrics")

@@ -43,6 +43,8 @@ class MetricsServer {
     MetricsServer(const MetricsServer&) = delete;
     MetricsServer& operator=(const MetricsServer&) = delete;
 
+    // Every probe is armed: /healthz says so from here on.
+    void note_armed() { is_armed_ = true; }
     int fd() const { return wanted_.get(); } // readable when somebody waits for a picture
     // In the session's thread: takes the picture.
     void serve(Session& session);
@@ -71,7 +73,7 @@ class MetricsServer {
     evhttp* http_ = nullptr;
     event* told_event_ = nullptr;
     event* time_event_ = nullptr;
-    std::atomic<bool> ending_ = false;
+    std::atomic<bool> ending_ = false, is_armed_ = false;
     std::mutex mutex_;
     std::optional<MetricsPicture> picture_; // from the session to the thread
 
