@@ -36,8 +36,8 @@ MISPRINTS = {'module{"ext3"}.function("ext3_*")', 'kernel.function("sys_*)'}
 GLOBALS = [(r"\bfoo \[4", "global foo, processusage, times\n"), (r"writes\[", "global a, writes\n"), (r"\bmint\b", "global mint\nprobe never { mint[1] = 1 }\n"),
            (r"fuss_with", 'global foo\nfunction fuss_with(x) { }\nprobe never { foo[1, "x"] = 1 }\n'), (r"\(condition\)", "global condition\nprobe never { condition = 1 }\n"),
            (r"probe foo \{ if \(@defined", 'probe foo = process("./a.out").function("traceme") { }\n'), (r"traceme", "global traceme\n"), (r"@cast\(tv", "global tv, task\n"), (r"@cast\(pointer", "global pointer\n")]
-# What its C uses and C in BPF has not (docs/embedded-c.md): told as such, or translated.
-NO_C = re.compile(r"`(STAP_NEXT|STAP_PRINTF|print|STAP_GLOBAL_[GS]ET_\w+)`|STAP_NEXT|embedded C code is no expression here|expected `;` after expression")
+# Where it writes the script's language within C.
+C_CORRECTIONS = {'print("second function") %}': 'STAP_PRINTF("second function"); %}'}
 ARGUMENTS = [(r"\$1, @2", ("5+5", "mystring")), (r'" @1 "', ("foo",))]
 # What it says is printed, and is not: by the reference itself, 11 is the 11th of 1, 2, 3, 5, 8, ...; newlines stand in no format.
 CORRECTIONS = {"11th fibonacci number: 118": "11th fibonacci number: 144"}
@@ -101,6 +101,9 @@ def calls_of(block):
     for name, argument, body in re.findall(r"^\s*function (\w+)(?::\w+)? ?\(([^)]*)\) ?%\{(.*?)%\}", block, re.M | re.S):
         value = '"x"' if f"strlcpy (STAP_RETVALUE, STAP_ARG_{argument}," in body else 1
         calls.append(f"{name}({value if argument else ''})")
+    # C alone does not tell what a global is.
+    for name, keys in re.findall(r"STAP_GLOBAL_SET_(\w+)\(((?:\d+, ?)*)", block):
+        calls.insert(0, f"{name}[{keys.rstrip(', ')}] = 0" if keys else f"{name} = 0")
     return "\nprobe timer.profile { " + " ".join(calls) + " }\n" if calls else ""
 
 
