@@ -49,7 +49,7 @@ std::string path_below(const std::string& root, const std::string& path) {
             continue;
         }
         std::error_code error;
-        const std::string link = std::filesystem::read_symlink(root + out + "/" + part, error);
+        const std::string link = std::filesystem::read_symlink(fmt::format("{}{}/{}", root, out, part), error);
         if (error) {
             out += "/" + part;
             continue;

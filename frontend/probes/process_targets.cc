@@ -147,7 +147,7 @@ std::vector<std::string> find_below(const ProbeEnvironment::GroupFiles& files, c
     } else {
         std::istringstream folders(files.search_path);
         for (std::string folder; std::getline(folders, folder, ':');)
-            candidates.push_back(folder + "/" + name);
+            candidates.push_back(fmt::format("{}/{}", folder, name));
     }
     std::vector<std::string> out;
     for (const std::string& candidate : candidates) {

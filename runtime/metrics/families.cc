@@ -297,7 +297,7 @@ MetricNames name_metrics(const plan::Plan& plan) {
                 wanted.resize(wanted.size() - std::strlen(ending));
         // Names of the session's own begin so.
         if (wanted.starts_with("sonde_"))
-            wanted = "script_" + wanted;
+            wanted.insert(0, "script_");
         of.name = first_free(wanted, [&](const std::string& name) {
             const std::vector<std::string> all = sample_names(name, of.kind);
             return std::ranges::none_of(all, [&](const std::string& one) { return taken.contains(one); });
