@@ -9,7 +9,6 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "runtime/privileges.h"
 
 namespace sonde {
@@ -73,16 +73,10 @@ std::string url_of(int fd) {
                                          : fmt::format("http://{}:{}", host, port);
 }
 
-void clear(const Fd& event) {
-    eventfd_t value = 0;
-    eventfd_read(event.get(), &value);
-}
-
 } // namespace
 
 MetricsServer::MetricsServer(const plan::Plan& plan, const MetricsRequest& request)
-    : plan_(plan), request_(request), names_(name_metrics(plan)), began_ns_(real_time_ns()),
-      wanted_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), told_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : plan_(plan), request_(request), names_(name_metrics(plan)) {}
 
 Result<void> MetricsServer::listen() {
     addrinfo hints{};
@@ -112,7 +106,7 @@ Result<void> MetricsServer::listen() {
     evhttp_set_allowed_methods(http_, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_gencb(http_, on_request, this);
     told_event_ = event_new(
-        base_, told_.get(), EV_READ | EV_PERSIST,
+        base_, exchange_.told_fd(), EV_READ | EV_PERSIST,
         [](evutil_socket_t, short, void* server) { static_cast<MetricsServer*>(server)->on_told(); }, this);
     time_event_ = event_new(
         base_, -1, EV_PERSIST,
@@ -126,7 +120,7 @@ Result<void> MetricsServer::listen() {
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& plan, const MetricsRequest& request) {
     std::unique_ptr<MetricsServer> out(new MetricsServer(plan, request));
     const std::string where = fmt::format("--metrics: cannot serve at {}:{}", request.host, request.port);
-    if (!out->wanted_ || !out->told_)
+    if (!out->exchange_.valid())
         return errno_error(where, errno);
     if (!request.token_file.empty()) {
         Result<std::string> token = read_file(request.token_file);
@@ -153,7 +147,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
 MetricsServer::~MetricsServer() {
     ending_ = true;
     if (thread_.joinable()) {
-        eventfd_write(told_.get(), 1);
+        exchange_.tell();
         thread_.join();
     }
     if (told_event_)
@@ -169,16 +163,6 @@ MetricsServer::~MetricsServer() {
 void MetricsServer::run() {
     keep_capabilities({});
     event_base_dispatch(base_);
-}
-
-void MetricsServer::serve(Session& session) {
-    clear(wanted_);
-    MetricsPicture picture = take_metrics_picture(session, began_ns_);
-    {
-        const std::lock_guard lock(mutex_);
-        picture_ = std::move(picture);
-    }
-    eventfd_write(told_.get(), 1);
 }
 
 // ---- the thread -----------------------------------------------------------------------------------------------------
@@ -237,7 +221,7 @@ void MetricsServer::answer_metrics(evhttp_request* request) {
         evhttp_request_get_connection(request),
         [](evhttp_connection* connection, void* server) { static_cast<MetricsServer*>(server)->forget(connection); },
         this);
-    eventfd_write(wanted_.get(), 1);
+    exchange_.ask();
 }
 
 void MetricsServer::forget(evhttp_connection* connection) {
@@ -247,15 +231,10 @@ void MetricsServer::forget(evhttp_connection* connection) {
 }
 
 void MetricsServer::on_told() {
-    clear(told_);
+    const std::optional<MetricsPicture> picture = exchange_.take();
     if (ending_) {
         event_base_loopbreak(base_);
         return;
-    }
-    std::optional<MetricsPicture> picture;
-    {
-        const std::lock_guard lock(mutex_);
-        picture.swap(picture_);
     }
     if (!picture)
         return;

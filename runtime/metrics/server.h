@@ -1,9 +1,8 @@
 // --metrics: the session's metrics over HTTP, for Prometheus and whatever reads its formats.
 //
 // A thread of its own does all that readers have to do with: connections, names, labels, texts. It asks the session's
-// thread for a picture (picture.h) by a descriptor that the session's loop waits for, and is told by another one. So a
-// reader that is slow, sends nonsense or goes away costs the session nothing, and a session that is busy costs a reader
-// an answer that says so.
+// thread for a picture (picture_exchange.h). So a reader that is slow, sends nonsense or goes away costs the session
+// nothing, and a session that is busy costs a reader an answer that says so.
 //
 // HTTP is libevent's: one thread serves all connections, and its archive links into the static program. (cpp-httplib is
 // a shared library in Debian and takes a thread for each connection; libmicrohttpd's archive wants GnuTLS.)
@@ -12,18 +11,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/result.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
-#include "runtime/metrics/picture.h"
+#include "runtime/metrics/picture_exchange.h"
 #include "runtime/metrics/request.h"
 
 struct event_base;
@@ -45,9 +41,9 @@ class MetricsServer {
 
     // Every probe is armed: /healthz says so from here on.
     void note_armed() { is_armed_ = true; }
-    int fd() const { return wanted_.get(); } // readable when somebody waits for a picture
+    int fd() const { return exchange_.wanted_fd(); } // readable when somebody waits for a picture
     // In the session's thread: takes the picture.
-    void serve(Session& session);
+    void serve(Session& session) { exchange_.serve(session); }
     // Where it listens: http://127.0.0.1:9435
     const std::string& url() const { return url_; }
 
@@ -66,16 +62,13 @@ class MetricsServer {
     const plan::Plan& plan_;
     const MetricsRequest request_;
     const MetricNames names_;
-    const int64_t began_ns_;
+    PictureExchange exchange_;
     std::string url_, token_;
-    Fd wanted_, told_; // of the session; of the thread
     event_base* base_ = nullptr;
     evhttp* http_ = nullptr;
     event* told_event_ = nullptr;
     event* time_event_ = nullptr;
     std::atomic<bool> ending_ = false, is_armed_ = false;
-    std::mutex mutex_;
-    std::optional<MetricsPicture> picture_; // from the session to the thread
 
     // The thread's own.
     struct Waiting {
