@@ -305,6 +305,39 @@ void add_script_options(CLI::App& app, Options& o) {
         "No limit to the statements of a handler (needs -g)");
 }
 
+void add_otlp_options(CLI::App& app, Options& o) {
+    app.add_option_function<std::string>(
+        "--otlp",
+        [&o](const std::string& text) {
+            Result<OtlpRequest> request = parse_otlp_url(text);
+            require(request ? "" : request.error().message);
+            o.otlp.host = request->host;
+            o.otlp.port = request->port;
+            o.otlp.path = request->path;
+        },
+        "http://HOST[:PORT][/PATH]: push the script's globals, and what it prints, to an OpenTelemetry collector "
+        "(OTLP)");
+    app.add_option("--otlp-service", o.otlp.service, "NAME: service.name of what is pushed (the script's name)")
+        ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
+    app.add_option_function<std::string>(
+        "--otlp-interval",
+        [&o](const std::string& text) {
+            char* end = nullptr;
+            o.otlp.interval_s = std::strtod(text.c_str(), &end);
+            if (text.empty() || *end || !(o.otlp.interval_s >= 0.1 && o.otlp.interval_s <= 86400))
+                require(fmt::format("--otlp-interval: `{}` is no number of seconds from 0.1 to 86400", text));
+        },
+        "SECONDS from one push to the next (10)");
+    app.add_option_function<std::string>(
+           "--otlp-only",
+           [&o](const std::string& signal) {
+               o.otlp.has_metrics = signal == "metrics";
+               o.otlp.has_logs = signal == "logs";
+           },
+           "Push nothing else: metrics, or logs")
+        ->check(CLI::IsMember({"metrics", "logs"}));
+}
+
 void add_run_options(CLI::App& app, Options& o) {
     // What expand_tool() makes of `sonde TOOL`.
     app.add_option_function<std::string>(
@@ -417,6 +450,7 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("--metrics-token-file", o.metrics.token_file,
                    "FILE: readers of --metrics have to send the token in it, `Authorization: Bearer TOKEN`")
         ->check(some);
+    add_otlp_options(app, o);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -573,7 +607,7 @@ Result<std::vector<std::string>> read_defaults() {
 }
 
 // What only all options together can get wrong.
-std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
+std::string check_together(const Options& o, bool lifts_limits, bool asks_why, bool sets_otlp) {
     if (asks_why && (o.why.empty() || o.positional.size() != 1))
         return "--why takes a variable and one probe point: sonde --why '$x' 'process(\"PATH\").function(\"NAME\")'";
     if (lifts_limits && !o.guru)
@@ -601,6 +635,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "--heatmap - is text on standard output, which --format makes another; give a FILE.svg or FILE.html";
     if (!o.metrics.wanted() && !o.metrics.token_file.empty())
         return "--metrics-token-file needs --metrics=ADDRESS:PORT: it says who may read them";
+    if (!o.otlp.wanted() && sets_otlp)
+        return "--otlp-service, --otlp-interval and --otlp-only need --otlp=URL: they say what is pushed there";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&
@@ -698,7 +734,9 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
         return fail(problem);
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
-    if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);
+    if (std::string problem =
+            check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0,
+                           app.count("--otlp-service") + app.count("--otlp-interval") + app.count("--otlp-only") > 0);
         !problem.empty())
         return fail(problem);
     return options;

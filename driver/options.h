@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "runtime/accounting.h"
+#include "runtime/metrics/otlp_request.h"
 #include "runtime/metrics/request.h"
 #include "runtime/output.h"
 #include "runtime/pictures/request.h"
@@ -56,6 +57,7 @@ struct Options {
     std::string output;                    // -o
     std::vector<PictureRequest> pictures;  // --folded, --flame, --timeline, --heatmap
     std::optional<double> live_s;          // --live, --monitor
+    OtlpRequest otlp;                      // --otlp, --otlp-service, --otlp-interval, --otlp-only
     MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
     std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names
     std::string flame_base;                                               // --flame-against

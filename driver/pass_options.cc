@@ -42,7 +42,7 @@ SemaOptions sema_options(const Options& options) {
     for (const PictureRequest& picture : options.pictures)
         if (picture.kind == PictureRequest::Heatmap)
             sema.keeps_quantiles.push_back(picture.global);
-    sema.keeps_distributions = options.metrics.wanted();
+    sema.keeps_distributions = options.metrics.wanted() || options.otlp.wants_metrics();
     sema.global_overrides = options.globals;
     sema.settable_globals = options.last_pass == 4;
     return sema;
@@ -68,7 +68,8 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.ring_bytes = options.ring_bytes;
     codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
     codegen.groups = t.groups;
-    codegen.timing = options.timing || !options.report.empty() || options.metrics.wanted();
+    codegen.timing =
+        options.timing || !options.report.empty() || options.metrics.wanted() || options.otlp.wants_metrics();
     codegen.one_by_one = options.unoptimized;
     codegen.tells_hits = options.wants(PictureRequest::Timeline);
     codegen.tells_context = options.format == OutputFormat::Json || codegen.tells_hits;
@@ -112,6 +113,8 @@ SessionOptions session_options(const Options& options) {
     session.flame_base = options.flame_base;
     session.live_s = options.live_s;
     session.metrics = options.metrics;
+    session.otlp = options.otlp;
+    session.otlp.series = options.metrics.series;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

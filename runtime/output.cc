@@ -86,6 +86,8 @@ void Output::write(std::string_view text) {
     if (target_.bytes && written_ + buffer_.size() + text.size() > target_.bytes && written_ + buffer_.size() > 0)
         switch_file();
     buffer_ += text;
+    if (copy_)
+        copy_(text);
     if (interactive_ || buffer_.size() >= flush_at)
         flush();
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "runtime/writer.h"
@@ -28,6 +29,8 @@ class Output {
   public:
     Result<void> open(const OutputFile& file);
     void write(std::string_view text);
+    // From here on, whatever is written is told to that, too.
+    void copy_to(std::function<void(std::string_view)> copy) { copy_ = std::move(copy); }
     // Hands what is buffered to the writer. After a failure nothing more is written.
     void flush();
     // Goes on in the next file: of -S, or else PATH.1, PATH.2 ... Standard output stays what it is.
@@ -52,6 +55,7 @@ class Output {
     uint64_t opened_ = 0, written_ = 0; // files so far; bytes in the current one
     std::unique_ptr<Writer> writer_;
     Patience patience_;
+    std::function<void(std::string_view)> copy_; // or none
     Writer::GiveUp give_up_ = [] { return false; };
     bool interactive_ = false;
     uint64_t device_ = 0, inode_ = 0; // of the first file

@@ -26,6 +26,7 @@
 #include "runtime/kernel_addresses.h"
 #include "runtime/live/live.h"
 #include "runtime/messages.h"
+#include "runtime/metrics/otlp_pusher.h"
 #include "runtime/metrics/server.h"
 #include "runtime/overload.h"
 #include "runtime/probed_files.h"
@@ -427,7 +428,8 @@ class Run {
 
     const plan::Plan& plan_;
     const SessionOptions& options_;
-    rlimit files_before_{}; // how many files a command may open
+    rlimit files_before_{};              // how many files a command may open
+    std::unique_ptr<OtlpPusher> pusher_; // --otlp; null: without
     Session session_;
     std::unique_ptr<Live> live_;             // --live; null: without
     std::unique_ptr<MetricsServer> metrics_; // --metrics; null: without
@@ -491,6 +493,14 @@ Result<void> Run::begin_output() {
         metrics_ = *std::move(metrics);
         if (options_.metrics.port == "0" || options_.verbose)
             say(fmt::format("the metrics are at {}/metrics", metrics_->url()));
+    }
+    if (options_.otlp.wanted()) {
+        Result<std::unique_ptr<OtlpPusher>> pusher = OtlpPusher::start(plan_, options_.otlp);
+        if (!pusher)
+            return std::move(pusher).error();
+        pusher_ = *std::move(pusher);
+        session_.pusher = pusher_.get();
+        session_.output.copy_to([this](std::string_view text) { pusher_->note_printed(text); });
     }
     // It is known now that it can be written.
     return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
@@ -675,7 +685,8 @@ void Run::wait_for_events(int64_t most_ns) {
                     {files_->control ? files_->control->fd() : -1, POLLIN, 0},
                     {files_->input.fd(), POLLIN, 0},
                     {live_ ? live_->fd() : -1, POLLIN, 0},
-                    {metrics_ ? metrics_->fd() : -1, POLLIN, 0}};
+                    {metrics_ ? metrics_->fd() : -1, POLLIN, 0},
+                    {pusher_ ? pusher_->fd() : -1, POLLIN, 0}};
     const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
     ppoll(fds, std::size(fds), &timeout, nullptr);
     session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
@@ -687,6 +698,8 @@ void Run::wait_for_events(int64_t most_ns) {
         files_->input.serve(is_ending);
     if (fds[7].revents)
         metrics_->serve(session_);
+    if (fds[8].revents)
+        pusher_->serve(session_);
 }
 
 // No kernel handler runs any more when it returns.
@@ -706,6 +719,8 @@ void Run::stop() {
     files_->control.reset();
     command_.terminate();
     rings_.drain();
+    if (options_.otlp.wants_metrics())
+        pusher_->serve(session_); // before the end's probes, which may delete what they have printed
     session_.look_after_pictures(now_ns(), true);
 }
 
@@ -732,6 +747,9 @@ Result<int> Run::end() {
             session_.json_lines.end(session_.accounting, status(), session_.words->errors, session_.words->skipped));
         session_.output.finish(patience_at_end(session_));
     }
+    if (pusher_)
+        if (const std::string dropped = pusher_->finish(hurry()); !dropped.empty())
+            warn(dropped, Weight::Answer);
     session_.report();
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();

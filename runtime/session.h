@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "runtime/accounting.h"
+#include "runtime/metrics/otlp_request.h"
 #include "runtime/metrics/request.h"
 #include "runtime/output.h"
 #include "runtime/pictures/request.h"
@@ -37,6 +38,7 @@ struct SessionOptions {
     std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none
     std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen
     MetricsRequest metrics;       // --metrics
+    OtlpRequest otlp;             // --otlp
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

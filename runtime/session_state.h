@@ -37,6 +37,8 @@
 
 namespace sonde {
 
+class OtlpPusher;
+
 class Session {
   public:
     Session(const plan::Plan& plan, const SessionOptions& options) : plan(plan), options(options) {}
@@ -47,6 +49,7 @@ class Session {
     const plan::Plan& plan;
     const SessionOptions& options;
     Output output;
+    const OtlpPusher* pusher = nullptr; // --otlp; null: without
     std::unique_ptr<Messages> messages; // after output, which it may share
     std::unique_ptr<HeldBack> held_back;
     HostObject host_object;

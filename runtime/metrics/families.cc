@@ -201,6 +201,22 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     skipped.points.push_back(number_point({}, picture.skipped));
     out.push_back(std::move(skipped));
 
+    if (const std::optional<OtlpNumbers>& pushes = picture.pushes) {
+        MetricFamily pushed =
+            own("sonde_otlp_pushes", "pushes that the collector took", MetricKind::Counter, {"signal"});
+        pushed.points.push_back(number_point({"metrics"}, pushes->pushed_metrics));
+        pushed.points.push_back(number_point({"logs"}, pushes->pushed_logs));
+        out.push_back(std::move(pushed));
+        MetricFamily dropped = own("sonde_otlp_dropped", "pushes of metrics, and lines, that the collector did not get",
+                                   MetricKind::Counter, {"signal"});
+        dropped.points.push_back(number_point({"metrics"}, pushes->dropped_metrics));
+        dropped.points.push_back(number_point({"logs"}, pushes->dropped_logs));
+        out.push_back(std::move(dropped));
+        MetricFamily retries = own("sonde_otlp_retries", "pushes that were to be tried again", MetricKind::Counter, {});
+        retries.points.push_back(number_point({}, pushes->retries));
+        out.push_back(std::move(retries));
+    }
+
     const std::vector<std::string> labels = {"probe", "place"};
     MetricFamily hits = own("sonde_probe_hits", "hits of the probe", MetricKind::Counter, labels);
     MetricFamily spent = own("sonde_probe_seconds", "how long the probe's handlers ran, of all processors together",

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "runtime/array_values.h"
+#include "runtime/metrics/otlp_pusher.h"
 #include "runtime/session_state.h"
 
 namespace sonde {
@@ -76,6 +77,8 @@ MetricsPicture take_metrics_picture(Session& session, int64_t began_ns) {
     }
     for (uint32_t i = 0; i < session.plan.probes.size(); i++)
         out.probes.push_back(numbers_of(session, i));
+    if (session.pusher)
+        out.pushes = session.pusher->numbers();
     out.took_ns = now_ns() - begin;
     return out;
 }

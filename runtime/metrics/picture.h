@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/host_arrays.h"
+#include "runtime/metrics/otlp_numbers.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -29,6 +31,7 @@ struct MetricsPicture {
     std::vector<std::vector<ArrayElement>> globals;
     std::vector<ProbeNumbers> probes; // by probe
     uint64_t errors = 0, skipped = 0;
+    std::optional<OtlpNumbers> pushes; // --otlp
 };
 
 // In the session's thread.

@@ -2,9 +2,10 @@
 // other, each a number and a value.
 //
 // The library that there is for it wants a compiler of its own, generated classes for messages of which we fill a dozen
-// fields, and 3 MB at run time. What a writer needs of the format is these four functions; tests read what they write.
+// fields, and 3 MB at run time. What a writer needs of the format is these functions; tests read what they write.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,11 +14,23 @@ namespace sonde {
 
 class ProtobufMessage {
   public:
-    // Numbers of all kinds but fixed ones; a negative one takes ten bytes, as an int64 does.
+    // Numbers of all kinds but fixed and real ones; a negative one takes ten bytes, as an int64 does.
     ProtobufMessage& number(uint32_t field, uint64_t value) {
         varint(uint64_t{field} << 3);
         varint(value);
         return *this;
+    }
+    // fixed64 and sfixed64; double.
+    ProtobufMessage& fixed(uint32_t field, uint64_t value) {
+        varint(uint64_t{field} << 3 | eight_bytes);
+        append_fixed(bytes_, value);
+        return *this;
+    }
+    ProtobufMessage& real(uint32_t field, double value) { return fixed(field, std::bit_cast<uint64_t>(value)); }
+    // One more of the values that a packed field of fixed64 has, which text() takes when all are there.
+    static void append_fixed(std::string& packed, uint64_t value) {
+        for (unsigned shift = 0; shift < 64; shift += 8)
+            packed += static_cast<char>(value >> shift);
     }
     ProtobufMessage& text(uint32_t field, std::string_view value) {
         varint(uint64_t{field} << 3 | length_delimited);
@@ -29,7 +42,7 @@ class ProtobufMessage {
     const std::string& bytes() const { return bytes_; }
 
   private:
-    static constexpr uint64_t length_delimited = 2;
+    static constexpr uint64_t eight_bytes = 1, length_delimited = 2; // kinds of values
     void varint(uint64_t value) {
         for (; value >= 0x80; value >>= 7)
             bytes_ += static_cast<char>(value | 0x80);

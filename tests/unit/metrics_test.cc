@@ -5,6 +5,7 @@
 
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
+#include "runtime/metrics/otlp_request.h"
 #include "runtime/metrics/request.h"
 
 namespace sonde {
@@ -34,6 +35,19 @@ TEST(Metrics, Addresses) {
     EXPECT_EQ(parts("host:65535"), "host 65535");
     EXPECT_NE(parts("::1:9435").find("IPv6 address stands in brackets"), std::string::npos);
     EXPECT_NE(parts("host:http").find("`http` is no port"), std::string::npos);
+}
+
+TEST(Metrics, OtlpUrls) {
+    const auto parts = [](const std::string& text) {
+        const Result<OtlpRequest> request = parse_otlp_url(text);
+        return request ? request->host + " " + request->host_and_port() + " " + request->path : request.error().message;
+    };
+    EXPECT_EQ(parts("http://a"), "a a:4318 ");
+    EXPECT_EQ(parts("HTTP://a.b:80/"), "a.b a.b:80 ");
+    EXPECT_EQ(parts("http://[::1]:9090/api/v1/otlp/"), "::1 [::1]:9090 /api/v1/otlp");
+    EXPECT_NE(parts("http://::1:9090").find("no URL"), std::string::npos);
+    EXPECT_NE(parts("http://a b").find("no URL"), std::string::npos);
+    EXPECT_NE(parts("https://a").find("no TLS"), std::string::npos);
 }
 
 TEST(Metrics, Utf8) {
