@@ -134,7 +134,7 @@ class Search {
     std::string here(const std::string& path) const {
         return root_.empty() || path.starts_with(root_) ? path : root_ + path;
     }
-    // The file behind links, which lead below that root too.
+    // The file that links lead to, below that root too.
     std::string without_links_here(const std::string& path, std::error_code& error) const {
         if (root_.empty())
             return std::filesystem::canonical(path, error);

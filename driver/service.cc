@@ -63,7 +63,7 @@ Error begin_anew() {
     // What a session ignores at its end would stay ignored.
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
         ::signal(signal, SIG_DFL);
-    // By its path, behind which a newer sonde may lie.
+    // By its path: a newer sonde may have that name now.
     if (words[0] && std::strchr(words[0], '/'))
         execv(words[0], words.data());
     execv("/proc/self/exe", words.data());

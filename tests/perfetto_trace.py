@@ -5,10 +5,10 @@ a begin, a time that runs backwards on a thread.
 """
 import collections
 
-NUMBER, BYTES = 0, 2  # kinds of values on the wire
+from wire_format import message
 
-# From protos/perfetto/trace/*.proto and protos/perfetto/trace/track_event/*.proto: what the traces here have of them. A message is the table of
-# its fields, `int` and `str` are values; a list: there may be several.
+# From protos/perfetto/trace/*.proto and protos/perfetto/trace/track_event/*.proto: what the traces here have of them. wire_format.py
+# says how.
 CLOCK = {1: ("clock_id", int), 2: ("timestamp", int)}
 NOTE = {6: ("string_value", str), 10: ("name", str)}
 EVENT = {4: ("debug_annotations", [NOTE]), 9: ("type", int), 11: ("track_uuid", int), 22: ("categories", [str]), 23: ("name", str), 30: ("counter_value", int)}
@@ -20,40 +20,6 @@ BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
 Slice = collections.namedtuple("Slice", "track name start end depth notes")  # end: None where the trace has none
 Instant = collections.namedtuple("Instant", "track name time notes")
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def message(data, fields):
-    out, at = {}, 0
-    while at < len(data):
-        key, at = varint(data, at)
-        name, kind = fields[key >> 3]
-        several = isinstance(kind, list)
-        kind = kind[0] if several else kind
-        assert key & 7 == (NUMBER if kind is int else BYTES), (name, key & 7)
-        value, at = varint(data, at)
-        if kind is int:
-            value -= 1 << 64 if value >> 63 else 0
-        else:
-            assert at + value <= len(data), f"{name} is cut"
-            part, at = data[at:at + value], at + value
-            value = part.decode() if kind is str else message(part, kind)
-        if several:
-            out.setdefault(name, []).append(value)
-        else:
-            assert name not in out, f"two of {name}"
-            out[name] = value
-    return out
 
 
 class Trace:

@@ -1,5 +1,5 @@
-// One walk over the characters: comments are looked at for pragmas, literals are passed over, and names are noted with
-// how many arguments they are given first.
+// One walk over the characters: pragmas are found in comments, literals are passed over, and names are noted with how
+// many arguments they are given first.
 #include "frontend/sema/c_text.h"
 
 #include <algorithm>

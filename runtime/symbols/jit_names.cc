@@ -54,7 +54,7 @@ int64_t own_number(int64_t process) {
     return number;
 }
 
-// A hexadecimal number and the space behind it, taken away from `text`.
+// Takes a hexadecimal number and one space from the beginning of `text`. False if it does not begin so.
 bool take_number(std::string_view& text, uint64_t& number) {
     if (text.starts_with("0x"))
         text.remove_prefix(2);

@@ -1,0 +1,50 @@
+"""Reads protobuf messages by tables. A message is the table of its fields, number -> (name, kind); a list of a kind: there may be several.
+
+Kinds: a table; int and str; "fixed", "signed" and "real" of eight bytes; "Q" and "d" for packed lists of these. What is not in the table is an error.
+"""
+import struct
+
+NUMBER, EIGHT_BYTES, BYTES = 0, 1, 2  # kinds of values on the wire
+OF_EIGHT_BYTES = {"fixed": "<Q", "signed": "<q", "real": "<d"}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def on_the_wire(kind):
+    return BYTES if isinstance(kind, dict) else NUMBER if kind is int else EIGHT_BYTES if kind in OF_EIGHT_BYTES else BYTES
+
+
+def message(data, fields):
+    out, at = {}, 0
+    while at < len(data):
+        key, at = varint(data, at)
+        name, kind = fields[key >> 3]
+        several = isinstance(kind, list)
+        kind = kind[0] if several else kind
+        assert key & 7 == on_the_wire(kind), (name, key & 7)
+        if key & 7 == EIGHT_BYTES:
+            value, = struct.unpack_from(OF_EIGHT_BYTES[kind], data, at)
+            at += 8
+        else:
+            value, at = varint(data, at)
+        if kind is int:
+            value -= 1 << 64 if value >> 63 else 0
+        if key & 7 == BYTES:
+            assert at + value <= len(data), f"{name} is cut"
+            part, at = data[at:at + value], at + value
+            value = part.decode() if kind is str else message(part, kind) if isinstance(kind, dict) else list(struct.unpack(f"<{len(part) // 8}{kind}", part))
+        if several:
+            out.setdefault(name, []).append(value)
+        else:
+            assert name not in out, f"two of {name}"
+            out[name] = value
+    return out
