@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal_text.h"
+#include "runtime/quiet_thread.h"
 
 namespace sonde {
 
@@ -37,12 +38,7 @@ Result<std::unique_ptr<Capture>> Capture::start(Terminal& terminal, bool raw) {
         out->before_[STDIN_FILENO].reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
         dup2(nothing->get(), STDIN_FILENO);
     }
-    // The session's signals are for its own thread.
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    out->thread_ = std::thread([capture = out.get()] { capture->read(); });
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    out->thread_ = start_quiet_thread([capture = out.get()] { capture->read(); });
     return out;
 }
 

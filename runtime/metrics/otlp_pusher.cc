@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "runtime/privileges.h"
+#include "runtime/quiet_thread.h"
 
 namespace sonde {
 namespace {
@@ -98,12 +99,7 @@ Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(const plan::Plan& plan, co
     std::unique_ptr<OtlpPusher> out(new OtlpPusher(plan, request));
     if (!out->exchange_.valid() || !out->open())
         return Error("--otlp: no memory or no descriptors for a connection");
-    // The session's signals are for its own thread.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    out->thread_ = std::thread([pusher = out.get()] { pusher->run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    out->thread_ = start_quiet_thread([pusher = out.get()] { pusher->run(); });
     return out;
 }
 

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "runtime/privileges.h"
+#include "runtime/quiet_thread.h"
 
 namespace sonde {
 namespace {
@@ -135,12 +136,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
     }
     if (Result<void> listening = out->listen(); !listening)
         return std::move(listening).error().in(where);
-    // The session's signals are for its own thread.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    out->thread_ = std::thread([server = out.get()] { server->run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    out->thread_ = start_quiet_thread([server = out.get()] { server->run(); });
     return out;
 }
 
