@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "base/quiet_thread.h"
 #include "base/trusted_file.h"
 
 namespace sonde {
@@ -21,22 +21,25 @@ LateFile::LateFile(std::string path) : path_(std::move(path)), end_(eventfd(0, E
     std::error_code ignored;
     if (std::filesystem::exists(std::filesystem::symlink_status(path_, ignored)) && create_file(path_))
         std::filesystem::remove(path_, ignored);
-    int ends[2];
-    if (!end_ || pipe2(ends, O_CLOEXEC) != 0) { // no descriptor is left: then the file is there at once
+    // Without a descriptor or a thread the file is there at once.
+    if (!start())
         if (Result<Fd> file = create_file(path_, O_APPEND))
             dup2(file->get(), STDERR_FILENO);
-        return;
-    }
+}
+
+bool LateFile::start() {
+    int ends[2];
+    if (!end_ || pipe2(ends, O_CLOEXEC) != 0)
+        return false;
     reader_.reset(ends[0]);
     const Fd writer(ends[1]);
     fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
+    Result<std::thread> thread = start_quiet_thread("writes messages to a file", [this] { copy(); });
+    if (!thread)
+        return false;
+    thread_ = *std::move(thread);
     dup2(writer.get(), STDERR_FILENO);
-    // Signals are the session's.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { copy(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return true;
 }
 
 LateFile::~LateFile() {

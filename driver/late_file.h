@@ -21,6 +21,7 @@ class LateFile {
     LateFile& operator=(const LateFile&) = delete;
 
   private:
+    bool start();
     void copy();
     // False: nothing comes any more.
     bool take();

@@ -2,18 +2,18 @@
 // begins, which forks, and takes no signals.
 #include "driver/progress.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdio>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/quiet_thread.h"
 
 namespace sonde {
 
@@ -45,11 +45,10 @@ Progress::Progress(std::string what) {
         return;
     shown_ = std::make_unique<Shown>();
     shown_->what = std::move(what);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    shown_->thread = std::thread([this] { shown_->wait(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (Result<std::thread> thread = start_quiet_thread("shows what is being done", [this] { shown_->wait(); }))
+        shown_->thread = *std::move(thread);
+    else
+        shown_.reset();
 }
 
 Progress::~Progress() {

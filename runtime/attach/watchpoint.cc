@@ -22,6 +22,7 @@
 
 #include "base/elf_file.h"
 #include "base/kallsyms.h"
+#include "base/quiet_thread.h"
 #include "runtime/attach/perf_links.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/messages.h"
@@ -225,7 +226,10 @@ Result<void> Watchpoints::begin(const std::vector<int64_t>& processes, bool mult
         stop_ = Fd(eventfd(0, EFD_CLOEXEC));
         if (!events_ || !stop_)
             return errno_error("cannot follow watched processes", errno);
-        thread_ = std::thread([this] { serve(); });
+        Result<std::thread> thread = start_quiet_thread("follows watched processes", [this] { serve(); });
+        if (!thread)
+            return std::move(thread).error();
+        thread_ = *std::move(thread);
         if (Result<void> attached = attach_beginnings(multi); !attached)
             return attached;
     }

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quiet_thread.h"
 #include "base/terminal_text.h"
-#include "runtime/quiet_thread.h"
 
 namespace sonde {
 
@@ -38,7 +38,10 @@ Result<std::unique_ptr<Capture>> Capture::start(Terminal& terminal, bool raw) {
         out->before_[STDIN_FILENO].reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
         dup2(nothing->get(), STDIN_FILENO);
     }
-    out->thread_ = start_quiet_thread([capture = out.get()] { capture->read(); });
+    Result<std::thread> thread = start_quiet_thread("takes the output", [capture = out.get()] { capture->read(); });
+    if (!thread)
+        return std::move(thread).error();
+    out->thread_ = *std::move(thread);
     return out;
 }
 

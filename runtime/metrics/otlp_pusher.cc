@@ -22,8 +22,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 #include "runtime/privileges.h"
-#include "runtime/quiet_thread.h"
 
 namespace sonde {
 namespace {
@@ -99,7 +99,10 @@ Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(const plan::Plan& plan, co
     std::unique_ptr<OtlpPusher> out(new OtlpPusher(plan, request));
     if (!out->exchange_.valid() || !out->open())
         return Error("--otlp: no memory or no descriptors for a connection");
-    out->thread_ = start_quiet_thread([pusher = out.get()] { pusher->run(); });
+    Result<std::thread> thread = start_quiet_thread("pushes", [pusher = out.get()] { pusher->run(); });
+    if (!thread)
+        return std::move(thread).error().in("--otlp");
+    out->thread_ = *std::move(thread);
     return out;
 }
 

@@ -20,8 +20,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/quiet_thread.h"
 #include "runtime/privileges.h"
-#include "runtime/quiet_thread.h"
 
 namespace sonde {
 namespace {
@@ -136,7 +136,10 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
     }
     if (Result<void> listening = out->listen(); !listening)
         return std::move(listening).error().in(where);
-    out->thread_ = start_quiet_thread([server = out.get()] { server->run(); });
+    Result<std::thread> thread = start_quiet_thread("answers readers", [server = out.get()] { server->run(); });
+    if (!thread)
+        return std::move(thread).error().in(where);
+    out->thread_ = *std::move(thread);
     return out;
 }
 
