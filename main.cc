@@ -25,6 +25,7 @@
 #include "codegen/give_back.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
+#include "driver/memory_left.h"
 #include "driver/metric_facts.h"
 #include "driver/options.h"
 #include "driver/pass.h"
@@ -223,12 +224,15 @@ int run_saved(const Options& options) {
 } // namespace sonde
 
 int main(int argc, char** argv) try {
+    sonde::explain_terminate();
     std::variant<sonde::Options, int> read = sonde::read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;
     const sonde::Options& options = std::get<sonde::Options>(read);
     if (!options.from.empty())
         return sonde::print_foreign(options);
+    if (sonde::Result<void> enough = sonde::check_memory(); !enough)
+        return sonde::fail(enough.error());
     return sonde::is_saved_plan(options) ? sonde::run_saved(options) : sonde::translate(options, nullptr);
 } catch (const std::bad_alloc&) {
     std::fputs("sonde: out of memory\n", stderr);

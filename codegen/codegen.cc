@@ -15,6 +15,7 @@
 #include "codegen/layout.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lower.h"
+#include "codegen/out_of_memory.h"
 #include "codegen/routines.h"
 #include "codegen/target.h"
 #include "codegen/texts.h"
@@ -101,6 +102,7 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
 
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const CodegenOptions& given,
                             CodegenDumps* dumps) {
+    const EndsWithoutMemory ends_without_memory;
     CodegenOptions options = given;
     uint32_t power = 8;
     while (power < options.max_string)

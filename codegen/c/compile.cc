@@ -23,6 +23,7 @@
 #include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
 #include "codegen/c/text.h"
+#include "codegen/out_of_memory.h"
 
 namespace sonde {
 
@@ -232,6 +233,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             functions.push_back(function);
     if (functions.empty())
         return std::optional<CCode>();
+    const EndsWithoutMemory ends_without_memory;
     uint32_t power = 8;
     while (power < options.max_string)
         power *= 2;

@@ -1,0 +1,41 @@
+#include "driver/memory_left.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sonde {
+
+Result<void> check_memory() {
+    constexpr size_t least = size_t(40) << 20; // a session of one uprobe takes 43 MB from here to its end
+    void* const memory = mmap(nullptr, least, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return Error(fmt::format("out of memory: there are no {} MB for a session (see `ulimit -v`)", least >> 20));
+    munmap(memory, least);
+    return {};
+}
+
+void explain_terminate() {
+    static const std::terminate_handler otherwise = std::get_terminate();
+    std::set_terminate([] {
+        try {
+            if (std::current_exception())
+                throw;
+        } catch (const std::bad_alloc&) {
+            constexpr std::string_view message = "sonde: out of memory\n";
+            [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
+            _exit(1);
+        } catch (...) {
+            otherwise();
+        }
+        otherwise();
+    });
+}
+
+} // namespace sonde
