@@ -16,6 +16,7 @@
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/sink_addresses.h"
 #include "codegen/bpf/wiped_scratch.h"
+#include "codegen/lower/function.h"
 #include "codegen/passes.h"
 
 namespace sonde {
@@ -130,6 +131,20 @@ std::string explain_stack(const std::string& failure, const plan::Plan& plan) {
                        place);
 }
 
+// Whether it is many programs or, for the most part, functions that are compiled once. A single large handler is for
+// O2, which leaves fewer branches: the verifier takes no more than 8,192 at a time.
+bool is_of_many_parts(const llvm::Module& module) {
+    constexpr int many_programs = 64;
+    int programs = 0;
+    unsigned in_functions = 0;
+    for (const llvm::Function& function : module) {
+        programs += function.hasSection() && !function.isDeclaration();
+        if (function.getName().starts_with(once_prefix))
+            in_functions += function.getInstructionCount();
+    }
+    return programs > many_programs || in_functions > module.getInstructionCount() / 2;
+}
+
 } // namespace
 
 Backend::Backend(bool bpf) : bpf_(bpf) {}
@@ -149,12 +164,7 @@ Result<void> Backend::begin(llvm::Module& module) {
 void Backend::run(llvm::Module& module, const char* passes) { run_passes(module, *machine_, passes); }
 
 void Backend::optimise(llvm::Module& module) {
-    // A single large handler is for O2, which leaves fewer branches: the verifier takes no more than 8,192 at a time.
-    constexpr int many_programs = 64;
-    const bool many = module.getInstructionCount() > many_instructions &&
-                      llvm::count_if(module, [](const llvm::Function& function) {
-                          return function.hasSection() && !function.isDeclaration();
-                      }) > many_programs;
+    const bool many = module.getInstructionCount() > many_instructions && is_of_many_parts(module);
     run(module, bpf_ ? many ? passes_for_many : "default<O2>"
                      : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce");
     if (bpf_) {
