@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 
 #include <fmt/format.h>
@@ -161,6 +162,12 @@ std::vector<std::string> expand_path_glob(const std::string& pattern) {
         paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     globfree(&found);
     return paths;
+}
+
+bool is_script(const std::string& path) {
+    char head[2] = {};
+    std::ifstream(path).read(head, sizeof head);
+    return std::string_view(head, sizeof head) == "#!";
 }
 
 Result<std::string> find_in_path(const std::string& name) {

@@ -43,6 +43,13 @@ std::string function_of(std::string_view path, std::string_view function) {
     return fmt::format("process({}).function({})", in_quotes(path), in_quotes(function));
 }
 
+// A shell script in the place of a language's interpreter, as version managers have them: which program it starts only
+// it knows.
+Error is_script_error(const std::string& name, const std::string& script) {
+    return Error(
+        fmt::format("`{}` is the script `{}`, which starts another program; give that one's path", name, script));
+}
+
 } // namespace
 
 Result<std::string> find_library_path(const std::string& name, const PointTarget& target) {
@@ -56,15 +63,22 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
     if (target.pid)
         known = mapped_libraries(target.pid);
     else if (!target.command.empty())
-        if (Result<std::string> program = find_in_path(target.command.substr(0, target.command.find(' '))))
+        if (Result<std::string> program = find_in_path(target.command.substr(0, target.command.find(' ')))) {
             known = shared_libraries(*program);
+            if (is_script(*program) && is_named(*program, name))
+                return is_script_error(name, *program);
+            known.push_back(*program);
+        }
     for (std::string& path : installed_libraries())
         known.push_back(std::move(path));
     for (const std::string& path : known)
         if (is_named(path, name))
             return path;
-    if (Result<std::string> program = find_in_path(name); program && program->find('/') != std::string::npos)
+    if (Result<std::string> program = find_in_path(name); program && program->find('/') != std::string::npos) {
+        if (is_script(*program))
+            return is_script_error(name, *program);
         return program;
+    }
     std::vector<std::string> names;
     for (const std::string& path : known)
         names.push_back(plain_name(path));

@@ -39,8 +39,8 @@ struct Programs {
     bool all = false; // no program was named, and any will do
 };
 Programs find_programs(Resolving& resolving, bool all_will_do);
-// What the point or -c names, if that is a script, which an interpreter runs; else empty.
-std::string script_of_target(const Resolving& resolving);
+// If what the point or -c names is a script, the report says so, and that `program` is what runs it.
+void note_script(DiagBuilder& report, const Resolving& resolving, const std::string& program);
 
 // Opens what stands before the component at `next`; reports and gives nothing if there is no such program or library.
 std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t next);

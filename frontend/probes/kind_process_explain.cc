@@ -110,8 +110,7 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
                                  fmt::format("no function `{}` {}", pattern.parsed.function, place_of(module)));
     add_names(builder, pattern.parsed.function, module.function_names());
-    if (const std::string script = script_of_target(resolving); !script.empty())
-        builder.note({}, fmt::format("`{}` is a script, and `{}` the program that runs it", script, module.path()));
+    note_script(builder, resolving, module.path());
     const std::string& name = pattern.parsed.function;
     size_t line = name.find_last_not_of("0123456789");
     bool is_line =

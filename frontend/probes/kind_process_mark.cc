@@ -89,6 +89,8 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                 "marks there: {}",
                 fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min<size_t>(names.size(), 20)),
                           " ")));
+        if (targets.size() == 1)
+            note_script(report, resolving, targets[0].module->path());
     }
     return points;
 }

@@ -101,7 +101,7 @@ void warn_of_replaced(Resolving& resolving, const std::string& path) {
 
 } // namespace
 
-std::string script_of_target(const Resolving& resolving) {
+void note_script(DiagBuilder& report, const Resolving& resolving, const std::string& program) {
     const PointComponent& target = resolving.components()[0];
     std::string path;
     if (target.arg == PointComponent::None)
@@ -109,11 +109,8 @@ std::string script_of_target(const Resolving& resolving) {
     else if (target.arg == PointComponent::String && !has_wildcard(target.text))
         path = target.text;
     Result<std::string> found = find_in_path(path);
-    if (path.empty() || !found)
-        return "";
-    char head[2] = {};
-    std::ifstream(*found).read(head, sizeof head);
-    return std::string_view(head, sizeof head) == "#!" ? *found : "";
+    if (!path.empty() && found && is_script(*found))
+        report.note({}, fmt::format("`{}` is a script, and `{}` the program that runs it", *found, program));
 }
 
 namespace {
