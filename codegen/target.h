@@ -162,6 +162,8 @@ class Registers {
   public:
     virtual ~Registers() = default;
     virtual llvm::Value* read(Environment& env, int dwarf_number) = 0;
+    // Of a program, at a probe in its code.
+    virtual void write(Environment& env, int dwarf_number, llvm::Value* value) = 0;
     // hir::Argument
     virtual llvm::Value* argument(Environment& env, int number) = 0;
     // At a trampoline, an argument by its position, from 0 on; `fault` is nonzero if there are fewer.

@@ -45,7 +45,10 @@ KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& 
     out.only_breakpoints = forced == "kprobe";
     out.fentry = has.fentry && !out.only_breakpoints;
     out.kprobe = has.kprobe;
-    out.why_no_decision = [has](plan::ProbeKind kind) { return has.why_no_decision(kind); };
+    out.why_no_decision = [has](plan::ProbeKind kind, const std::string& function) {
+        return has.why_no_decision(kind, function);
+    };
+    out.register_writes = has.register_writes;
     return out;
 }
 
@@ -58,6 +61,7 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
     out.kprobe = functions.why_not_kprobe.empty();
     out.why_no_decision = why_no_decision;
+    out.register_writes = probe_kernel_features().register_writes;
     return out;
 }
 

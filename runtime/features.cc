@@ -70,6 +70,14 @@ bool has_tracepoint_cookie() {
     return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
 }
 
+bool has_register_writes() {
+    constexpr int16_t ax = 80;                         // in struct pt_regs
+    const bpf_insn code[] = {{0x79, 2, 1, ax, 0},      // r2 = *(u64*)(r1 + ax)
+                             {0x7b, 1, 2, ax, 0},      // *(u64*)(r1 + ax) = r2
+                             {0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    return load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0;
+}
+
 // Of a function in the kernel's BTF; 0: there is none.
 uint32_t find_function(const char* name) {
     Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
@@ -150,10 +158,41 @@ std::string why_no_lsm() {
     return "";
 }
 
+bool can_set_result_of(const char* function) {
+    const uint32_t id = find_function(function);
+    return id != 0 && load_at_function(BPF_PROG_TYPE_TRACING, BPF_MODIFY_RETURN, id);
+}
+
+// The verifier takes functions on the list of error injection, `security_*`, and on newer kernels system calls.
+std::string why_no_result(const std::string& function) {
+    if (std::string why = probe_kernel_functions().why_not_fentry; !why.empty())
+        return "it has no trampolines (fentry): " + why;
+    if (can_set_result_of(function.c_str()))
+        return "";
+    if (errno != EINVAL)
+        return fmt::format("it refuses such programs: {}", std::strerror(errno));
+    if (find_function("within_error_injection_list") != 0)
+        return fmt::format("`{}` is none of the functions that permit error injection "
+                           "(/sys/kernel/debug/error_injection/list)",
+                           function);
+    return fmt::format("{}{}", only_security_functions,
+                       can_set_result_of("__x64_sys_umask") ? " and system calls (`__x64_sys_...`)" : "");
+}
+
 } // namespace
 
-std::string why_no_decision(plan::ProbeKind kind) {
-    return plan::traits(kind).decision == plan::Decision::Verdict ? why_no_netfilter() : why_no_lsm();
+std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
+    switch (plan::traits(kind).decision) {
+    case plan::Decision::None:
+        return "";
+    case plan::Decision::Verdict:
+        return why_no_netfilter();
+    case plan::Decision::Refusal:
+        return why_no_lsm();
+    case plan::Decision::Result:
+        break;
+    }
+    return why_no_result(function);
 }
 
 namespace {
@@ -195,7 +234,7 @@ Result<void> check_probing(const plan::Plan& plan) {
             if (std::string why = why_no_watchpoints(); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (plan::decides(probe.kind))
-            if (std::string why = why_no_decision(probe.kind); !why.empty())
+            if (std::string why = why_no_decision(probe.kind, probe.points[0].symbol); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (probe.is_session && !has_uprobe_session())
             return Error(
@@ -228,6 +267,7 @@ KernelFeatures probe_kernel_features() {
     KernelFeatures features;
     features.may_goto = has_may_goto();
     features.tracepoint_cookie = has_tracepoint_cookie();
+    features.register_writes = has_register_writes();
     return features;
 }
 

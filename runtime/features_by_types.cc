@@ -48,13 +48,30 @@ FeaturesByTypes read_features(std::string_view bytes) {
     out.kprobe = has_function(types, "create_local_trace_kprobe");
     out.netfilter = has_function(types, "bpf_nf_link_attach");
     out.lsm = has_function(types, "bpf_lsm_file_open");
+    // CONFIG_FUNCTION_ERROR_INJECTION
+    out.error_injection = has_function(types, "within_error_injection_list");
+    // "bpf: Allow uprobe program to change context registers"; 6.18 has the member, and may still refuse
+    out.register_writes = has_member(types, "bpf_prog_aux", "kprobe_write_ctx");
     return out;
 }
 
-std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind) const {
-    if (plan::traits(kind).decision == plan::Decision::Verdict)
+std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind, const std::string& function) const {
+    switch (plan::traits(kind).decision) {
+    case plan::Decision::None:
+        return "";
+    case plan::Decision::Verdict:
         return netfilter ? "" : "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
-    return lsm ? "" : "it is built without them (CONFIG_BPF_LSM)";
+    case plan::Decision::Refusal:
+        return lsm ? "" : "it is built without them (CONFIG_BPF_LSM)";
+    case plan::Decision::Result:
+        break;
+    }
+    if (!fentry)
+        return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
+    // Which functions are on the list, and whether system calls are taken without it, is not in types.
+    if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
+        return "";
+    return only_security_functions;
 }
 
 } // namespace sonde

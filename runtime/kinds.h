@@ -59,6 +59,7 @@ enum class Decision : uint8_t {
     None,
     Verdict, // 1: the packet goes on (which is the default), 0: it is dropped
     Refusal, // 0: granted (the default); an error number, negative, refuses
+    Result,  // 0: the function runs (the default); another word is its result, and it does not run
 };
 
 // How a program is attached.

@@ -1,6 +1,8 @@
 #include "codegen/bpf/context.h"
 
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Support/ModRef.h>
 
 #include <vector>
 
@@ -72,15 +74,29 @@ void go_if(BpfContext& bpf, llvm::Value* condition) {
     bpf.e.SetInsertPoint(go);
 }
 
+namespace {
+constexpr const char* context_load = "$0 = *(u64 *)($1 + $2)";
+} // namespace
+
 llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at) {
     // The verifier wants the context's own loads, at constant offsets. Of two loads, volatile ones too, the optimiser
     // makes one at an address that a branch chooses, but not of assembly.
     auto* type = llvm::FunctionType::get(e.i64(), {context->getType(), e.i64()}, false);
-    auto* load = llvm::InlineAsm::get(type, "$0 = *(u64 *)($1 + $2)", "=r,r,i", false);
+    auto* load = llvm::InlineAsm::get(type, context_load, "=r,r,i", false);
     llvm::CallInst* value = e.CreateCall(type, load, {context, e.number(static_cast<int64_t>(at))});
-    value->setDoesNotAccessMemory(); // nobody writes there
+    value->setDoesNotAccessMemory(); // nobody writes there, or order_context_words() is called
     value->setDoesNotThrow();
     return value;
+}
+
+void order_context_words(llvm::Module& module) {
+    for (llvm::Function& function : module)
+        for (llvm::Instruction& at : llvm::instructions(function)) {
+            auto* call = llvm::dyn_cast<llvm::CallInst>(&at);
+            auto* code = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+            if (code && code->getAsmString() == context_load)
+                call->setMemoryEffects(llvm::MemoryEffects::readOnly());
+        }
 }
 
 } // namespace sonde

@@ -58,6 +58,7 @@ struct BpfContext {
     SessionLegs legs;                // of its handler
     bool saves_entry = false;        // it is the program, or the leg, for the function's entry
     bool looks_at_counters = false;  // then it may not wait
+    bool writes_registers = false;   // some handler does
     llvm::Value* argument = nullptr; // the program's context
     llvm::BasicBlock* out = nullptr; // where it ends, when it holds nothing
     llvm::Value* refused = nullptr;  // leg for the entry: 1 until it is known that the return is wanted
@@ -75,5 +76,7 @@ llvm::Constant* constant_words(Emitter& e, llvm::ArrayRef<uint64_t> words, const
 void go_if(BpfContext& bpf, llvm::Value* condition);
 // A word of what the kernel hands the program.
 llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at);
+// Words of the context stay where the code has read them: handlers write there.
+void order_context_words(llvm::Module& module);
 
 } // namespace sonde

@@ -100,6 +100,7 @@ class BpfRegisters final : public Registers {
   public:
     explicit BpfRegisters(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
     llvm::Value* read(Environment& env, int dwarf_number) override;
+    void write(Environment& env, int dwarf_number, llvm::Value* value) override;
     llvm::Value* argument(Environment& env, int number) override;
     llvm::Value* numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) override;
     llvm::Value* argument_words(Environment& env) override;
@@ -179,7 +180,8 @@ class BpfPrograms final : public HandlerPrograms {
     const char* section(bool entry) const;
     // The event is one that the handler is for: its point, its process, its registers. Fills the environment's row.
     void begin_hit(const hir::Handler& handler, Environment& env);
-    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0.
+    llvm::Type* result_type();
+    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0. A function's result has none.
     llvm::Value* decision(llvm::Value* value);
 
     Parts parts_;

@@ -23,7 +23,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     if (bpf_.legs.wanted) {
         function = begin_leg(symbol);
     } else {
-        auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
+        auto* type = llvm::FunctionType::get(result_type(), {e_.ptr()}, false);
         function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
         function->setSection(section(bpf_.saves_entry));
     }
@@ -95,14 +95,21 @@ void BpfPrograms::end(Environment& env) {
     if (bpf_.legs.wanted && bpf_.saves_entry)
         e_.CreateRet(e_.CreateTrunc(e_.CreateLoad(e_.i64(), bpf_.refused), e_.getInt32Ty()));
     else
-        e_.CreateRet(e_.getInt32(plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
+        e_.CreateRet(llvm::ConstantInt::get(result_type(), plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
     // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
     llvm::Function* function = bpf_.out->getParent();
     if (bpf_.sleeps && !bpf_.looks_at_counters && function->getSection() == "uprobe")
         function->setSection("uprobe.s");
 }
 
+// The whole word is a function's result.
+llvm::Type* BpfPrograms::result_type() {
+    return plan::traits(bpf_.kind).decision == plan::Decision::Result ? e_.i64() : e_.getInt32Ty();
+}
+
 llvm::Value* BpfPrograms::decision(llvm::Value* value) {
+    if (plan::traits(bpf_.kind).decision == plan::Decision::Result)
+        return value;
     if (plan::traits(bpf_.kind).decision == plan::Decision::Verdict)
         return e_.CreateTrunc(e_.CreateAnd(value, e_.number(1)), e_.getInt32Ty());
     llvm::Value* magnitude = e_.masked(e_.CreateNeg(value), 4095);
@@ -163,6 +170,8 @@ void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
 
 std::string BpfPrograms::finish() {
     e_.merge_scratch();
+    if (bpf_.writes_registers)
+        order_context_words(e_.module());
     return parts_.maps.declare();
 }
 

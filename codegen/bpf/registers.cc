@@ -1,6 +1,8 @@
 // Registers and arguments, from what the kernel hands the program.
 #include <iterator>
 
+#include <llvm/IR/InlineAsm.h>
+
 #include "codegen/bpf/parts.h"
 #include "codegen/rtlib/pt_regs.h"
 
@@ -41,6 +43,14 @@ llvm::Value* BpfRegisters::read(Environment& env, int number) {
         return e_.CreateLoad(e_.i64(), value);
     }
     return context_word(e_, env.context, static_cast<uint64_t>(at));
+}
+
+// As the context's own loads (context_word()).
+void BpfRegisters::write(Environment& env, int number, llvm::Value* value) {
+    auto* type = llvm::FunctionType::get(e_.getVoidTy(), {env.context->getType(), e_.i64(), e_.i64()}, false);
+    auto* store = llvm::InlineAsm::get(type, "*(u64 *)($0 + $1) = $2", "r,i,r,~{memory}", true);
+    e_.CreateCall(type, store, {env.context, e_.number(offset_of(number)), value});
+    bpf_.writes_registers = true;
 }
 
 llvm::Value* BpfRegisters::argument(Environment& env, int number) {

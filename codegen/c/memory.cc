@@ -370,9 +370,11 @@ class Securing {
         load.eraseFromParent();
     }
 
+    // An address does not tell whose memory it is.
     DiagBuilder refuse_write(const llvm::Instruction& at) {
-        return refuse(at, "C in BPF cannot write to the kernel's memory")
-            .help("give the value back, and keep it in a global of the script");
+        return refuse(at, "C in BPF writes to its own variables only, not to memory of the kernel or of a program")
+            .help("give the value back; of a program, `STAP_CALL_set_user_long(address, value)` with "
+                  "`/* pragma:call:set_user_long */` writes a number");
     }
 
     void secure_store(llvm::StoreInst& store) {

@@ -242,6 +242,7 @@ class HostRegisters final : public Registers {
   public:
     explicit HostRegisters(Emitter& emitter) : e_(emitter) {}
     llvm::Value* read(Environment&, int) override { return e_.number(0); }
+    void write(Environment&, int, llvm::Value*) override {}
     llvm::Value* argument(Environment&, int) override { return e_.number(0); }
     llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) override {
         return fault = e_.number(1);

@@ -261,4 +261,11 @@ llvm::Value* emit_register(Lowerer& l, const hir::Intrinsic& expr) {
     return e.number(0);
 }
 
+llvm::Value* emit_set_register(Lowerer& l, const hir::Intrinsic& expr) {
+    CHECK(expr.args[0]->kind == hir::ExprKind::ConstLong);
+    llvm::Value* value = lower(l, *expr.args[1]);
+    l.target.registers().write(l.env, static_cast<int>(hir::as<hir::ConstLong>(*expr.args[0]).value), value);
+    return value;
+}
+
 } // namespace sonde

@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
+#include "frontend/variables/sources.h"
 
 namespace sonde {
 namespace {
@@ -128,6 +129,13 @@ bool prefers_trampolines(const KernelProbing& probing, bool several) {
     return probing.fentry || (!probing.kprobe && !probing.only_breakpoints);
 }
 
+// Six arguments in registers are what every kernel's trampolines can pass on.
+bool fits_trampoline(const Type* prototype) {
+    return prototype && prototype->members.size() <= 6 &&
+           std::all_of(prototype->members.begin(), prototype->members.end(),
+                       [](const TypeMember& one) { return one.type && is_scalar(one.type); });
+}
+
 std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoint& wanted) {
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
@@ -167,11 +175,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& function : found) {
         ResolvedPoint resolved;
-        // Six arguments in registers are what every kernel's trampolines can pass on.
-        bool simple = function.type && function.type->members.size() <= 6 &&
-                      std::all_of(function.type->members.begin(), function.type->members.end(),
-                                  [](const TypeMember& one) { return one.type && is_scalar(one.type); });
-        bool trampoline = simple && function.module.empty() && prefers_trampolines(probing, several);
+        bool trampoline = fits_trampoline(function.type) && function.module.empty() && prefers_trampolines(probing, several);
         using plan::ProbeKind;
         if (trampoline)
             resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
@@ -212,6 +216,53 @@ void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
         return;
     point.kind = point.kind == ProbeKind::Fexit ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
     point.alone = false;
+}
+
+bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diags, Range range) {
+    if (!plan::is_kernel_function(point.kind) || !point.is_return)
+        return true;
+    const std::string& name = point.point.symbol;
+    auto refuse = [&](DiagId id, const std::string& why, const std::string& help = "") {
+        DiagBuilder report = diags.report(id, range, why);
+        if (!help.empty())
+            report.help(help);
+        return false;
+    };
+    if (!env.guru)
+        return refuse(DiagId::NeedsGuru,
+                      fmt::format("setting `$return` changes what the kernel does in the place of `{}`", name),
+                      "-g allows it");
+    if (!point.point.module.empty())
+        return refuse(DiagId::Unsupported,
+                      fmt::format("cannot write `$return`: the results of a module's functions cannot be set, and `{}` "
+                                  "is one of `{}`",
+                                  name, point.point.module));
+    if (!point.prototype) { // debug information found it
+        const std::string in_kernel;
+        std::vector<KernelFunction> typed = point.kernel->functions(name, &in_kernel);
+        point.prototype = typed.empty() ? nullptr : typed[0].type;
+    }
+    if (point.prototype && !point.prototype->target)
+        return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", name));
+    if (!fits_trampoline(point.prototype) || !is_scalar(point.prototype->target))
+        return refuse(DiagId::Unsupported,
+                      fmt::format("cannot write `$return`: the kernel's trampolines cannot run in the place of `{}`, {}",
+                                  name,
+                                  point.prototype ? "which has more than six parameters, or a structure"
+                                                  : "whose prototype is not in its types"));
+    const std::string why = env.kernel_probing().why_no_decision(plan::ProbeKind::Override, name);
+    if (!why.empty())
+        return refuse(DiagId::Unsupported,
+                      fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
+                      "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
+    point.kind = plan::ProbeKind::Override;
+    point.alone = true;
+    point.is_return = point.reads_registers = false;
+    point.module = nullptr;
+    point.function = {};
+    point.point.offset = 0;
+    point.variables = &result_source;
+    return true;
 }
 
 namespace {

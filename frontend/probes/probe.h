@@ -22,6 +22,10 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
 // keep. Nothing happens to other points, and where the kernel has no breakpoints.
 void keep_registers(ResolvedPoint& point, ProbeEnvironment& env);
 
+// Has a handler that sets `$return` run in the place of its function of the kernel. Nothing happens to other points.
+// False after a report: this kernel does not allow it there.
+bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diags, Range range);
+
 // Resolves one probe point without aliases (sema has expanded those). Reports errors (unknown kind, no match with the
 // nearest names, bad target ...) and returns what matched, in address order. An optional point (`?`) that does not
 // resolve gives an empty result without a report.

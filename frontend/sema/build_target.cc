@@ -197,6 +197,9 @@ ast::TargetExpr as_target(const ast::MemberExpr& expr) {
 
 hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     Binder with = make_binder(b, expr.range);
+    // A handler that runs in its function's place is at the entry.
+    if (b.point && plan::traits(b.point->kind).decision == plan::Decision::Result)
+        return build_expr(b, *expr.operand);
     if (!with.at_entry) {
         b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
         return b.zero(expr.range);

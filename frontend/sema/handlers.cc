@@ -178,6 +178,7 @@ Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, Fi
         reach.address = reach.address || more.address;
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
         reach.writes = reach.writes || more.writes;
+        reach.sets_result = reach.sets_result ? reach.sets_result : more.sets_result;
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
@@ -225,6 +226,9 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         keep_readable_calls(resolved.point, reach.targets);
         if (reach.registers)
             keep_registers(resolved.point, in_.context.env);
+        if (reach.sets_result &&
+            !run_in_place(resolved.point, in_.context.env, in_.context.diags, reach.sets_result->range))
+            continue;
         const ResolvedPoint& point = resolved.point;
         std::string key =
             fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,

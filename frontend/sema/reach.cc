@@ -20,6 +20,13 @@ bool writes_target(const ast::Expr& expr) {
     return target && (target->kind == ast::ExprKind::Target || target->kind == ast::ExprKind::Member);
 }
 
+bool sets_result(const ast::Expr& expr) {
+    if (expr.kind != ast::ExprKind::Assign || ast::as<ast::AssignExpr>(expr).target->kind != ast::ExprKind::Target)
+        return false;
+    const auto& target = ast::as<ast::TargetExpr>(*ast::as<ast::AssignExpr>(expr).target);
+    return target.base == ast::TargetExpr::Variable && target.name == "$return" && target.components.empty();
+}
+
 bool reads_register(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::AtOperator)
         return ast::as<ast::AtOperatorExpr>(expr).name == "@kregister";
@@ -45,6 +52,8 @@ Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId fi
             if (expr.kind == ast::ExprKind::Target)
                 reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
             reach.writes = reach.writes || writes_target(expr);
+            if (!reach.sets_result && sets_result(expr))
+                reach.sets_result = &expr;
             reach.registers = reach.registers || reads_register(expr);
             if (expr.kind == ast::ExprKind::AddressOf) {
                 const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;

@@ -107,6 +107,10 @@ std::optional<Place> prototype_variable(Binding& b) {
     if (name == "return" && plan::is_about(b.point.kind, plan::Subject::SecurityHook))
         return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
                       "with -g: `$return = -1` forbids what was asked");
+    if (name == "return" && plan::traits(b.point.kind).decision == plan::Decision::Result)
+        return refuse(DiagId::WrongContext,
+                      fmt::format("`$return` can only be set here: the handler decides before `{}` runs", where),
+                      "a second .return probe, which does not set it, sees the result");
     if (name == "return" && !plan::is_about(b.point.kind, plan::Subject::Tracepoint)) {
         if (!b.point.is_return)
             return refuse(DiagId::WrongContext, "`$return` is for .return probes");
@@ -185,11 +189,33 @@ std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* val
     return b.binder.call("__set_return", {value});
 }
 
+// The function then does not run. Of a result with 32 bits or fewer the kernel's callers look at these alone, so that 0
+// has other words, too.
+std::optional<hir::Expr*> assign_result(Binding& b, bool append, hir::Expr* value) {
+    if (append || b.expr.name != "$return" || !b.expr.components.empty())
+        return std::nullopt;
+    const Type* result = strip(b.point.prototype->target);
+    const uint64_t size = size_of(result);
+    const bool has_zero = size < 8;
+    if (!has_zero && value->kind == hir::ExprKind::ConstLong && hir::as<hir::ConstLong>(*value).value == 0)
+        return b.fail(DiagId::Unsupported, b.expr.range,
+                      fmt::format("BPF cannot make 0 the result of `{}`, which gives `{}`: to the kernel it means that "
+                                  "the function runs",
+                                  b.point.point.symbol, type_name(b.point.prototype->target)));
+    if (has_zero) {
+        hir::Expr* unused = b.number(static_cast<int64_t>(64 - 8 * size));
+        value = b.binary(hir::BinaryOp::Shr, b.binary(hir::BinaryOp::Shl, value, unused), unused);
+    }
+    return b.binder.call("__set_result", {value, b.number(has_zero ? int64_t{1} << 32 : 0)});
+}
+
 } // namespace
 
 const VariableSource prototype_source = {
     .find = prototype_variable, .summary = prototype_summary, .list = list_parameters};
 const VariableSource security_hook_source = {
     .find = prototype_variable, .summary = prototype_summary, .list = list_parameters, .assign = assign_refusal};
+const VariableSource result_source = {
+    .find = prototype_variable, .summary = prototype_summary, .list = list_parameters, .assign = assign_result};
 
 } // namespace sonde

@@ -35,6 +35,7 @@ extern const VariableSource process_syscall_source; // the registers of a proces
 extern const VariableSource syscall_source;         // a system call's declaration
 extern const VariableSource prototype_source;       // that of a function or tracepoint of the kernel
 extern const VariableSource security_hook_source;   // that of a security hook, which can refuse
+extern const VariableSource result_source;          // that of a function that a handler runs in the place of
 extern const VariableSource packet_source;          // a packet and the hook that it is at
 extern const VariableSource file_source;            // what is written to a control file, or read from it
 

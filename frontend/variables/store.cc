@@ -1,7 +1,9 @@
 // `$x->y = value`: from a target expression to a write of user memory.
 //
-// What can be written is what lies in memory: the kernel gives handlers no way to change a register, and a value that
-// was put together from several places has no place of its own.
+// What can be written is what lies in memory, and on newer kernels ("bpf: Allow uprobe program to change context
+// registers"; 7.2, not 6.18) what has a register of a program's to itself. A value that was put together from several places has no place of its own.
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "frontend/variables/bind.h"
@@ -18,10 +20,30 @@ const char* register_name(int number) {
     return number >= 0 && number <= 16 ? names[number] : "a register";
 }
 
+bool can_write_registers(Binding& b) {
+    return plan::is_uprobe(b.point.kind) && b.binder.env.kernel_probing().register_writes;
+}
+
+// The register that has the whole variable and nothing else, where the kernel lets it be written.
+std::optional<int> register_to_write(Binding& b, const Place& place) {
+    if (place.address || place.at_entry || place.bit_size || place.parts.size() != 1 || !can_write_registers(b))
+        return std::nullopt;
+    const PlacePart& part = place.parts[0];
+    if (part.kind != PlacePart::Value || part.offset != 0 || place.offset != 0 || !b.expr.components.empty() ||
+        part.expr->kind != hir::ExprKind::Register)
+        return std::nullopt;
+    const int number = hir::as<hir::Register>(*part.expr).number;
+    return number >= 0 && number < 16 ? std::optional(number) : std::nullopt;
+}
+
 // Why a value that is not in memory cannot be written.
 std::nullptr_t refuse_store(Binding& b, const Place& place) {
     std::string why = "its value is not kept in memory here";
     if (const PlacePart* part = part_at(place, place.offset); part && part->kind == PlacePart::Value) {
+        if (part->expr->kind == hir::ExprKind::Register && can_write_registers(b))
+            return b.fail(DiagId::NotAssignable, b.expr.range,
+                          fmt::format("cannot write `{}`: it is a part of what is in the register {} here",
+                                      b.as_written(), register_name(hir::as<hir::Register>(*part->expr).number)));
         if (part->expr->kind == hir::ExprKind::Register)
             why =
                 fmt::format("it is in the register {} here", register_name(hir::as<hir::Register>(*part->expr).number));
@@ -66,11 +88,15 @@ bool is_assignable(Binding& b) {
         return false;
     }
     if (b.expr.base == ast::TargetExpr::Variable && b.expr.name.starts_with("$return") && b.expr.components.empty() &&
-        b.point.is_return && !b.point.is_go) {
-        b.fail(
-            DiagId::NotAssignable, b.expr.range,
-            fmt::format("cannot write `{}`: a result is in a register, and a probe writes memory only", b.as_written()),
-            "what a result points at can be written: `$return->MEMBER`");
+        b.point.is_return && !b.point.is_go && !can_write_registers(b)) {
+        const bool in_program = plan::is_uprobe(b.point.kind);
+        const bool is_call = plan::is_about(b.point.kind, plan::Subject::Tracepoint) && b.point.syscall;
+        b.fail(DiagId::NotAssignable, b.expr.range,
+               fmt::format("cannot write `{}`: a result is in a register, and {} writes memory only", b.as_written(),
+                           in_program ? "on this kernel a probe" : "a probe"),
+               in_program ? "newer kernels (as 7.2) can; what a result points at can be written: `$return->MEMBER`"
+               : is_call  ? "`kernel.function(\"__x64_sys_NAME\").return` sets a call's result where the kernel permits it"
+                          : "what a result points at can be written: `$return->MEMBER`");
         return false;
     }
     if (b.binder.inside_entry) {
@@ -125,6 +151,17 @@ hir::Expr* write(Binding& b, const Assignment& assignment) {
                       type && type->kind == Type::Array && is_char(type->target)
                           ? fmt::format("`set_user_string_n({}, {}, TEXT)` writes a text", b.as_written(), size)
                           : "");
+    if (std::optional<int> number = register_to_write(b, *place)) {
+        hir::Expr* value = assignment.value;
+        if (assignment.op)
+            value = b.make<hir::Binary>(assignment.range, *assignment.op, load(b, *place, b.expr.range), value);
+        value = b.make<hir::Retype>(b.expr.range, value, static_cast<uint32_t>(size), type->is_signed);
+        hir::Expr* written = b.binder.call("__set_register", {b.number(*number), value});
+        if (assignment.gives_old)
+            written = b.binary(assignment.op == hir::BinaryOp::Add ? hir::BinaryOp::Sub : hir::BinaryOp::Add, written,
+                               assignment.value);
+        return written;
+    }
     hir::Expr* address = address_to_write(b, *place, size);
     if (!address)
         return nullptr;
