@@ -30,6 +30,7 @@ struct CFunction {
     std::vector<CPlace> places;
     uint64_t slots = 0;     // that it needs for texts of its own
     bool uses_text = false; // the last argument may not be null
+    Range writes;           // where it writes a program's memory; not valid: nowhere
 };
 
 struct CCode {

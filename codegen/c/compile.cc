@@ -220,7 +220,8 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
         report.help("read without the lock: a pointer that has gone bad is an error that `try` catches");
     else if (any({"copy_from_user", "get_user", "user"}))
         report.help(
-            "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`");
+            "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`; "
+            "`bpf_probe_write_user` writes it");
     else
         report.help("read what it reads from the structures themselves, or use a function of the script's library");
 }

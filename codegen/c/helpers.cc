@@ -43,6 +43,8 @@ std::vector<HelperMemory> helper_memory(uint64_t number) {
     const std::string name = helper_name(number);
     if (name.starts_with("bpf_probe_read") || name == "bpf_get_current_comm")
         return {{0, 1, true}};
+    if (name == "bpf_probe_write_user")
+        return {{1, 2, false}};
     if (name == "bpf_snprintf")
         return {{0, 1, true}, {3, 4, false}};
     return {};

@@ -51,7 +51,7 @@ constexpr uint64_t most_turns = 1000;
 // (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
 constexpr uint64_t most_branches = 7000;
 // BPF_FUNC_probe_read_kernel and its like (include/uapi/linux/bpf.h)
-constexpr uint64_t probe_read_user = 112, probe_read_kernel = 113, probe_read_user_str = 114,
+constexpr uint64_t probe_write_user = 36, probe_read_user = 112, probe_read_kernel = 113, probe_read_user_str = 114,
                    probe_read_kernel_str = 115, helper_snprintf = 165;
 
 // One function with all that it calls inlined.
@@ -83,7 +83,7 @@ class Securing {
         check_returns();
         if (status_->getNumIncomingValues() == 0)
             remove_failed();
-        return {std::move(places_), slots_, !argument(c_error_argument)->use_empty()};
+        return {std::move(places_), slots_, !argument(c_error_argument)->use_empty(), writes_};
     }
 
   private:
@@ -373,8 +373,7 @@ class Securing {
     // An address does not tell whose memory it is.
     DiagBuilder refuse_write(const llvm::Instruction& at) {
         return refuse(at, "C in BPF writes to its own variables only, not to memory of the kernel or of a program")
-            .help("give the value back; of a program, `STAP_CALL_set_user_long(address, value)` with "
-                  "`/* pragma:call:set_user_long */` writes a number");
+            .help("give the value back; `bpf_probe_write_user(address, &value, sizeof(value))` writes a program's");
     }
 
     void secure_store(llvm::StoreInst& store) {
@@ -534,6 +533,8 @@ class Securing {
                 .help("of BPF's functions those can be called that docs/embedded-c.md names, by their names");
             return;
         }
+        if (number == probe_write_user && !writes_.valid())
+            writes_ = place(call);
         if (writes_first(number) && !bound_written(call, number))
             return;
         for (const HelperMemory& memory : helper_memory(number)) {
@@ -756,6 +757,7 @@ class Securing {
     llvm::IRBuilder<> ir_;
     std::vector<CPlace> places_;
     uint64_t slots_ = 0;
+    Range writes_; // CFunction
     llvm::BasicBlock* failed_ = nullptr;
     llvm::PHINode* status_ = nullptr;
     // Of the first read that failed: the status, the address, and all ones.

@@ -170,6 +170,7 @@ static long (*const bpf_probe_read_kernel)(void *, u32, const void *) = (void *)
 static long (*const bpf_probe_read_user)(void *, u32, const void *) = (void *)112;
 static long (*const bpf_probe_read_kernel_str)(void *, u32, const void *) = (void *)115;
 static long (*const bpf_probe_read_user_str)(void *, u32, const void *) = (void *)114;
+static long (*const bpf_probe_write_user)(void *, const void *, u32) = (void *)36;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
@@ -353,6 +354,12 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
                    : uread((const u64 *)(address)))
 #define copy_from_user(to, from, size) (bpf_probe_read_user(to, size, from) ? (unsigned long)(size) : 0ul)
 #define get_user(x, pointer) (bpf_probe_read_user(&(x), sizeof(x), (pointer)) ? -EFAULT : 0)
+#define copy_to_user(to, from, size) (bpf_probe_write_user((void *)(to), from, size) ? (unsigned long)(size) : 0ul)
+#define put_user(x, pointer)                                                                                           \
+    ({                                                                                                                 \
+        __typeof__(*(pointer)) value_ = (x);                                                                           \
+        bpf_probe_write_user((void *)(pointer), &value_, sizeof(value_)) ? -EFAULT : 0;                                \
+    })
 #define _stp_error(...)                                                                                                \
     do {                                                                                                               \
         snprintf(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \

@@ -31,6 +31,8 @@ class Calls {
     }
 
     const CNames& text() const { return text_; }
+    // In the text, or in a declaration that the text may use.
+    bool has(const std::string& name) const { return use_of(name); }
 
     void find() {
         for (const auto& [pragma, at] : text_.pragmas) {
@@ -212,6 +214,12 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
     if (calls.text().has_pragma("guru") && !b.context.options.guru)
         b.context.report_once(DiagId::NeedsGuru, range, "this C code needs guru mode, as its `/* guru */` says")
             .help("-g allows it");
+    else if (!b.context.options.guru)
+        for (const char* name : {"bpf_probe_write_user", "copy_to_user", "put_user"})
+            if (calls.has(name))
+                b.context
+                    .report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", name))
+                    .help("-g allows it");
     std::vector<hir::Expr*> args;
     for (hir::Local* param : out.params) {
         b.notes.read.insert(param);
