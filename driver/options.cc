@@ -305,15 +305,37 @@ void add_script_options(CLI::App& app, Options& o) {
         "No limit to the statements of a handler (needs -g)");
 }
 
+// --otlp-only. Empty, or what is wrong with it.
+std::string set_signals(Options& o, const std::string& names) {
+    bool wanted[otlp_signal_count] = {};
+    std::istringstream all(names);
+    size_t count = 0;
+    for (std::string name; std::getline(all, name, ','); count++) {
+        const auto* facts =
+            std::ranges::find_if(otlp_signals, [&](const OtlpSignalFacts& one) { return name == one.name; });
+        if (facts == std::end(otlp_signals))
+            return fmt::format("--otlp-only {}: `{}` is nothing that is pushed; expected metrics, logs or traces, or "
+                               "several of them with a comma between them",
+                               names, name);
+        wanted[facts - otlp_signals] = true;
+    }
+    if (count == 0)
+        return "--otlp-only: expected metrics, logs or traces, or several of them with a comma between them";
+    std::ranges::copy(wanted, o.otlp.has_signal);
+    return "";
+}
+
+// What needs --otlp.
+constexpr const char* otlp_options[] = {"--otlp-service",     "--otlp-interval",   "--otlp-only",
+                                        "--otlp-temporality", "--otlp-histograms", "--otlp-header"};
+
 void add_otlp_options(CLI::App& app, Options& o) {
     app.add_option_function<std::string>(
         "--otlp",
         [&o](const std::string& text) {
-            Result<OtlpRequest> request = parse_otlp_url(text);
-            require(request ? "" : request.error().message);
-            o.otlp.host = request->host;
-            o.otlp.port = request->port;
-            o.otlp.path = request->path;
+            Result<HttpTarget> target = parse_http_target(text, otlp_option);
+            require(target ? "" : target.error().message);
+            o.otlp.target = *std::move(target);
         },
         "http://HOST[:PORT][/PATH]: push the script's globals, and what it prints, to an OpenTelemetry collector "
         "(OTLP)");
@@ -329,13 +351,30 @@ void add_otlp_options(CLI::App& app, Options& o) {
         },
         "SECONDS from one push to the next (10)");
     app.add_option_function<std::string>(
-           "--otlp-only",
-           [&o](const std::string& signal) {
-               o.otlp.has_metrics = signal == "metrics";
-               o.otlp.has_logs = signal == "logs";
+        "--otlp-only", [&o](const std::string& names) { require(set_signals(o, names)); },
+        "metrics,logs,traces: push only these (metrics,logs). traces: calls, of functions that are probed at their "
+        "entry and return");
+    app.add_option_function<std::string>(
+           "--otlp-temporality", [&o](const std::string& word) { o.otlp.is_delta = word == "delta"; },
+           "cumulative|delta: push counts since the session's beginning, or since the last push (cumulative)")
+        ->check(CLI::IsMember({"cumulative", "delta"}));
+    app.add_option_function<std::string>(
+           "--otlp-histograms", [&o](const std::string& word) { o.otlp.has_exponential = word == "exponential"; },
+           "explicit|exponential: how histograms by powers of two are pushed (explicit)")
+        ->check(CLI::IsMember({"explicit", "exponential"}));
+    app.add_option_function<std::vector<std::string>>(
+           "--otlp-header",
+           [&o](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts) {
+                   Result<HttpHeader> header = parse_http_header(text, "--otlp-header");
+                   require(header ? "" : header.error().message);
+                   o.otlp.settings.headers.push_back(*std::move(header));
+               }
            },
-           "Push nothing else: metrics, or logs")
-        ->check(CLI::IsMember({"metrics", "logs"}));
+           "NAME=VALUE|NAME=@FILE|NAME=env:VARIABLE: send a header with each push, as a token")
+        ->allow_extra_args(false);
+    app.add_option("--tls-ca", o.tls_ca, "FILE: trust these authorities for https://, instead of the machine's")
+        ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
 }
 
 void add_run_options(CLI::App& app, Options& o) {
@@ -450,6 +489,13 @@ void add_run_options(CLI::App& app, Options& o) {
     app.add_option("--metrics-token-file", o.metrics.token_file,
                    "FILE: readers of --metrics have to send the token in it, `Authorization: Bearer TOKEN`")
         ->check(some);
+    app.add_option_function<std::string>(
+        "--metrics-tls",
+        [&o](const std::string& text) {
+            const Result<void> set = set_metrics_tls(o.metrics, text);
+            require(set ? "" : set.error().message);
+        },
+        "CERTIFICATE,KEY: serve --metrics by https, with these files (PEM)");
     add_otlp_options(app, o);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
@@ -635,8 +681,11 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why, b
         return "--heatmap - is text on standard output, which --format makes another; give a FILE.svg or FILE.html";
     if (!o.metrics.wanted() && !o.metrics.token_file.empty())
         return "--metrics-token-file needs --metrics=ADDRESS:PORT: it says who may read them";
+    if (!o.metrics.wanted() && !o.metrics.certificate_file.empty())
+        return "--metrics-tls needs --metrics=ADDRESS:PORT: it says how they are served";
     if (!o.otlp.wanted() && sets_otlp)
-        return "--otlp-service, --otlp-interval and --otlp-only need --otlp=URL: they say what is pushed there";
+        return "--otlp-service and the other options of that name need --otlp=URL: they say what is pushed there, and "
+               "how";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&
@@ -736,7 +785,7 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
         options.limits.max_skipped = UINT64_MAX;
     if (std::string problem =
             check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0,
-                           app.count("--otlp-service") + app.count("--otlp-interval") + app.count("--otlp-only") > 0);
+                           std::ranges::any_of(otlp_options, [&](const char* one) { return app.count(one) > 0; }));
         !problem.empty())
         return fail(problem);
     return options;

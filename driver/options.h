@@ -57,7 +57,8 @@ struct Options {
     std::string output;                    // -o
     std::vector<PictureRequest> pictures;  // --folded, --flame, --timeline, --heatmap
     std::optional<double> live_s;          // --live, --monitor
-    OtlpRequest otlp;                      // --otlp, --otlp-service, --otlp-interval, --otlp-only
+    OtlpRequest otlp;                      // --otlp, --otlp-...
+    std::string tls_ca;                    // --tls-ca; empty: the machine's
     MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
     std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names
     std::string flame_base;                                               // --flame-against

@@ -16,6 +16,14 @@
 #include "runtime/messages.h"
 
 namespace sonde {
+namespace {
+
+// Timelines and spans are made of single hits.
+bool wants_hits(const Options& options) {
+    return options.wants(PictureRequest::Timeline) || options.otlp.wants(OtlpTraces);
+}
+
+} // namespace
 
 Result<std::string> kernel_btf(const Translation& t) {
     if (t.other_kernel)
@@ -37,12 +45,12 @@ SemaOptions sema_options(const Options& options) {
     sema.hist_elision = static_cast<int64_t>(options.limits.hist_elision);
     sema.hist_width = options.limits.hist_width;
     sema.max_buckets = options.limits.max_buckets;
-    sema.tells_hits = options.wants(PictureRequest::Timeline);
+    sema.tells_hits = wants_hits(options);
     sema.hist_unicode = options.unicode_histograms;
     for (const PictureRequest& picture : options.pictures)
         if (picture.kind == PictureRequest::Heatmap)
             sema.keeps_quantiles.push_back(picture.global);
-    sema.keeps_distributions = options.metrics.wanted() || options.otlp.wants_metrics();
+    sema.keeps_distributions = options.metrics.wanted() || options.otlp.wants(OtlpMetrics);
     sema.global_overrides = options.globals;
     sema.settable_globals = options.last_pass == 4;
     return sema;
@@ -69,9 +77,9 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.filter_target = options.filters_target && (!options.command.empty() || options.target_pid != 0);
     codegen.groups = t.groups;
     codegen.timing =
-        options.timing || !options.report.empty() || options.metrics.wanted() || options.otlp.wants_metrics();
+        options.timing || !options.report.empty() || options.metrics.wanted() || options.otlp.wants(OtlpMetrics);
     codegen.one_by_one = options.unoptimized;
-    codegen.tells_hits = options.wants(PictureRequest::Timeline);
+    codegen.tells_hits = wants_hits(options);
     codegen.tells_context = options.format == OutputFormat::Json || codegen.tells_hits;
     codegen.suppress_errors = options.suppress_handler_errors;
     codegen.arrangement = options.arrangement;
@@ -115,6 +123,7 @@ SessionOptions session_options(const Options& options) {
     session.metrics = options.metrics;
     session.otlp = options.otlp;
     session.otlp.series = options.metrics.series;
+    session.otlp.settings.ca_file = options.tls_ca;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

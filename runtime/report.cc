@@ -182,6 +182,8 @@ int64_t Session::until_pictures(int64_t now, int64_t most) const {
 void Session::look_after_pictures(int64_t now, bool at_once) {
     if (timeline)
         timeline->sample(now, data);
+    if (spans)
+        spans->turn(now, words->realtime_offset_ns);
     for (Heatmap& heatmap : heatmaps) {
         if (!at_once && heatmap.until_look(now) > 0)
             continue;

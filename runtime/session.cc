@@ -493,6 +493,8 @@ Result<void> Run::begin_output() {
         metrics_ = *std::move(metrics);
         if (options_.metrics.port == "0" || options_.verbose)
             say(fmt::format("the metrics are at {}/metrics", metrics_->url()));
+        if (const std::string exposure = metrics_->exposure(); !exposure.empty())
+            warn(exposure);
     }
     if (options_.otlp.wanted()) {
         Result<std::unique_ptr<OtlpPusher>> pusher = OtlpPusher::start(plan_, options_.otlp);
@@ -501,6 +503,13 @@ Result<void> Run::begin_output() {
         pusher_ = *std::move(pusher);
         session_.pusher = pusher_.get();
         session_.output.copy_to([this](std::string_view text) { pusher_->note_printed(text); });
+        if (options_.otlp.wants(OtlpTraces)) {
+            Result<std::unique_ptr<CallSpans>> spans =
+                CallSpans::start(plan_, [this](OtlpSpan span) { pusher_->keep_span(std::move(span)); });
+            if (!spans)
+                return std::move(spans).error();
+            session_.spans = *std::move(spans);
+        }
     }
     // It is known now that it can be written.
     return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
@@ -719,7 +728,7 @@ void Run::stop() {
     files_->control.reset();
     command_.terminate();
     rings_.drain();
-    if (options_.otlp.wants_metrics())
+    if (options_.otlp.wants(OtlpMetrics))
         pusher_->serve(session_); // before the end's probes, which may delete what they have printed
     session_.look_after_pictures(now_ns(), true);
 }
@@ -747,6 +756,8 @@ Result<int> Run::end() {
             session_.json_lines.end(session_.accounting, status(), session_.words->errors, session_.words->skipped));
         session_.output.finish(patience_at_end(session_));
     }
+    if (session_.spans)
+        session_.spans->finish();
     if (pusher_)
         if (const std::string dropped = pusher_->finish(hurry()); !dropped.empty())
             warn(dropped, Weight::Answer);

@@ -152,6 +152,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
             break;
         if (timeline)
             timeline->add(header, payload, symbols);
+        if (spans)
+            spans->add(header, payload);
         if (!plan.formats[header.format].is_hit)
             output.write(is_json() ? json_lines.print(header, payload)
                                    : render_print(plan.formats[header.format], payload, &symbols, escapes()));

@@ -24,6 +24,7 @@
 #include "runtime/kernel_memory.h"
 #include "runtime/load.h"
 #include "runtime/messages.h"
+#include "runtime/metrics/spans.h"
 #include "runtime/output.h"
 #include "runtime/pictures/heatmap.h"
 #include "runtime/pictures/pictures.h"
@@ -87,6 +88,7 @@ class Session {
     std::vector<PictureRequest> drawn;           // and which pictures
     std::optional<FoldedWeights> flame_base;     // SessionOptions::flame_base
     std::unique_ptr<Timeline> timeline;          // null: nobody wants one
+    std::unique_ptr<CallSpans> spans;            // --otlp-only=traces; null: without
     std::vector<Heatmap> heatmaps;
     std::vector<std::string> heatmap_files; // of each
     bool error_counted_in_kernel = false;   // while records from the ring are handled: their errors are counted already

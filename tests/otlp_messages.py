@@ -1,19 +1,27 @@
 """Reads what --otlp pushes, by the numbers that OTLP's interface gives its fields. What it does not have is an error: an unknown field, a value of another kind."""
 from wire_format import message
 
-# From opentelemetry/proto/{collector,common,resource,metrics,logs}/v1/*.proto. wire_format.py says how.
+# From opentelemetry/proto/{collector,common,resource,metrics,logs,trace}/v1/*.proto. wire_format.py says how.
 VALUE = {1: ("string", str), 3: ("int", int)}
 ATTRIBUTE = {1: ("key", str), 2: ("value", VALUE)}
 SCOPE = {1: ("name", str), 2: ("version", str)}
 RESOURCE = {1: ("attributes", [ATTRIBUTE])}
 NUMBER_POINT = {2: ("start", "fixed"), 3: ("time", "fixed"), 4: ("real", "real"), 6: ("int", "signed"), 7: ("attributes", [ATTRIBUTE])}
 HISTOGRAM_POINT = {2: ("start", "fixed"), 3: ("time", "fixed"), 4: ("count", "fixed"), 5: ("sum", "real"), 6: ("counts", "Q"), 7: ("bounds", "d"), 9: ("attributes", [ATTRIBUTE])}
+BUCKETS = {1: ("offset", "zigzag"), 2: ("counts", "varints")}
+EXPONENTIAL_POINT = {1: ("attributes", [ATTRIBUTE]), 2: ("start", "fixed"), 3: ("time", "fixed"), 4: ("count", "fixed"), 5: ("sum", "real"), 6: ("scale", "zigzag"), 7: ("zeros", "fixed"),
+                     8: ("positive", BUCKETS), 9: ("negative", BUCKETS)}
 METRIC = {1: ("name", str), 2: ("description", str), 3: ("unit", str), 5: ("gauge", {1: ("points", [NUMBER_POINT])}),
           7: ("sum", {1: ("points", [NUMBER_POINT]), 2: ("temporality", int), 3: ("monotonic", int)}),
-          9: ("histogram", {1: ("points", [HISTOGRAM_POINT]), 2: ("temporality", int)})}
+          9: ("histogram", {1: ("points", [HISTOGRAM_POINT]), 2: ("temporality", int)}),
+          10: ("exponential", {1: ("points", [EXPONENTIAL_POINT]), 2: ("temporality", int)})}
 METRICS = {1: ("all", [{1: ("resource", RESOURCE), 2: ("scopes", [{1: ("scope", SCOPE), 2: ("items", [METRIC])}])}])}
 RECORD = {1: ("time", "fixed"), 2: ("severity", int), 3: ("severity_text", str), 5: ("body", VALUE), 6: ("attributes", [ATTRIBUTE]), 11: ("observed", "fixed")}
 LOGS = {1: ("all", [{1: ("resource", RESOURCE), 2: ("scopes", [{1: ("scope", SCOPE), 2: ("items", [RECORD])}])}])}
+
+SPAN = {1: ("trace", bytes), 2: ("id", bytes), 4: ("parent", bytes), 5: ("name", str), 6: ("kind", int), 7: ("start", "fixed"), 8: ("end", "fixed"), 9: ("attributes", [ATTRIBUTE]),
+        10: ("left_out", int)}
+TRACES = {1: ("all", [{1: ("resource", RESOURCE), 2: ("scopes", [{1: ("scope", SCOPE), 2: ("items", [SPAN])}])}])}
 
 
 def labels(item):
@@ -21,7 +29,7 @@ def labels(item):
 
 
 def items(body, fields):
-    """The resource's attributes, and metrics or records."""
+    """The resource's attributes, and metrics, records or spans."""
     one, = message(body, fields)["all"]
     scope, = one["scopes"]
     assert scope["scope"]["name"] == "sonde", scope

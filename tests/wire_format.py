@@ -1,6 +1,6 @@
 """Reads protobuf messages by tables. A message is the table of its fields, number -> (name, kind); a list of a kind: there may be several.
 
-Kinds: a table; int and str; "fixed", "signed" and "real" of eight bytes; "Q" and "d" for packed lists of these. What is not in the table is an error.
+Kinds: a table; int, "zigzag", str and bytes; "fixed", "signed" and "real" of eight bytes; "Q", "d" and "varints" for packed lists. What is not in the table is an error.
 """
 import struct
 
@@ -19,8 +19,24 @@ def varint(data, at):
             return value, at
 
 
+def varints(data):
+    at, out = 0, []
+    while at < len(data):
+        value, at = varint(data, at)
+        out.append(value)
+    return out
+
+
+def bytes_value(part, kind):
+    if isinstance(kind, dict):
+        return message(part, kind)
+    if kind is bytes:
+        return part
+    return part.decode() if kind is str else varints(part) if kind == "varints" else list(struct.unpack(f"<{len(part) // 8}{kind}", part))
+
+
 def on_the_wire(kind):
-    return BYTES if isinstance(kind, dict) else NUMBER if kind is int else EIGHT_BYTES if kind in OF_EIGHT_BYTES else BYTES
+    return BYTES if isinstance(kind, dict) else NUMBER if kind in (int, "zigzag") else EIGHT_BYTES if kind in OF_EIGHT_BYTES else BYTES
 
 
 def message(data, fields):
@@ -38,10 +54,12 @@ def message(data, fields):
             value, at = varint(data, at)
         if kind is int:
             value -= 1 << 64 if value >> 63 else 0
+        if kind == "zigzag":
+            value = value >> 1 ^ -(value & 1)
         if key & 7 == BYTES:
             assert at + value <= len(data), f"{name} is cut"
             part, at = data[at:at + value], at + value
-            value = part.decode() if kind is str else message(part, kind) if isinstance(kind, dict) else list(struct.unpack(f"<{len(part) // 8}{kind}", part))
+            value = bytes_value(part, kind)
         if several:
             out.setdefault(name, []).append(value)
         else:

@@ -204,17 +204,22 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     if (const std::optional<OtlpNumbers>& pushes = picture.pushes) {
         MetricFamily pushed =
             own("sonde_otlp_pushes", "pushes that the collector took", MetricKind::Counter, {"signal"});
-        pushed.points.push_back(number_point({"metrics"}, pushes->pushed_metrics));
-        pushed.points.push_back(number_point({"logs"}, pushes->pushed_logs));
+        MetricFamily dropped =
+            own("sonde_otlp_dropped", "pushes of metrics, lines and spans that the collector did not get",
+                MetricKind::Counter, {"signal"});
+        for (size_t signal = 0; signal < otlp_signal_count; signal++) {
+            pushed.points.push_back(number_point({otlp_signals[signal].name}, pushes->pushed[signal]));
+            dropped.points.push_back(number_point({otlp_signals[signal].name}, pushes->dropped[signal]));
+        }
         out.push_back(std::move(pushed));
-        MetricFamily dropped = own("sonde_otlp_dropped", "pushes of metrics, and lines, that the collector did not get",
-                                   MetricKind::Counter, {"signal"});
-        dropped.points.push_back(number_point({"metrics"}, pushes->dropped_metrics));
-        dropped.points.push_back(number_point({"logs"}, pushes->dropped_logs));
         out.push_back(std::move(dropped));
         MetricFamily retries = own("sonde_otlp_retries", "pushes that were to be tried again", MetricKind::Counter, {});
         retries.points.push_back(number_point({}, pushes->retries));
         out.push_back(std::move(retries));
+        MetricFamily unseen =
+            own("sonde_otlp_unseen_returns", "spans of calls that were not seen to return", MetricKind::Counter, {});
+        unseen.points.push_back(number_point({}, pushes->unseen_returns));
+        out.push_back(std::move(unseen));
     }
 
     const std::vector<std::string> labels = {"probe", "place"};
@@ -344,6 +349,8 @@ std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricName
             continue;
         MetricFamily family =
             own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
+        family.is_by_twos = global.type == plan::Value::Stats && plan::keeps_distribution(global.stats) &&
+                            global.stats.histogram != plan::StatsNeeds::Linear;
         const std::set<int64_t> bounds =
             global.type == plan::Value::Stats ? bounds_of(global.stats, picture.globals[i]) : std::set<int64_t>();
         for (const ArrayElement& element : picture.globals[i]) {
@@ -356,6 +363,7 @@ std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricName
             const size_t more = series_of(of.kind, point);
             if (series + more > most_series) {
                 left_out[i] += more;
+                family.is_cut = true;
                 continue;
             }
             series += more;

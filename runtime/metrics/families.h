@@ -29,6 +29,8 @@ struct MetricFamily {
     std::string help, unit;
     MetricKind kind = MetricKind::Gauge;
     bool is_real = false;
+    bool is_cut = false;     // some of its series are left out
+    bool is_by_twos = false; // Histogram: its bounds are 0 and, on either side, those of powers of two
     std::vector<std::string> labels;
     std::vector<MetricPoint> points;
 };

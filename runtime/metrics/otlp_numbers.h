@@ -1,14 +1,29 @@
 // What became of a session's pushes (otlp_pusher.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace sonde {
 
+// What is pushed; each has a path of its own.
+enum OtlpSignal : uint8_t { OtlpMetrics, OtlpLogs, OtlpTraces };
+struct OtlpSignalFacts {
+    const char* name; // --otlp-only has it, and the label `signal`
+    const char* path;
+    const char *one, *several; // what is dropped
+};
+constexpr OtlpSignalFacts otlp_signals[] = {{"metrics", "/v1/metrics", "push of metrics", "pushes of metrics"},
+                                            {"logs", "/v1/logs", "line", "lines"},
+                                            {"traces", "/v1/traces", "span", "spans"}};
+constexpr size_t otlp_signal_count = std::size(otlp_signals);
+
 struct OtlpNumbers {
-    uint64_t pushed_metrics = 0, pushed_logs = 0;   // requests that the collector has taken
-    uint64_t dropped_metrics = 0, dropped_logs = 0; // pictures; lines
+    uint64_t pushed[otlp_signal_count] = {};  // requests that the collector has taken
+    uint64_t dropped[otlp_signal_count] = {}; // pictures, lines, spans
     uint64_t retries = 0;
+    uint64_t unseen_returns = 0; // spans whose call was not seen to return
 };
 
 } // namespace sonde

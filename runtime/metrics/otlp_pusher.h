@@ -1,19 +1,18 @@
-// --otlp: pushes the session's metrics, and what it prints, to a collector that speaks OTLP over HTTP.
+// --otlp: pushes the session's metrics, what it prints, and its calls to a collector that speaks OTLP over HTTP.
 //
 // A thread of its own does all of it: names, messages, connections, waiting. The session's thread gives it a picture
 // when it asks for one, and copies what is printed. What waits is bounded: of the metrics only the newest picture, of
-// the lines some megabytes. So a collector that is slow or away costs the session nothing but what it does not get,
-// which is counted. HTTP is libevent's, as the server's; names are looked up by it too, since getaddrinfo() cannot be
-// told to end.
+// lines and of spans some megabytes. So a collector that is slow or away costs the session nothing but what it does not
+// get, which is counted. HTTP is libevent's, as the server's (http/poster.h).
 //
-// A connection is there for one request: the collector may close one that is kept at any time, and the last push of a
-// session has no time for a second try.
+// Metrics are cumulative, so that a push may be left out for a newer one; or deltas from the picture that the collector
+// has taken last (otlp_delta.h), so that a push that was refused may be left out, too. One without an answer may have
+// been taken: with deltas it is sent again as it was, before anything else.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,23 +23,20 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/http/poster.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/otlp.h"
+#include "runtime/metrics/otlp_delta.h"
 #include "runtime/metrics/otlp_numbers.h"
+#include "runtime/metrics/otlp_queue.h"
 #include "runtime/metrics/otlp_request.h"
 #include "runtime/metrics/picture_exchange.h"
-
-struct event_base;
-struct event;
-struct evdns_base;
-struct evhttp_connection;
-struct evhttp_request;
 
 namespace sonde {
 
 class OtlpPusher {
   public:
-    // Errors: no memory, no descriptors. That the collector is away is none.
+    // Errors: no memory, no descriptors; --tls-ca. That the collector is away is none.
     static Result<std::unique_ptr<OtlpPusher>> start(const plan::Plan& plan, const OtlpRequest& request);
     ~OtlpPusher(); // what waits is dropped
     OtlpPusher(const OtlpPusher&) = delete;
@@ -50,26 +46,31 @@ class OtlpPusher {
     int fd() const { return exchange_.wanted_fd(); } // readable when a picture is wanted
     void serve(Session& session) { exchange_.serve(session); }
     void note_printed(std::string_view text); // pieces of lines, in their order
+    void keep_span(OtlpSpan span);
     OtlpNumbers numbers() const;
-    // The last push: of the picture that was served last, and of all lines. Waits 2 seconds at most, and not if
-    // `hurry`. Gives what was dropped during the session, in words; empty: nothing was.
+    // The last push: of the picture that was served last, and of all lines and spans. Waits 2 seconds at most, and not
+    // if `hurry`. Gives what was dropped during the session, in words; empty: nothing was.
     std::string finish(const std::function<bool()>& hurry);
 
   private:
-    enum Signal { Metrics, Logs };
+    // The metrics of a picture.
+    struct Metrics {
+        std::vector<MetricFamily> families;
+        int64_t began_ns = 0, time_ns = 0;
+    };
     OtlpPusher(const plan::Plan& plan, const OtlpRequest& request);
-    bool open();
+    Result<void> open();
     void keep_line(std::string text);
+    template <typename Item> void keep(OtlpSignal signal, OtlpQueue<Item>& queue, Item item);
     void run();
     void on_told();
     void on_time();
     void turn();
-    void turn_soon();
-    bool take_lines();
-    void send(Signal signal, const std::string& body);
-    void on_answer(evhttp_request* request);
-    void retry(int status, int64_t asked_s);
-    void drop(Signal signal);
+    std::string metrics_body(const Metrics& metrics) const;
+    void send(OtlpSignal signal, const std::string& body);
+    void on_answer(OtlpSignal signal, const HttpAnswer& answer);
+    void retry(OtlpSignal signal, const HttpAnswer& answer);
+    void note_dropped(OtlpSignal signal, uint64_t count) { dropped_[signal] += count; }
     void note_problem(std::string problem);
 
     const plan::Plan& plan_;
@@ -78,29 +79,28 @@ class OtlpPusher {
     OtlpResource resource_;
     PictureExchange exchange_;
     event_base* base_ = nullptr;
-    evdns_base* names_base_ = nullptr;
     event* told_event_ = nullptr;
     event* time_event_ = nullptr;  // every interval
     event* retry_event_ = nullptr; // when a collector that was away is tried again
+    std::unique_ptr<HttpPoster> poster_;
     std::atomic<bool> ending_ = false, leaving_ = false;
-    std::atomic<uint64_t> pushed_[2] = {}, dropped_[2] = {}, retries_ = 0;
+    std::atomic<uint64_t> pushed_[otlp_signal_count] = {}, dropped_[otlp_signal_count] = {}, retries_ = 0;
+    std::atomic<uint64_t> unseen_returns_ = 0;
+    OtlpQueue<OtlpLine> lines_;
+    OtlpQueue<OtlpSpan> spans_;
 
     std::mutex mutex_; // of what follows
     std::condition_variable done_changed_;
     bool is_done_ = false;
-    std::deque<OtlpLine> lines_;
-    size_t line_bytes_ = 0; // of lines_
-    std::string problem_;   // the last one
+    std::string problem_; // the last one
 
     std::string begun_line_; // the session's own thread's: printed without an end so far
 
     // The thread's own.
-    evhttp_connection* connection_ = nullptr;
-    std::optional<Signal> in_flight_;
-    std::string sent_metrics_;                   // in flight
-    std::optional<std::string> waiting_metrics_; // the newest
-    std::vector<OtlpLine> sent_lines_;           // in flight, or to be tried again
-    bool lines_are_due_ = false;
+    std::optional<OtlpSignal> in_flight_;
+    std::optional<Metrics> sent_, waiting_;  // in flight, or to be sent again as it was; the newest
+    std::string sent_body_;                  // of sent_
+    OtlpBase base_metrics_;                  // deltas: what the collector has
     int64_t retry_at_ns_ = 0, pause_ns_ = 0; // 0: nothing has failed
     std::thread thread_;
 };

@@ -4,27 +4,27 @@
 #include <cstdint>
 #include <string>
 
-#include "base/result.h"
+#include "runtime/http/poster.h"
+#include "runtime/http/target.h"
+#include "runtime/metrics/otlp_numbers.h"
 
 namespace sonde {
 
 struct OtlpRequest {
-    std::string host; // a name or an address, IPv6 without brackets; empty: the request has none, and no pushes
-    uint16_t port = 0;
-    std::string path;        // before /v1/metrics; begins with /, or is empty
-    std::string service;     // --otlp-service; empty: the script's name
-    double interval_s = 10;  // --otlp-interval
-    bool has_metrics = true; // --otlp-only
-    bool has_logs = true;
-    uint64_t series = 10000; // --metrics-series
+    HttpTarget target;      // before /v1/metrics; without a host: the request has none, and no pushes
+    HttpSettings settings;  // --otlp-header, --tls-ca
+    std::string service;    // --otlp-service; empty: the script's name
+    double interval_s = 10; // --otlp-interval
+    bool has_signal[otlp_signal_count] = {true, true, false}; // --otlp-only
+    bool is_delta = false;                                    // --otlp-temporality
+    bool has_exponential = false;                             // --otlp-histograms
+    uint64_t series = 10000;                                  // --metrics-series
 
-    bool wanted() const { return !host.empty(); }
-    bool wants_metrics() const { return wanted() && has_metrics; }
-    // As the Host header has it.
-    std::string host_and_port() const;
+    bool wanted() const { return !target.host.empty(); }
+    bool wants(OtlpSignal signal) const { return wanted() && has_signal[signal]; }
 };
 
-// `http://HOST[:PORT][/PATH]`; without a port it is OTLP's own, 4318. Errors: what is wrong with it.
-Result<OtlpRequest> parse_otlp_url(const std::string& text);
+// OTLP over HTTP has a port of its own, IANA's.
+constexpr HttpOption otlp_option{"--otlp", "http://127.0.0.1:4318", 4318, false, "/v1/metrics /v1/logs /v1/traces"};
 
 } // namespace sonde

@@ -32,4 +32,16 @@ Result<MetricsRequest> parse_metrics_address(const std::string& text) {
     return out;
 }
 
+Result<void> set_metrics_tls(MetricsRequest& request, const std::string& text) {
+    const size_t comma = text.find(',');
+    const std::string key = comma == std::string::npos ? "" : text.substr(comma + 1);
+    if (comma == 0 || key.empty() || key.find(',') != std::string::npos)
+        return Error(fmt::format("--metrics-tls {}: expected two files, CERTIFICATE,KEY, as in "
+                                 "--metrics-tls=/etc/sonde/tls.crt,/etc/sonde/tls.key",
+                                 text));
+    request.certificate_file = text.substr(0, comma);
+    request.key_file = key;
+    return {};
+}
+
 } // namespace sonde

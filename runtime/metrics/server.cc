@@ -1,12 +1,16 @@
 #include "runtime/metrics/server.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -62,7 +66,14 @@ std::string why_not_listen(int error, const MetricsRequest& request) {
     }
 }
 
-std::string url_of(int fd) {
+bool is_loopback(const sockaddr* address) {
+    if (address->sa_family == AF_INET)
+        return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+std::string url_of(int fd, const char* scheme) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
@@ -70,8 +81,8 @@ std::string url_of(int fd) {
         getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return "";
-    return address.ss_family == AF_INET6 ? fmt::format("http://[{}]:{}", host, port)
-                                         : fmt::format("http://{}:{}", host, port);
+    return address.ss_family == AF_INET6 ? fmt::format("{}://[{}]:{}", scheme, host, port)
+                                         : fmt::format("{}://{}:{}", scheme, host, port);
 }
 
 } // namespace
@@ -94,13 +105,24 @@ Result<void> MetricsServer::listen() {
     if (!socket_fd || bind(socket_fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
         ::listen(socket_fd.get(), backlog) != 0)
         return Error(why_not_listen(errno, request_), errno);
-    url_ = url_of(socket_fd.get());
+    url_ = url_of(socket_fd.get(), tls_ ? "https" : "http");
+    is_loopback_ = is_loopback(found->ai_addr);
     event_set_log_callback([](int, const char*) {}); // what readers do wrong is no news for the session's user
     base_ = event_base_new();
     http_ = base_ ? evhttp_new(base_) : nullptr;
     const int owned = fcntl(socket_fd.get(), F_DUPFD_CLOEXEC, 3);
     if (!http_ || owned < 0 || evhttp_accept_socket_with_handle(http_, owned) == nullptr)
         return Error("no memory for a server");
+    if (tls_)
+        evhttp_set_bevcb(
+            http_,
+            [](event_base* base, void* server) -> bufferevent* {
+                SSL* ssl = SSL_new(static_cast<MetricsServer*>(server)->tls_.get());
+                return ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
+                                                            BEV_OPT_CLOSE_ON_FREE)
+                           : nullptr;
+            },
+            this);
     evhttp_set_timeout(http_, connection_seconds);
     evhttp_set_max_headers_size(http_, most_header_bytes);
     evhttp_set_max_body_size(http_, most_body_bytes);
@@ -134,6 +156,12 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
             return Error(fmt::format("--metrics-token-file: {} is empty; it has the token that readers send",
                                      request.token_file));
     }
+    if (!request.certificate_file.empty()) {
+        Result<TlsContext> tls = tls_of_server(request.certificate_file, request.key_file);
+        if (!tls)
+            return std::move(tls).error().in("--metrics-tls");
+        out->tls_ = *std::move(tls);
+    }
     if (Result<void> listening = out->listen(); !listening)
         return std::move(listening).error().in(where);
     Result<std::thread> thread = start_quiet_thread("answers readers", [server = out.get()] { server->run(); });
@@ -141,6 +169,18 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
         return std::move(thread).error().in(where);
     out->thread_ = *std::move(thread);
     return out;
+}
+
+std::string MetricsServer::exposure() const {
+    if (is_loopback_ || tls_)
+        return "";
+    if (token_.empty())
+        return fmt::format("--metrics: other machines can read what {}/metrics serves; --metrics-token-file=FILE asks "
+                           "for a token, and --metrics-tls=CERTIFICATE,KEY encrypts",
+                           url_);
+    return fmt::format("--metrics: the token goes over the network to {} as it is; --metrics-tls=CERTIFICATE,KEY "
+                       "encrypts",
+                       url_);
 }
 
 MetricsServer::~MetricsServer() {

@@ -4,8 +4,9 @@
 // thread for a picture (picture_exchange.h). So a reader that is slow, sends nonsense or goes away costs the session
 // nothing, and a session that is busy costs a reader an answer that says so.
 //
-// HTTP is libevent's: one thread serves all connections, and its archive links into the static program. (cpp-httplib is
-// a shared library in Debian and takes a thread for each connection; libmicrohttpd's archive wants GnuTLS.)
+// HTTP is libevent's: one thread serves all connections, and its archive links into the static program, as do those for
+// TLS. (cpp-httplib is a shared library in Debian and takes a thread for each connection; libmicrohttpd's archive wants
+// GnuTLS.)
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/http/tls.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
 #include "runtime/metrics/picture_exchange.h"
@@ -46,6 +48,8 @@ class MetricsServer {
     void serve(Session& session) { exchange_.serve(session); }
     // Where it listens: http://127.0.0.1:9435
     const std::string& url() const { return url_; }
+    // Who can read what they should not, and what to do; empty: nobody.
+    std::string exposure() const;
 
   private:
     MetricsServer(const plan::Plan& plan, const MetricsRequest& request);
@@ -59,11 +63,13 @@ class MetricsServer {
     void send(evhttp_request* request, int status, const char* reason, const char* type, const std::string& text);
     void forget(evhttp_connection* connection);
 
+    bool is_loopback_ = true; // nobody else's machine reaches it
     const plan::Plan& plan_;
     const MetricsRequest request_;
     const MetricNames names_;
     PictureExchange exchange_;
     std::string url_, token_;
+    TlsContext tls_; // --metrics-tls; null: without
     event_base* base_ = nullptr;
     evhttp* http_ = nullptr;
     event* told_event_ = nullptr;

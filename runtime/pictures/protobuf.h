@@ -32,6 +32,12 @@ class ProtobufMessage {
         for (unsigned shift = 0; shift < 64; shift += 8)
             packed += static_cast<char>(value >> shift);
     }
+    // The same of uint64.
+    static void append_varint(std::string& packed, uint64_t value) {
+        for (; value >= 0x80; value >>= 7)
+            packed += static_cast<char>(value | 0x80);
+        packed += static_cast<char>(value);
+    }
     ProtobufMessage& text(uint32_t field, std::string_view value) {
         varint(uint64_t{field} << 3 | length_delimited);
         varint(value.size());
@@ -39,15 +45,20 @@ class ProtobufMessage {
         return *this;
     }
     ProtobufMessage& message(uint32_t field, const ProtobufMessage& value) { return text(field, value.bytes_); }
+    // sint32 and sint64.
+    ProtobufMessage& zigzag(uint32_t field, int64_t value) {
+        return number(field, static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
+    }
+    // The other one's fields after those that are there.
+    ProtobufMessage& append(const ProtobufMessage& other) {
+        bytes_ += other.bytes_;
+        return *this;
+    }
     const std::string& bytes() const { return bytes_; }
 
   private:
     static constexpr uint64_t eight_bytes = 1, length_delimited = 2; // kinds of values
-    void varint(uint64_t value) {
-        for (; value >= 0x80; value >>= 7)
-            bytes_ += static_cast<char>(value | 0x80);
-        bytes_ += static_cast<char>(value);
-    }
+    void varint(uint64_t value) { append_varint(bytes_, value); }
     std::string bytes_;
 };
 

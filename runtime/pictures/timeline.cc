@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,7 +12,6 @@
 #include "runtime/format.h"
 #include "runtime/messages.h"
 #include "runtime/pictures/protobuf.h"
-#include "runtime/printed_values.h"
 
 namespace sonde {
 namespace {
@@ -52,37 +50,6 @@ int64_t clock_ns(clockid_t clock) {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-constexpr std::string_view return_suffix = ".return", call_suffix = ".call";
-
-// The point without what tells an entry from a return: the same text is the same function.
-std::string_view stem_of(std::string_view point) {
-    for (std::string_view suffix : {return_suffix, call_suffix})
-        if (point.ends_with(suffix))
-            return point.substr(0, point.size() - suffix.size());
-    return point;
-}
-
-// A system call's name, a function's, or the point without the program.
-std::string name_of(const plan::Point& point) {
-    std::string_view stem = stem_of(point.pp);
-    constexpr std::string_view program = "process(\"", of_program = "\").", call = "syscall.";
-    if (stem.starts_with(call))
-        return std::string(stem.substr(call.size()));
-    if (size_t end = stem.find(of_program); stem.starts_with(program) && end != std::string_view::npos)
-        stem = stem.substr(end + of_program.size());
-    const bool is_function = stem.find("function(") != std::string_view::npos;
-    return is_function && !point.function.empty() ? point.function : std::string(stem);
-}
-
-// A probe that says each of its hits.
-bool tells(const plan::Probe& probe) { return probe.in_kernel && plan::tells_hits(probe.kind); }
-
-// The probes of a function that its slices are made of: of several at one place the first, one without a condition
-// before the others. The others' hits say the same call again.
-struct Pair {
-    std::optional<size_t> entry, exit;
-};
-
 bool is_printed(const plan::Format& format) {
     return !format.is_hit && std::ranges::any_of(format.directives, [](const plan::Directive& d) {
         return d.about == plan::About::Script;
@@ -96,7 +63,7 @@ Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const 
     if (!fd)
         return std::move(fd).error();
     std::unique_ptr<Timeline> out(new Timeline(plan, file, *std::move(fd)));
-    const bool has_hits = std::ranges::any_of(plan.probes, tells);
+    const bool has_hits = std::ranges::any_of(plan.probes, sonde::tells_hits);
     if (!has_hits && out->counters_.empty() && std::ranges::none_of(plan.formats, is_printed))
         return Error("--timeline: the script has nothing to show there: no probe of a program or the kernel, no number "
                      "in a global, and it prints nothing");
@@ -107,51 +74,12 @@ Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const 
 }
 
 Timeline::Timeline(const plan::Plan& plan, std::string file, Fd fd)
-    : plan_(plan), file_(std::move(file)), fd_(std::move(fd)) {
+    : plan_(plan), file_(std::move(file)), fd_(std::move(fd)), rows_(find_hit_rows(plan)) {
     to_boot_ = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_REALTIME);
-    find_rows();
     session_.track = next_track_++;
     for (const plan::Global& global : plan.globals)
         if (global.keys.empty() && global.type == plan::Value::Long && !global.name.starts_with("_"))
             counters_.push_back({&global, next_track_++, 0, false});
-}
-
-void Timeline::find_rows() {
-    rows_.resize(plan_.rows.size());
-    std::map<std::string_view, Pair> pairs;
-    for (const bool with_condition : {false, true})
-        for (size_t i = 0; i < plan_.probes.size(); i++) {
-            const plan::Probe& probe = plan_.probes[i];
-            if (!tells(probe) || probe.has_condition != with_condition)
-                continue;
-            for (const plan::Point& point : probe.points) {
-                Pair& pair = pairs[stem_of(point.pp)];
-                std::optional<size_t>& half = point.pp.ends_with(return_suffix) ? pair.exit : pair.entry;
-                if (!half)
-                    half = i;
-            }
-        }
-    std::map<std::string_view, uint32_t> functions;
-    for (size_t i = 0; i < plan_.probes.size(); i++)
-        for (const plan::Point& point : plan_.probes[i].points) {
-            if (!tells(plan_.probes[i]) || point.row >= rows_.size())
-                continue;
-            Row& row = rows_[point.row];
-            const std::string_view stem = stem_of(point.pp);
-            const Pair& pair = pairs[stem];
-            row.name = name_of(point);
-            const bool is_return = point.pp.ends_with(return_suffix);
-            if (!pair.entry || !pair.exit) {
-                row.role = Role::Instant;
-                if (is_return)
-                    row.name += return_suffix;
-                continue;
-            }
-            if ((is_return ? *pair.exit : *pair.entry) != i)
-                continue;
-            row.role = is_return ? Role::End : Role::Begin;
-            row.function = functions.emplace(stem, static_cast<uint32_t>(functions.size())).first->second;
-        }
 }
 
 // Which clocks there are, and the tracks that are known from the start.
@@ -212,17 +140,11 @@ void Timeline::event(uint64_t type, uint64_t track, int64_t time, std::string_vi
     packet(out);
 }
 
-// A process is called by what it runs, not by what its threads call themselves.
-uint64_t Timeline::process_track(const Task& task) {
+uint64_t Timeline::process_track(const HitTask& task) {
     auto& [number, name] = processes_[task.pid];
-    std::string now = name;
-    if (number == 0) {
+    if (number == 0)
         number = next_track_++;
-        Result<std::string> comm = read_file(fmt::format("/proc/{}/comm", task.pid));
-        now = comm && !comm->empty() ? comm->substr(0, comm->find('\n')) : task.name;
-    }
-    if (task.pid == task.tid)
-        now = task.name; // it may have become another program since
+    const std::string& now = process_names_.of(task);
     if (now == name)
         return number;
     name = now;
@@ -237,8 +159,8 @@ uint64_t Timeline::process_track(const Task& task) {
     return number;
 }
 
-Timeline::Thread& Timeline::thread_of(const Task& task) {
-    if (task.tid == 0 && task.pid == 0)
+Timeline::Thread& Timeline::thread_of(const HitTask& task) {
+    if (task.is_session())
         return session_;
     const uint64_t process = process_track(task);
     Thread& thread = threads_[{task.pid, task.tid}];
@@ -260,52 +182,33 @@ Timeline::Thread& Timeline::thread_of(const Task& task) {
     return thread;
 }
 
-void Timeline::hit(Thread& thread, const Row& row, int64_t time) {
+void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     switch (row.role) {
-    case Role::None:
+    case HitRole::None:
         return;
-    case Role::Begin:
+    case HitRole::Begin:
         thread.open.push_back(row.function);
         return event(SliceBegin, thread.track, time, row.name);
-    case Role::Instant:
+    case HitRole::Instant:
         return event(Instant, thread.track, time, row.name, row.name, "hit");
-    case Role::End:
+    case HitRole::End:
         break;
     }
-    const auto begun = std::find(thread.open.rbegin(), thread.open.rend(), row.function);
-    if (begun == thread.open.rend())
+    const size_t ending = calls_that_end(thread.open, row.function);
+    if (ending == 0)
         return event(Instant, thread.track, time, row.name + " returns", "the call's entry was not seen", "hit");
-    // What is further inside ends with it: a longjmp() or an exception passed its return, or the record was lost.
-    for (auto inner = thread.open.rbegin(); inner != begun; ++inner)
+    for (size_t inner = 1; inner < ending; inner++)
         event(SliceEnd, thread.track, time, "", "not seen: a function further out returned", "return");
-    thread.open.resize(static_cast<size_t>(thread.open.rend() - begun) - 1);
+    thread.open.resize(thread.open.size() - ending);
     event(SliceEnd, thread.track, time, "");
 }
 
 void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols) {
     const plan::Format& format = plan_.formats[header.format];
-    Task task;
-    read_values(format, payload, [&](PrintedValue& value) {
-        switch (value.directive->about) {
-        case plan::About::Time:
-            task.time = value.number;
-            break;
-        case plan::About::Process:
-            task.pid = value.number;
-            break;
-        case plan::About::Thread:
-            task.tid = value.number;
-            break;
-        case plan::About::TaskName:
-            task.name = value.text;
-            break;
-        case plan::About::Script:
-            break;
-        }
-    });
+    const HitTask task = task_of(format, payload);
     Thread& thread = thread_of(task);
     // A thread's records come in order; its clock may have been set back between them.
-    const int64_t time = thread.last = std::max(thread.last, task.time ? task.time : real_time_ns());
+    const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : real_time_ns());
     if (format.is_hit) {
         if (header.row < rows_.size())
             hit(thread, rows_[header.row], time);

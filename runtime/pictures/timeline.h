@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "runtime/calls.h"
 #include "runtime/plan.h"
 
 namespace sonde {
@@ -41,13 +42,6 @@ class Timeline {
     Result<void> finish(const char* data, uint64_t lost);
 
   private:
-    enum class Role : uint8_t { None, Begin, End, Instant };
-    // What a hit of a row is.
-    struct Row {
-        Role role = Role::None;
-        uint32_t function = 0; // Begin, End: the same number for both
-        std::string name;
-    };
     struct Counter {
         const plan::Global* global;
         uint64_t track;
@@ -60,18 +54,11 @@ class Timeline {
         int64_t last = 0;           // time of its last event
         std::vector<uint32_t> open; // functions that are being called, the outermost first
     };
-    struct Task {
-        int64_t time = 0; // since 1970
-        int64_t pid = 0, tid = 0;
-        std::string name;
-    };
-
     Timeline(const plan::Plan& plan, std::string file, Fd fd);
-    void find_rows();
     void begin_file();
-    Thread& thread_of(const Task& task);
-    uint64_t process_track(const Task& task);
-    void hit(Thread& thread, const Row& row, int64_t time);
+    Thread& thread_of(const HitTask& task);
+    uint64_t process_track(const HitTask& task);
+    void hit(Thread& thread, const HitRow& row, int64_t time);
     void event(uint64_t type, uint64_t track, int64_t time, std::string_view name, std::string_view note = "",
                std::string_view what = "");
     void count(Counter& counter, int64_t time, int64_t value);
@@ -85,9 +72,10 @@ class Timeline {
     std::string buffer_;
     int64_t to_boot_ = 0; // from times since 1970 to those since the machine was started, which traces have
     int64_t sampled_ = 0, wrote_ = 0;
-    std::vector<Row> rows_;
+    const std::vector<HitRow> rows_;
     std::vector<Counter> counters_;
     std::map<int64_t, std::pair<uint64_t, std::string>> processes_; // track and name
+    ProcessNames process_names_;
     std::map<std::pair<int64_t, int64_t>, Thread> threads_;
     Thread session_; // its own handlers
     uint64_t next_track_ = 1;

@@ -39,15 +39,16 @@ TEST(Metrics, Addresses) {
 
 TEST(Metrics, OtlpUrls) {
     const auto parts = [](const std::string& text) {
-        const Result<OtlpRequest> request = parse_otlp_url(text);
-        return request ? request->host + " " + request->host_and_port() + " " + request->path : request.error().message;
+        const Result<HttpTarget> target = parse_http_target(text, otlp_option);
+        return target ? target->host + " " + target->host_and_port() + " " + target->path : target.error().message;
     };
     EXPECT_EQ(parts("http://a"), "a a:4318 ");
     EXPECT_EQ(parts("HTTP://a.b:80/"), "a.b a.b:80 ");
     EXPECT_EQ(parts("http://[::1]:9090/api/v1/otlp/"), "::1 [::1]:9090 /api/v1/otlp");
     EXPECT_NE(parts("http://::1:9090").find("no URL"), std::string::npos);
     EXPECT_NE(parts("http://a b").find("no URL"), std::string::npos);
-    EXPECT_NE(parts("https://a").find("no TLS"), std::string::npos);
+    EXPECT_EQ(parts("https://a"), "a a:443 ");
+    EXPECT_EQ(parts("https://a:4318/x"), "a a:4318 /x");
 }
 
 TEST(Metrics, Utf8) {
