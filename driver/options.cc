@@ -25,6 +25,7 @@
 #include "driver/metric_facts.h"
 #include "driver/option_parser.h"
 #include "driver/plan_cache.h"
+#include "driver/push_options.h"
 #include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
 
@@ -235,12 +236,6 @@ std::string set_resource_limit(__rlimit_resource resource, uint64_t value) {
 
 // ---- the options ----------------------------------------------------------------------------------------------------
 
-// CLI11's callbacks say what is wrong by an exception.
-void require(const std::string& problem) {
-    if (!problem.empty())
-        throw CLI::ValidationError(problem);
-}
-
 void add_script_options(CLI::App& app, Options& o) {
     app.add_option("-e", o.script, "Run this script text")->take_last();
     app.add_option("-E", o.extras, "Add this script text to the script")->allow_extra_args(false);
@@ -303,78 +298,6 @@ void add_script_options(CLI::App& app, Options& o) {
             o.limits.max_action_interruptible = 0;
         },
         "No limit to the statements of a handler (needs -g)");
-}
-
-// --otlp-only. Empty, or what is wrong with it.
-std::string set_signals(Options& o, const std::string& names) {
-    bool wanted[otlp_signal_count] = {};
-    std::istringstream all(names);
-    size_t count = 0;
-    for (std::string name; std::getline(all, name, ','); count++) {
-        const auto* facts =
-            std::ranges::find_if(otlp_signals, [&](const OtlpSignalFacts& one) { return name == one.name; });
-        if (facts == std::end(otlp_signals))
-            return fmt::format("--otlp-only {}: `{}` is nothing that is pushed; expected metrics, logs or traces, or "
-                               "several of them with a comma between them",
-                               names, name);
-        wanted[facts - otlp_signals] = true;
-    }
-    if (count == 0)
-        return "--otlp-only: expected metrics, logs or traces, or several of them with a comma between them";
-    std::ranges::copy(wanted, o.otlp.has_signal);
-    return "";
-}
-
-// What needs --otlp.
-constexpr const char* otlp_options[] = {"--otlp-service",     "--otlp-interval",   "--otlp-only",
-                                        "--otlp-temporality", "--otlp-histograms", "--otlp-header"};
-
-void add_otlp_options(CLI::App& app, Options& o) {
-    app.add_option_function<std::string>(
-        "--otlp",
-        [&o](const std::string& text) {
-            Result<HttpTarget> target = parse_http_target(text, otlp_option);
-            require(target ? "" : target.error().message);
-            o.otlp.target = *std::move(target);
-        },
-        "http://HOST[:PORT][/PATH]: push the script's globals, and what it prints, to an OpenTelemetry collector "
-        "(OTLP)");
-    app.add_option("--otlp-service", o.otlp.service, "NAME: service.name of what is pushed (the script's name)")
-        ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
-    app.add_option_function<std::string>(
-        "--otlp-interval",
-        [&o](const std::string& text) {
-            char* end = nullptr;
-            o.otlp.interval_s = std::strtod(text.c_str(), &end);
-            if (text.empty() || *end || !(o.otlp.interval_s >= 0.1 && o.otlp.interval_s <= 86400))
-                require(fmt::format("--otlp-interval: `{}` is no number of seconds from 0.1 to 86400", text));
-        },
-        "SECONDS from one push to the next (10)");
-    app.add_option_function<std::string>(
-        "--otlp-only", [&o](const std::string& names) { require(set_signals(o, names)); },
-        "metrics,logs,traces: push only these (metrics,logs). traces: calls, of functions that are probed at their "
-        "entry and return");
-    app.add_option_function<std::string>(
-           "--otlp-temporality", [&o](const std::string& word) { o.otlp.is_delta = word == "delta"; },
-           "cumulative|delta: push counts since the session's beginning, or since the last push (cumulative)")
-        ->check(CLI::IsMember({"cumulative", "delta"}));
-    app.add_option_function<std::string>(
-           "--otlp-histograms", [&o](const std::string& word) { o.otlp.has_exponential = word == "exponential"; },
-           "explicit|exponential: how histograms by powers of two are pushed (explicit)")
-        ->check(CLI::IsMember({"explicit", "exponential"}));
-    app.add_option_function<std::vector<std::string>>(
-           "--otlp-header",
-           [&o](const std::vector<std::string>& texts) {
-               for (const std::string& text : texts) {
-                   Result<HttpHeader> header = parse_http_header(text, "--otlp-header");
-                   require(header ? "" : header.error().message);
-                   o.otlp.settings.headers.push_back(*std::move(header));
-               }
-           },
-           "NAME=VALUE|NAME=@FILE|NAME=env:VARIABLE: send a header with each push, as a token")
-        ->allow_extra_args(false);
-    app.add_option("--tls-ca", o.tls_ca, "FILE: trust these authorities for https://, instead of the machine's")
-        ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
 }
 
 void add_run_options(CLI::App& app, Options& o) {
@@ -496,7 +419,7 @@ void add_run_options(CLI::App& app, Options& o) {
             require(set ? "" : set.error().message);
         },
         "CERTIFICATE,KEY: serve --metrics by https, with these files (PEM)");
-    add_otlp_options(app, o);
+    add_push_options(app, o);
     app.add_flag("--raw", o.raw, "Let what traced programs say act on the terminal: no escapes for control characters");
     app.add_option("-T", o.time_limit_s, "End after that many seconds")->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : fmt::format("`{}` is no number of seconds above 0", text);
@@ -653,7 +576,7 @@ Result<std::vector<std::string>> read_defaults() {
 }
 
 // What only all options together can get wrong.
-std::string check_together(const Options& o, bool lifts_limits, bool asks_why, bool sets_otlp) {
+std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
     if (asks_why && (o.why.empty() || o.positional.size() != 1))
         return "--why takes a variable and one probe point: sonde --why '$x' 'process(\"PATH\").function(\"NAME\")'";
     if (lifts_limits && !o.guru)
@@ -683,9 +606,6 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why, b
         return "--metrics-token-file needs --metrics=ADDRESS:PORT: it says who may read them";
     if (!o.metrics.wanted() && !o.metrics.certificate_file.empty())
         return "--metrics-tls needs --metrics=ADDRESS:PORT: it says how they are served";
-    if (!o.otlp.wanted() && sets_otlp)
-        return "--otlp-service and the other options of that name need --otlp=URL: they say what is pushed there, and "
-               "how";
     if (o.output_bytes && o.output.empty())
         return "-S needs -o FILE";
     if (!o.kernel.empty() && o.last_pass == 5 && o.dump.empty() && !o.list && o.why.empty() &&
@@ -736,6 +656,11 @@ std::string with_value(const std::string& word) {
     return word == "--lossy-ok" ? word + "=all" : word;
 }
 
+void require(const std::string& problem) {
+    if (!problem.empty())
+        throw CLI::ValidationError(problem);
+}
+
 void add_options(CLI::App& app, Options& options) {
     add_script_options(app, options);
     add_run_options(app, options);
@@ -783,9 +708,9 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
         return fail(problem);
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
-    if (std::string problem =
-            check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0,
-                           std::ranges::any_of(otlp_options, [&](const char* one) { return app.count(one) > 0; }));
+    if (std::string problem = check_pushes(app, options); !problem.empty())
+        return fail(problem);
+    if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);
         !problem.empty())
         return fail(problem);
     return options;

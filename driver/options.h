@@ -58,6 +58,7 @@ struct Options {
     std::vector<PictureRequest> pictures;  // --folded, --flame, --timeline, --heatmap
     std::optional<double> live_s;          // --live, --monitor
     OtlpRequest otlp;                      // --otlp, --otlp-...
+    HttpSettings pprof_push;               // --pprof-header
     std::string tls_ca;                    // --tls-ca; empty: the machine's
     MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
     std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names

@@ -124,6 +124,8 @@ SessionOptions session_options(const Options& options) {
     session.otlp = options.otlp;
     session.otlp.series = options.metrics.series;
     session.otlp.settings.ca_file = options.tls_ca;
+    session.pprof_push = options.pprof_push;
+    session.pprof_push.ca_file = options.tls_ca;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

@@ -9,7 +9,7 @@ function(sonde_archive out name)
   set(${out} ${SONDE_ARCHIVE_${name}} PARENT_SCOPE)
 endfunction()
 
-foreach(name bz2 dw elf bpf event fuse3 lz4 lzma z zstd)
+foreach(name bz2 crypto dw elf bpf event event_openssl fuse3 lz4 lzma ssl z zstd)
   sonde_archive(archive_${name} ${name})
 endforeach()
 
@@ -18,6 +18,8 @@ set_property(TARGET PkgConfig::LIBDW PROPERTY INTERFACE_LINK_LIBRARIES ${archive
 set_property(TARGET PkgConfig::LIBBPF PROPERTY INTERFACE_LINK_LIBRARIES ${archive_bpf} ${archive_elf} ${archive_z})
 set_property(TARGET PkgConfig::FUSE3 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_fuse3})
 set_property(TARGET PkgConfig::LIBEVENT PROPERTY INTERFACE_LINK_LIBRARIES ${archive_event})
+set_property(TARGET PkgConfig::LIBEVENT_TLS PROPERTY INTERFACE_LINK_LIBRARIES ${archive_event_openssl} ${archive_event} ${archive_ssl} ${archive_crypto})
+set_property(TARGET PkgConfig::OPENSSL PROPERTY INTERFACE_LINK_LIBRARIES ${archive_ssl} ${archive_crypto})
 set_property(TARGET PkgConfig::LIBLZMA PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lzma})
 set_property(TARGET PkgConfig::LIBZSTD PROPERTY INTERFACE_LINK_LIBRARIES ${archive_zstd})
 set_property(TARGET PkgConfig::LIBLZ4 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lz4})

@@ -121,7 +121,7 @@ Result<void> Session::find_pictures() {
             pictured.push_back(*global);
             drawn.push_back(request);
         }
-        if (request.file == "-")
+        if (request.file == "-" || request.is_pushed())
             continue;
         // It is known now that it can be written.
         if (Result<void> written = write_file(request.file, ""); !written)
@@ -139,10 +139,11 @@ Result<void> Session::find_pictures() {
     return {};
 }
 
-Result<void> Session::draw_pictures() {
+Result<void> Session::draw_pictures(const std::function<bool()>& hurry) {
     for (size_t i = 0; i < pictured.size(); i++)
-        if (Result<void> done = draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(),
-                                             drawn[i], flame_base ? &*flame_base : nullptr);
+        if (Result<void> done =
+                draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(), drawn[i],
+                             flame_base ? &*flame_base : nullptr, {options.pprof_push, hurry});
             !done)
             return done;
     return draw_heatmaps();

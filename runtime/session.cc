@@ -501,6 +501,10 @@ Result<void> Run::begin_output() {
         if (!pusher)
             return std::move(pusher).error();
         pusher_ = *std::move(pusher);
+        if (const HttpTarget& target = options_.otlp.target;
+            !options_.otlp.settings.headers.empty() && !target.has_tls && !target.is_loopback())
+            warn(fmt::format("--otlp-header: what it sends goes over the network to {} as it is; https:// encrypts",
+                             target.host_and_port()));
         session_.pusher = pusher_.get();
         session_.output.copy_to([this](std::string_view text) { pusher_->note_printed(text); });
         if (options_.otlp.wants(OtlpTraces)) {
@@ -745,7 +749,7 @@ Result<int> Run::end() {
     run_end_probes(session_, rings_);
     if (!session_.aborted)
         session_.print_globals();
-    Result<void> drawn = session_.draw_pictures();
+    Result<void> drawn = session_.draw_pictures(hurry());
     session_.print_hits();
     finish_output(session_, *signals_);
     session_.count_losses();

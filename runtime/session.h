@@ -39,6 +39,7 @@ struct SessionOptions {
     std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen
     MetricsRequest metrics;       // --metrics
     OtlpRequest otlp;             // --otlp
+    HttpSettings pprof_push;      // --pprof=URL
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

@@ -125,7 +125,7 @@ class Session {
     void print_globals();
     // Errors: an array that is not there; a file that cannot be read or written.
     Result<void> find_pictures();
-    Result<void> draw_pictures();
+    Result<void> draw_pictures(const std::function<bool()>& hurry);
     Result<void> finish_timeline(); // after count_losses()
     // While it runs: nanoseconds until a picture wants to be looked after, `most` at most; and what there is to do
     // then. `at_once`: what they are made of may change.

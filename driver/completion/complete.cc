@@ -58,6 +58,8 @@ constexpr ValueRow value_rows[] = {
     {"--heatmap", Value::File},
     {"--pprof", Value::File},
     {"--metrics-token-file", Value::File},
+    {"--metrics-tls", Value::File},
+    {"--tls-ca", Value::File},
     {"-r", Value::File},
     {"-I", Value::Folder},
     {"--target-namespaces", Value::Process},

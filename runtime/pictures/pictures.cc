@@ -10,12 +10,15 @@
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "runtime/array_values.h"
+#include "runtime/http/patient_post.h"
 #include "runtime/messages.h"
 #include "runtime/pictures/flame_files.h"
 #include "runtime/pictures/pprof.h"
 
 namespace sonde {
 namespace {
+
+constexpr int64_t push_patience_ns = 30'000'000'000;
 
 bool has_stack(const plan::Global& global) {
     return std::any_of(global.keys.begin(), global.keys.end(), [](const auto& key) { return is_stack(key.role); });
@@ -71,6 +74,13 @@ Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::strin
     out.file = names ? text.substr(equals + 1) : text;
     if (out.file.empty())
         return Error(fmt::format("`{}` names no file: {}", text, facts.help));
+    if (kind == PictureRequest::Pprof && out.file.find("://") != std::string::npos) {
+        Result<HttpTarget> target = parse_http_target(out.file, pprof_option);
+        if (!target)
+            return std::move(target).error();
+        out.target = *std::move(target);
+        return out;
+    }
     std::vector<std::string> endings;
     for (std::istringstream all(facts.endings); all >> endings.emplace_back();) {
     }
@@ -156,11 +166,19 @@ WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const Proc
 
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
-                          const FoldedWeights* base) {
+                          const FoldedWeights* base, const PicturePush& push) {
     const plan::Global& global = plan.globals[index];
     if (request.kind == PictureRequest::Pprof) {
         const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, real_time_ns());
-        return profile ? write_file(request.file, *profile) : Result<void>(profile.error());
+        if (!profile)
+            return profile.error();
+        if (!request.is_pushed())
+            return write_file(request.file, *profile);
+        const Result<void> pushed = post_patiently(request.target, push.settings, "application/octet-stream", *profile,
+                                                   push_patience_ns, push.hurry);
+        return pushed ? pushed
+                      : Error(fmt::format("--pprof: {} did not take the profile: {}", request.target.host_and_port(),
+                                          pushed.error().message));
     }
     const auto [stacks, negative] = weigh_stacks(plan, symbols, numbers, index, elements);
     if (negative)

@@ -1,6 +1,7 @@
 // The pictures that a session leaves: which arrays they are made of, and where they go.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,15 @@ struct WeightedStacks {
 WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                             const std::vector<ArrayElement>& elements);
 
-// Makes the file. `base`: weights that a flame graph is compared with; null: none. Errors: it cannot be written.
+// How a picture is pushed: what is sent with it, and whether somebody waits for the session's end.
+struct PicturePush {
+    HttpSettings settings;
+    std::function<bool()> hurry = [] { return false; };
+};
+// Makes the file, or pushes what it would have. `base`: weights that a flame graph is compared with; null: none.
+// Errors: it cannot be written; the server did not take it within half a minute.
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
-                          const FoldedWeights* base);
+                          const FoldedWeights* base, const PicturePush& push = {});
 
 } // namespace sonde

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "runtime/http/poster.h"
 
 namespace sonde {
 
@@ -12,6 +13,9 @@ struct PictureRequest {
     enum Kind : uint8_t { Folded, Flame, Timeline, Heatmap, Pprof } kind = Folded;
     std::string global; // what it is made of; empty: the only one that it can be made of
     std::string file;
+    HttpTarget target = {}; // where it is pushed to, and not a file; without a host: it is a file
+
+    bool is_pushed() const { return !target.host.empty(); }
 };
 
 // What is true of each kind of picture, in their order.
@@ -32,8 +36,12 @@ constexpr PictureKind picture_kinds[] = {
     {"--heatmap", "a heatmap", ".svg .html -", true,
      "[STATISTIC=]FILE.svg|.html|-: show how a statistic's values were distributed over time (-: as text, at the end)"},
     {"--pprof", "a profile", ".pb.gz .pprof", true,
-     "[ARRAY=]FILE.pb.gz: write an array whose key has a stack as a profile for `go tool pprof` and its like"},
+     "[ARRAY=]FILE.pb.gz|URL: write an array whose key has a stack as a profile for `go tool pprof` and its like, or "
+     "post "
+     "it there"},
 };
+// What a picture is pushed with.
+constexpr HttpOption pprof_option{"--pprof", "http://127.0.0.1:4040/profiles", 0, true, ""};
 inline const PictureKind& facts_of(PictureRequest::Kind kind) { return picture_kinds[kind]; }
 
 // `[GLOBAL=]FILE`, as the options have it. Errors: no file, or one of another kind.
