@@ -210,4 +210,21 @@ std::string otlp_traces(const OtlpResource& resource, const std::vector<OtlpSpan
     return ProtobufMessage().message(1, all).bytes();
 }
 
+OtlpRejection otlp_rejection(const std::string& answer) {
+    OtlpRejection out;
+    ProtobufReader fields(answer);
+    while (fields.next()) {
+        if (fields.field() != 1) // partial_success
+            continue;
+        ProtobufReader inner(fields.bytes());
+        while (inner.next()) {
+            if (inner.field() == 1)
+                out.count = inner.number();
+            else if (inner.field() == 2)
+                out.why = inner.bytes();
+        }
+    }
+    return out;
+}
+
 } // namespace sonde

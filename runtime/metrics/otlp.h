@@ -65,4 +65,11 @@ std::string otlp_metrics(const OtlpResource& resource, const std::vector<MetricF
 std::string otlp_logs(const OtlpResource& resource, const std::vector<OtlpLine>& lines);
 std::string otlp_traces(const OtlpResource& resource, const std::vector<OtlpSpan>& spans);
 
+// What a collector that took a request says of it: how many points, lines or spans it did not take, and why.
+struct OtlpRejection {
+    uint64_t count = 0;
+    std::string why;
+};
+OtlpRejection otlp_rejection(const std::string& answer);
+
 } // namespace sonde

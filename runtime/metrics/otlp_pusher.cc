@@ -238,6 +238,12 @@ void OtlpPusher::on_answer(OtlpSignal signal, const HttpAnswer& answer) {
         note_dropped(signal, signal == OtlpMetrics ? 1 : 0);
     } else {
         pushed_[signal]++;
+        if (const OtlpRejection rejection = otlp_rejection(answer.body); rejection.count) {
+            note_dropped(signal, signal == OtlpMetrics ? 1 : rejection.count);
+            note_problem(fmt::format("it refused {} {}{}", rejection.count,
+                                     signal == OtlpMetrics ? "points of a push" : otlp_signals[signal].several,
+                                     rejection.why.empty() ? "" : ": " + rejection.why));
+        }
         pause_ns_ = retry_at_ns_ = 0;
         if (signal == OtlpMetrics && request_.is_delta)
             base_metrics_.take(std::move(sent_->families), sent_->time_ns);

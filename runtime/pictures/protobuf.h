@@ -1,4 +1,4 @@
-// Protocol buffers, as far as writing them goes (protobuf.dev, "Encoding"): a message is its fields one after the
+// Protocol buffers, as far as writing them goes, and reading an answer (protobuf.dev, "Encoding"): a message is its fields one after the
 // other, each a number and a value.
 //
 // The library that there is for it wants a compiler of its own, generated classes for messages of which we fill a dozen
@@ -60,6 +60,61 @@ class ProtobufMessage {
     static constexpr uint64_t eight_bytes = 1, length_delimited = 2; // kinds of values
     void varint(uint64_t value) { append_varint(bytes_, value); }
     std::string bytes_;
+};
+
+// Reads the fields of a message one after the other, as far as they are well-formed.
+class ProtobufReader {
+  public:
+    explicit ProtobufReader(std::string_view message) : rest_(message) {}
+    // False: there is none any more.
+    bool next() {
+        uint64_t key = 0, size = 0;
+        number_ = 0;
+        bytes_ = {};
+        if (!varint(key))
+            return false;
+        field_ = static_cast<uint32_t>(key >> 3);
+        switch (key & 7) {
+        case 0:
+            return varint(number_);
+        case 1:
+            size = 8;
+            break;
+        case 2:
+            if (!varint(size))
+                return false;
+            break;
+        case 5:
+            size = 4;
+            break;
+        default:
+            return false;
+        }
+        if (size > rest_.size())
+            return false;
+        bytes_ = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return true;
+    }
+    uint32_t field() const { return field_; }
+    uint64_t number() const { return number_; }
+    std::string_view bytes() const { return bytes_; } // of a text, a message or a fixed value
+
+  private:
+    bool varint(uint64_t& out) {
+        out = 0;
+        for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+            const auto byte = static_cast<uint8_t>(rest_.front());
+            rest_.remove_prefix(1);
+            out |= uint64_t{byte & 0x7fu} << shift;
+            if (byte < 0x80)
+                return true;
+        }
+        return false;
+    }
+    std::string_view rest_, bytes_;
+    uint64_t number_ = 0;
+    uint32_t field_ = 0;
 };
 
 } // namespace sonde
