@@ -23,6 +23,7 @@ constexpr int64_t shortest_ns = 20'000'000; // of an interval
 constexpr int64_t share_of_time = 10;       // a look takes at most this part of an interval, or they become longer
 constexpr size_t text_columns = 60, text_rows = 20, most_keys = 10;
 constexpr size_t picture_rows = 64;
+constexpr const char* spread = "sonde came late to look: what had come meanwhile is spread";
 
 // The picture, in pixels.
 constexpr double left = 110, top = 54, right = 24, bottom = 44, page_width = 1200, page_rows = 520;
@@ -115,7 +116,10 @@ void Heatmap::halve() {
             for (auto [bucket, count] : columns_[i])
                 columns_[i / 2][bucket] += count;
     }
+    for (size_t i = 0; i < late_.size(); i++)
+        late_[i / 2] = late_[i] || (i % 2 && late_[i / 2]);
     columns_.resize((columns_.size() + 1) / 2);
+    late_.resize(columns_.size());
     for (auto& [key, element] : elements_) {
         std::vector<uint64_t>& values = element.values;
         for (size_t i = 0; i < values.size(); i++)
@@ -127,10 +131,13 @@ void Heatmap::halve() {
 
 void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
     const int64_t began = thread_ns();
-    while (column_at(looked_) >= most_columns)
+    // The column that is over, and those after it that are over too.
+    const auto last_column = [&] { return std::max(column_at(looked_) + 1, column_at(now)) - 1; };
+    while (last_column() >= most_columns)
         halve();
-    const size_t column = column_at(looked_);
-    columns_.resize(std::max(columns_.size(), column + 1));
+    const size_t column = column_at(looked_), columns = last_column() - column + 1;
+    columns_.resize(std::max(columns_.size(), column + columns));
+    late_.resize(columns_.size());
     looks_++;
     for (const ArrayElement& one : elements) {
         plan::StatsBlock block{};
@@ -146,14 +153,19 @@ void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
         });
         if (anew)
             element.buckets.clear();
-        element.values.resize(std::max(element.values.size(), column + 1));
+        element.values.resize(std::max(element.values.size(), column + columns));
         for (auto [bucket, count] : now_there) {
             const auto before = element.buckets.find(bucket);
             const uint64_t more = count - (before == element.buckets.end() ? 0 : before->second);
             if (!more)
                 continue;
-            columns_[column][bucket] += more;
-            element.values[column] += more;
+            if (columns > 1)
+                std::fill_n(late_.begin() + static_cast<ptrdiff_t>(column), columns, true);
+            for (size_t i = 0; i < columns; i++)
+                if (const uint64_t share = more * (i + 1) / columns - more * i / columns) {
+                    columns_[column + i][bucket] += share;
+                    element.values[column + i] += share;
+                }
         }
         element.count = block.count;
         element.buckets = std::move(now_there);
@@ -201,6 +213,9 @@ Heatmap::Grid Heatmap::grid(size_t rows, size_t columns) const {
     const size_t in_column = (columns_.size() + columns - 1) / columns;
     out.column_s = static_cast<double>(interval_) * static_cast<double>(in_column) / 1e9;
     out.columns.assign((columns_.size() + in_column - 1) / in_column, std::vector<uint64_t>(out.rows.size()));
+    out.late.resize(out.columns.size());
+    for (size_t i = 0; i < columns_.size(); i++)
+        out.late[i / in_column] = out.late[i / in_column] || late_[i];
     for (size_t i = 0; i < columns_.size(); i++)
         for (auto [bucket, count] : columns_[i])
             out.columns[i / in_column][static_cast<size_t>(floor_div(bucket, in_row) - base)] += count;
@@ -281,6 +296,12 @@ std::string Heatmap::text() const {
             out += column[row] ? blocks[step_of(column[row], map.most, std::size(blocks))] : " ";
         out += "|\n";
     }
+    if (std::ranges::find(map.late, true) != map.late.end()) {
+        out += fmt::format("{:>{}}  ", "", widest);
+        for (const bool is_late : map.late)
+            out += is_late ? '~' : ' ';
+        out += fmt::format("\n{:>{}}  ~ {}\n", "", widest, spread);
+    }
     const std::string end = seconds(map.column_s * static_cast<double>(map.columns.size()));
     out += fmt::format("{:>{}}  0 s{:>{}}\n", "", widest, end, std::max(map.columns.size(), end.size() + 4) - 3);
     if (!plan_.globals[global_].keys.empty())
@@ -327,6 +348,11 @@ std::string Heatmap::svg() const {
                 from, from + map.column_s);
         }
     }
+    for (size_t column = 0; column < map.late.size(); column++)
+        if (map.late[column])
+            out += fmt::format("<rect class=\"late\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"4\" "
+                               "fill=\"#999\"><title>{}</title></rect>\n",
+                               x_of(column), top + height + 2, column_width, spread);
     out += "</g>\n";
     // The percentiles of each column, as lines through the middles of their rows; a gap where there were no values.
     for (const auto& [half, colour, name] : {std::tuple(false, "#e6550d", "p50"), {true, "#a50f15", "p99"}}) {

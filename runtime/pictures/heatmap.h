@@ -5,6 +5,9 @@
 // goes into that interval's column. It begins with short intervals; when there are too many columns, two become one, so
 // that a session of a second and one of a day both have between 120 and 240. No interval has to be chosen.
 //
+// A session that gets no processor looks late. What has come meanwhile is spread over the intervals that it missed, and
+// a mark under these columns says that it is not known when in that time it came.
+//
 // Values that are deleted are counted before: the session looks, too, before a timer's handler runs. An element whose
 // counts have gone down has begun anew.
 #pragma once
@@ -54,6 +57,7 @@ class Heatmap {
         std::vector<std::pair<int32_t, int32_t>> percentiles; // rows of a column's 50 and 99 %; -1: it is empty
         uint64_t most = 0;
         double column_s = 0;
+        std::vector<bool> late; // a column of which something was spread
     };
 
     int32_t first_bucket() const;
@@ -74,6 +78,7 @@ class Heatmap {
     int64_t began_ = 0, looked_ = 0, interval_;
     uint64_t looks_ = 0;
     std::vector<Counts> columns_;
+    std::vector<bool> late_; // a column that was looked at together with others
     std::map<std::string, Element> elements_; // by key
 };
 
