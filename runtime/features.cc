@@ -71,10 +71,11 @@ bool has_tracepoint_cookie() {
 }
 
 bool has_register_writes() {
-    constexpr int16_t ax = 80;                         // in struct pt_regs
-    const bpf_insn code[] = {{0x79, 2, 1, ax, 0},      // r2 = *(u64*)(r1 + ax)
-                             {0x7b, 1, 2, ax, 0},      // *(u64*)(r1 + ax) = r2
-                             {0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    constexpr int16_t ax = 80;                    // in struct pt_regs
+    const bpf_insn code[] = {{0x79, 2, 1, ax, 0}, // r2 = *(u64*)(r1 + ax)
+                             {0x7b, 1, 2, ax, 0}, // *(u64*)(r1 + ax) = r2
+                             {0xb7, 0, 0, 0, 0},
+                             {0x95, 0, 0, 0, 0}};
     return load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0;
 }
 

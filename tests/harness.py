@@ -37,6 +37,23 @@ def needs_watchpoints():
         raise Missing("the processor's debug registers report nothing on this machine")
 
 
+@functools.cache
+def has_register_writes():
+    """Whether the kernel lets BPF programs at programs' code change registers."""
+    def instruction(code, registers, offset, number):
+        return struct.pack("=BBhi", code, registers, offset, number)
+    ax = 80  # in struct pt_regs; r2 = *(u64 *)(r1 + ax); *(u64 *)(r1 + ax) = r2; r0 = 0; exit
+    code = ctypes.create_string_buffer(instruction(0x79, 0x12, ax, 0) + instruction(0x7b, 0x21, ax, 0) +
+                                       instruction(0xb7, 0, 0, 0) + instruction(0x95, 0, 0, 0))
+    license = ctypes.create_string_buffer(b"GPL")
+    bpf, program_load, type_kprobe = 321, 5, 2
+    attributes = struct.pack("=IIQQ", type_kprobe, 4, ctypes.addressof(code), ctypes.addressof(license)).ljust(128, b"\0")
+    program = ctypes.CDLL(None, use_errno=True).syscall(bpf, program_load, attributes, 128)
+    if program >= 0:
+        os.close(program)
+    return program >= 0
+
+
 def runs(program):
     """False where the kernel cannot run such programs: 32-bit ones."""
     try:

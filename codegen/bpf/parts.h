@@ -181,7 +181,8 @@ class BpfPrograms final : public HandlerPrograms {
     // The event is one that the handler is for: its point, its process, its registers. Fills the environment's row.
     void begin_hit(const hir::Handler& handler, Environment& env);
     llvm::Type* result_type();
-    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0. A function's result has none.
+    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0. A function's result has
+    // none.
     llvm::Value* decision(llvm::Value* value);
 
     Parts parts_;

@@ -95,7 +95,8 @@ void BpfPrograms::end(Environment& env) {
     if (bpf_.legs.wanted && bpf_.saves_entry)
         e_.CreateRet(e_.CreateTrunc(e_.CreateLoad(e_.i64(), bpf_.refused), e_.getInt32Ty()));
     else
-        e_.CreateRet(llvm::ConstantInt::get(result_type(), plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
+        e_.CreateRet(
+            llvm::ConstantInt::get(result_type(), plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
     // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
     llvm::Function* function = bpf_.out->getParent();
     if (bpf_.sleeps && !bpf_.looks_at_counters && function->getSection() == "uprobe")

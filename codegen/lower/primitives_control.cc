@@ -127,8 +127,8 @@ llvm::Value* emit_set_function_result(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* value = lower(l, *expr.args[0]);
     llvm::Value* zero = lower(l, *expr.args[1]);
     llvm::Value* word = e.CreateSelect(e.CreateICmpEQ(value, e.number(0)), zero, value);
-    raise_if(l, e.CreateICmpEQ(word, e.number(0)),
-             "BPF cannot set a result of 64 bits to 0", expr.range); // to the kernel that means that the function runs
+    raise_if(l, e.CreateICmpEQ(word, e.number(0)), "BPF cannot set a result of 64 bits to 0",
+             expr.range); // to the kernel that means that the function runs
     e.CreateStore(word, decision_place(e, l.env));
     return value;
 }

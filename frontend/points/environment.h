@@ -29,8 +29,8 @@ struct KernelProbing {
     bool only_breakpoints = false; // the user wants no others
     bool may_goto = false;         // loops are loops; without, each round is a call, and calls share 512 bytes of stack
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
-    // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them. `function`: of
-    // the kernel, for those about one.
+    // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them. `function`:
+    // of the kernel, for those about one.
     std::function<std::string(plan::ProbeKind, const std::string& function)> why_no_decision;
     bool register_writes = false; // handlers at programs' code can change the registers
 };

@@ -175,7 +175,8 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& function : found) {
         ResolvedPoint resolved;
-        bool trampoline = fits_trampoline(function.type) && function.module.empty() && prefers_trampolines(probing, several);
+        bool trampoline =
+            fits_trampoline(function.type) && function.module.empty() && prefers_trampolines(probing, several);
         using plan::ProbeKind;
         if (trampoline)
             resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
@@ -245,16 +246,22 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
     if (point.prototype && !point.prototype->target)
         return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", name));
     if (!fits_trampoline(point.prototype) || !is_scalar(point.prototype->target))
-        return refuse(DiagId::Unsupported,
-                      fmt::format("cannot write `$return`: the kernel's trampolines cannot run in the place of `{}`, {}",
-                                  name,
-                                  point.prototype ? "which has more than six parameters, or a structure"
-                                                  : "whose prototype is not in its types"));
+        return refuse(
+            DiagId::Unsupported,
+            fmt::format("cannot write `$return`: the kernel's trampolines cannot run in the place of `{}`, {}", name,
+                        point.prototype ? "which has more than six parameters, or a structure"
+                                        : "whose prototype is not in its types"));
     const std::string why = env.kernel_probing().why_no_decision(plan::ProbeKind::Override, name);
-    if (!why.empty())
-        return refuse(DiagId::Unsupported,
-                      fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
-                      "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
+    if (!why.empty()) {
+        // A module's part in a decision: security_x() calls cap_x().
+        const std::string whole = name.starts_with("cap_") ? "security_" + name.substr(4) : "";
+        const std::string in_kernel;
+        const bool has_whole = !whole.empty() && !point.kernel->functions(whole, &in_kernel).empty();
+        return refuse(
+            DiagId::Unsupported, fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
+            has_whole ? fmt::format("`kernel.function(\"{}\").return` makes that decision", whole)
+                      : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
+    }
     point.kind = plan::ProbeKind::Override;
     point.alone = true;
     point.is_return = point.reads_registers = false;

@@ -217,8 +217,7 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
     else if (!b.context.options.guru)
         for (const char* name : {"bpf_probe_write_user", "copy_to_user", "put_user"})
             if (calls.has(name))
-                b.context
-                    .report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", name))
+                b.context.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", name))
                     .help("-g allows it");
     std::vector<hir::Expr*> args;
     for (hir::Local* param : out.params) {

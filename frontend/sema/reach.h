@@ -15,9 +15,9 @@ namespace sonde {
 struct Reach {
     bool point = false; // `$x`, @defined ...: it has to be built for each point
     std::vector<const ast::TargetExpr*> targets;
-    bool writes = false;  // some of them are assigned to
+    bool writes = false;                    // some of them are assigned to
     const ast::Expr* sets_result = nullptr; // `$return = value`, the first one
-    bool address = false; // `&$x`: a variable has to be in memory
+    bool address = false;                   // `&$x`: a variable has to be in memory
     bool registers = false;
 };
 

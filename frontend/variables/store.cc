@@ -1,7 +1,8 @@
 // `$x->y = value`: from a target expression to a write of user memory.
 //
 // What can be written is what lies in memory, and on newer kernels ("bpf: Allow uprobe program to change context
-// registers"; 7.2, not 6.18) what has a register of a program's to itself. A value that was put together from several places has no place of its own.
+// registers"; 7.2, not 6.18) what has a register of a program's to itself. A value that was put together from several
+// places has no place of its own.
 #include <optional>
 
 #include <fmt/format.h>
@@ -95,8 +96,9 @@ bool is_assignable(Binding& b) {
                fmt::format("cannot write `{}`: a result is in a register, and {} writes memory only", b.as_written(),
                            in_program ? "on this kernel a probe" : "a probe"),
                in_program ? "newer kernels (as 7.2) can; what a result points at can be written: `$return->MEMBER`"
-               : is_call  ? "`kernel.function(\"__x64_sys_NAME\").return` sets a call's result where the kernel permits it"
-                          : "what a result points at can be written: `$return->MEMBER`");
+               : is_call
+                   ? "`kernel.function(\"__x64_sys_NAME\").return` sets a call's result where the kernel permits it"
+                   : "what a result points at can be written: `$return->MEMBER`");
         return false;
     }
     if (b.binder.inside_entry) {
