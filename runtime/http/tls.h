@@ -1,7 +1,8 @@
 // TLS for the server of --metrics and for what pushes: contexts of OpenSSL, and its errors as sentences.
 //
 // libevent has its connections over OpenSSL (libevent_openssl), so there is one HTTP for all. OpenSSL's archives are
-// part of a static program as they are. (libcurl's archive wants a dozen others: GSSAPI, LDAP, SSH, HTTP/2.)
+// part of a static program as they are: 4 MB of it, and 1.6 ms of a start. (libcurl's archive wants a dozen others:
+// GSSAPI, LDAP, SSH, HTTP/2.)
 #pragma once
 
 #include <memory>

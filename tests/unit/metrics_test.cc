@@ -5,6 +5,7 @@
 
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
+#include "runtime/metrics/otlp_delta.h"
 #include "runtime/metrics/otlp_request.h"
 #include "runtime/metrics/request.h"
 
@@ -49,6 +50,71 @@ TEST(Metrics, OtlpUrls) {
     EXPECT_NE(parts("http://a b").find("no URL"), std::string::npos);
     EXPECT_EQ(parts("https://a"), "a a:443 ");
     EXPECT_EQ(parts("https://a:4318/x"), "a a:4318 /x");
+}
+
+namespace {
+
+std::vector<MetricFamily> counters(std::vector<std::pair<std::string, int64_t>> values, bool is_cut = false) {
+    MetricFamily out;
+    out.name = "n";
+    out.kind = MetricKind::Counter;
+    out.is_cut = is_cut;
+    out.labels = {"key"};
+    for (auto& [label, number] : values) {
+        MetricPoint point;
+        point.labels = {label};
+        point.number = number;
+        out.points.push_back(std::move(point));
+    }
+    return {std::move(out)};
+}
+
+std::string news(const OtlpBase& base, const std::vector<MetricFamily>& now) {
+    std::string out;
+    for (const MetricFamily& family : base.since(now))
+        for (const MetricPoint& point : family.points)
+            out += fmt::format("{}+{} ", point.labels[0], point.number);
+    return out;
+}
+
+} // namespace
+
+TEST(Metrics, Deltas) {
+    OtlpBase base;
+    EXPECT_EQ(news(base, counters({{"a", 3}, {"b", 0}})), "a+3 ");
+    base.take(counters({{"a", 3}, {"b", 4}}), 1);
+    EXPECT_EQ(news(base, counters({{"a", 5}, {"b", 4}, {"c", 1}})), "a+2 c+1 ");
+    EXPECT_EQ(news(base, counters({{"a", 2}})), "a+2 "); // it began anew
+    // A series that is left out for want of room comes again as it was, one that was deleted begins anew.
+    base.take(counters({{"b", 4}}, true), 2);
+    EXPECT_EQ(news(base, counters({{"a", 5}, {"b", 6}})), "a+2 b+2 ");
+    base.take(counters({{"b", 6}}), 3);
+    EXPECT_EQ(news(base, counters({{"a", 5}, {"b", 6}})), "a+5 ");
+}
+
+TEST(Metrics, DeltasOfHistograms) {
+    const auto histogram = [](std::vector<std::pair<int64_t, uint64_t>> buckets, uint64_t count, int64_t sum) {
+        MetricFamily out;
+        out.name = "h";
+        out.kind = MetricKind::Histogram;
+        MetricPoint point;
+        point.buckets = std::move(buckets);
+        point.count = count;
+        point.sum = sum;
+        out.points.push_back(std::move(point));
+        return std::vector<MetricFamily>{std::move(out)};
+    };
+    OtlpBase base;
+    base.take(histogram({{0, 1}, {1, 3}, {3, 3}}, 4, 20), 1);
+    // Bounds come as values do.
+    const MetricPoint more = base.since(histogram({{-1, 2}, {0, 3}, {1, 5}, {3, 9}, {7, 9}}, 11, 50))[0].points.at(0);
+    EXPECT_EQ(more.buckets, (std::vector<std::pair<int64_t, uint64_t>>{{-1, 2}, {0, 2}, {1, 2}, {3, 6}, {7, 6}}));
+    EXPECT_EQ(more.count, 7u);
+    EXPECT_EQ(more.sum, 30);
+    EXPECT_TRUE(base.since(histogram({{0, 1}, {1, 3}, {3, 3}}, 4, 20))[0].points.empty());
+    const MetricPoint anew = base.since(histogram({{0, 0}, {1, 2}, {3, 9}}, 10, 30))[0].points.at(0);
+    EXPECT_EQ(anew.count, 10u);
+    EXPECT_EQ(anew.buckets[1].second, 2u);
 }
 
 TEST(Metrics, Utf8) {
