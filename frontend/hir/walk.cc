@@ -192,6 +192,13 @@ hir::Global* global_of(const hir::Expr& expr) {
     return nullptr;
 }
 
+const hir::Expr* only_result(const hir::Function& function) {
+    const hir::Stmt* statement = function.body;
+    while (statement && statement->kind == hir::StmtKind::Block && hir::as<hir::Block>(*statement).body.size() == 1)
+        statement = hir::as<hir::Block>(*statement).body[0];
+    return statement && statement->kind == hir::StmtKind::Return ? hir::as<hir::Return>(*statement).value : nullptr;
+}
+
 const void* variable_of(const hir::Expr& target) {
     switch (target.kind) {
     case hir::ExprKind::LocalRef:

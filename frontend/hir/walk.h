@@ -16,6 +16,8 @@ void for_each_expr(const hir::Handler& handler, const std::function<void(const h
 // Itself and every statement below.
 void for_each_stmt(const hir::Stmt& stmt, const std::function<void(const hir::Stmt&)>& visit);
 
+// The one expression that a function returns, if that is all it does; else null.
+const hir::Expr* only_result(const hir::Function& function);
 // The global that a GlobalRef or Element names, else null.
 hir::Global* global_of(const hir::Expr& expr);
 // What an assignment to `target` sets: the Local*, or the Global* of a scalar or element.

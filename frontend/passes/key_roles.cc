@@ -15,14 +15,6 @@ namespace {
 
 using plan::KeyRole;
 
-// The one expression that a function returns, if that is all it does.
-const hir::Expr* only_result(const hir::Function& function) {
-    const hir::Stmt* statement = function.body;
-    while (statement && statement->kind == hir::StmtKind::Block && hir::as<hir::Block>(*statement).body.size() == 1)
-        statement = hir::as<hir::Block>(*statement).body[0];
-    return statement && statement->kind == hir::StmtKind::Return ? hir::as<hir::Return>(*statement).value : nullptr;
-}
-
 class Roles {
   public:
     explicit Roles(hir::Program& program) : program_(program) {}
@@ -73,6 +65,11 @@ class Roles {
             return role_at({hir::as<hir::GlobalRef>(expr).global, value});
         case hir::ExprKind::Element:
             return role_at({hir::as<hir::Element>(expr).array, value});
+        case hir::ExprKind::Ternary: {
+            const std::optional<KeyRole> yes = role_of(*hir::as<hir::Ternary>(expr).then_value);
+            const std::optional<KeyRole> no = role_of(*hir::as<hir::Ternary>(expr).else_value);
+            return !yes ? no : !no || yes == no ? yes : KeyRole::Plain;
+        }
         case hir::ExprKind::Call:
             if (const hir::Expr* result = only_result(*hir::as<hir::Call>(expr).callee))
                 if (result->kind == hir::ExprKind::Intrinsic)
