@@ -17,6 +17,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/out_of_memory.h"
 #include "codegen/routines.h"
+#include "codegen/shared_stacks.h"
 #include "codegen/target.h"
 #include "codegen/texts.h"
 
@@ -128,6 +129,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.suppress_errors = options.suppress_errors;
     lay_out_plan(program, sources, options, plan);
     PlanState state{program, sources, options, plan};
+    state.holders_of_shared = find_holders_of_shared(program, plan);
     for (bool bpf : {false, true}) {
         bool any = std::any_of(program.handlers.begin(), program.handlers.end(),
                                [&](const hir::Handler* handler) { return handler->in_kernel == bpf; });

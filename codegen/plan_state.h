@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/source.h"
@@ -34,7 +35,8 @@ struct PlanState {
     // Where Handler::entry_values[index] lies in the memory that keeps them; with their count, how long that is.
     uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
 
-    std::map<std::string, uint32_t> calls = {}; // add_call()'s numbers by place
+    std::map<std::string, uint32_t> calls = {};   // add_call()'s numbers by place
+    std::set<const void*> holders_of_shared = {}; // find_holders_of_shared()
 };
 
 } // namespace sonde

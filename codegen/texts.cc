@@ -8,6 +8,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "codegen/emitter.h"
+#include "codegen/shared_stacks.h"
 #include "runtime/numbering.h"
 
 namespace sonde {
@@ -146,6 +147,7 @@ void define_constants(Emitter& e) {
     }
     define("sonde_rt_filter", e.getInt32(e.state().options.filter_target));
     define("sonde_rt_max", e.getInt32(static_cast<uint32_t>(max)));
+    define("sonde_rt_places", e.getInt32(shared_places(e.state().options)));
     define("sonde_rt_zeros",
            llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.getInt8Ty(), std::max(e.zeros_size(), max) + max)));
     define("sonde_rt_blanks", llvm::ConstantDataArray::getString(e.getContext(), std::string(max, ' '), true));

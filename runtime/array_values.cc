@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/process_numbers.h"
+#include "runtime/symbols/symbols.h"
 
 namespace sonde {
 
@@ -37,6 +38,8 @@ uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key
 std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source) {
     std::vector<Frame> out;
     bool after_call = false;
+    if (process == 0)
+        process = symbols.process_of_stack(stack.text);
     for (const uint64_t address : addresses_in(stack.text)) {
         for (Frame& frame : frames_at(symbols, process, address, after_call, with_source))
             out.push_back(std::move(frame));

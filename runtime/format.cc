@@ -121,6 +121,8 @@ std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::Stac
 
 std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
     std::string out;
+    if (process == 0)
+        process = symbols.process_of_stack(text);
     for (const uint64_t address : addresses_in(text)) {
         auto make = [&] {
             return render_function(symbols, process, address, style, 0,

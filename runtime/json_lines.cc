@@ -13,6 +13,7 @@
 #include "runtime/process_numbers.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/stack.h"
+#include "runtime/symbols/symbols.h"
 
 namespace sonde {
 namespace {
@@ -119,9 +120,9 @@ Json value_json(const PrintedValue& value, Symbols& symbols) {
     }
     case Directive::Addresses: {
         Json frames = Json::array();
+        const uint64_t process = value.process ? value.process : symbols.process_of_stack(value.text);
         for (const uint64_t address : addresses_in(value.text))
-            for (const Frame& frame :
-                 frames_at(symbols, value.process, address, false, d.conversion == plan::StackWithLines))
+            for (const Frame& frame : frames_at(symbols, process, address, false, d.conversion == plan::StackWithLines))
                 frames.push_back(frame_json(frame));
         return {{"frames", std::move(frames)}};
     }

@@ -428,9 +428,9 @@ constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/thr
 //   sonde_counts   array of ProbeCounts, one a probe
 //   sonde_timing   array of ProbeTiming, one a row (if timing)
 //   sonde_dispatch array of struct sonde_dispatch, one a row (if Plan::tables has KernelStacks)
-//   sonde_files    hash of maps: a file's inode -> its table (if Plan::tables has looked_up ones; the program
-//   sonde_ask_file tells which
-//                  inode a file has)
+//   sonde_files    hash of maps: a file's inode, which sonde_ask_file tells -> its table (if Plan::tables looks up)
+//   sonde_shared   hash: struct sonde_identity -> the text of a stack and struct sonde_shared (if keys share stacks)
+//   sonde_owners   hash: struct sonde_identity of a text -> that of its stack (the same)
 //   sonde_rules    what unwinding has looked up in these tables (if Plan::tables)
 //   sonde_mapped   hash of the mappings that the runtime has been told of (if Plan::tables)
 //   sonde_known    hash of a process's last ones of them (if Plan::tables)

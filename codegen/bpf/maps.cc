@@ -5,6 +5,7 @@
 #include <llvm/IR/DIBuilder.h>
 
 #include "codegen/rtlib/counters.h"
+#include "codegen/shared_stacks.h"
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/group_names.h"
@@ -75,6 +76,12 @@ std::string Maps::declare() {
         declare("sonde_rules", Array, 4, sizeof(sonde_rules), 1);
         declare("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
+    }
+    if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
+        declare("sonde_shared", Hash, sizeof(sonde_identity),
+                bpf_.state.options.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.options),
+                stacks);
+        declare("sonde_owners", Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
     }
     if (bpf_.state.plan.has_subjects()) {
         declare("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));

@@ -11,6 +11,7 @@
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
+#include "codegen/lower/stack_keys.h"
 #include "codegen/texts.h"
 
 namespace sonde {
@@ -107,10 +108,16 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
     llvm::Value* buffer = is_small_key(global, keys, l.max_string()) ? l.scratch("key", global.key_size)
                                                                      : l.new_bytes(global.key_size + l.max_string());
     // All operands first: composing one may use what another needs.
-    std::vector<llvm::Value*> values;
-    for (size_t i = 0; i < keys.size(); i++)
+    std::vector<llvm::Value*> values, shared(keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+        shared[i] = keys[i] ? shared_key(l, global, i, *keys[i]) : nullptr;
+        if (shared[i]) {
+            values.push_back(shared[i]);
+            continue;
+        }
         values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], l.max_string()) ? lower(l, *keys[i])
                                                                                                : nullptr);
+    }
     // By rising offsets, since a text of the longest size writes beyond its end: numbers of 4 bytes are the last
     // (codegen/layout.cc).
     std::vector<size_t> order(global.keys.size());
@@ -123,6 +130,8 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
             *slice_mask |= 1ull << i;
         if (keys[i] && !values[i])
             write_in_place(l, *keys[i], field, part);
+        else if (i < shared.size() && shared[i])
+            e.routine("sonde_rt_copy_padded", e.i64(), {field, shared[i]});
         else if (part.type == plan::Value::String)
             compose_text(l, field, part, values[i] ? values[i] : e.literal(""));
         else

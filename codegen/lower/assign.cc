@@ -9,7 +9,9 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/stack_keys.h"
 #include "codegen/statistics.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 
@@ -138,7 +140,8 @@ llvm::Value* assign_global(Lowerer& l, const hir::Assign& expr, llvm::Value* val
 llvm::Value* lower_assign(Lowerer& l, const hir::Assign& expr) {
     const hir::Expr& target = *expr.target;
     const auto* element = target.kind == ExprKind::Element ? &hir::as<hir::Element>(target) : nullptr;
-    llvm::Value* value = lower(l, *expr.value);
+    const bool shared = l.e.in_kernel() && l.e.state().holders_of_shared.contains(variable_of(target));
+    llvm::Value* value = shared ? shared_value(l, *expr.value) : lower(l, *expr.value);
     if (target.type == ValueType::String)
         return element ? assign_string_element(l, expr, *element, value) : assign_string(l, expr, value);
     if (element)

@@ -166,6 +166,15 @@ llvm::Value* emit_stack_text(Lowerer& l, const hir::Intrinsic& expr) {
     return slot;
 }
 
+llvm::Value* emit_shared_stack(Lowerer& l, const hir::Intrinsic& expr) {
+    Emitter& e = l.e;
+    llvm::Value* first = lower(l, *expr.args[0]);
+    llvm::Value* count = lower(l, *expr.args[1]);
+    llvm::Value* stacks = unwind_and_count(l, false);
+    e.zeros(l.max_string());
+    return e.routine("sonde_rt_shared_stack", e.ptr(), {l.new_slot(), stacks, first, count});
+}
+
 llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);

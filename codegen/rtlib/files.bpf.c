@@ -130,6 +130,8 @@ static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
     if (word) {
         READ(m->at.inode, ((struct file*)word)->f_inode);
         READ(m->dentry, ((struct file*)word)->f_path.dentry);
+        struct inode* inode = (struct inode*)m->at.inode;
+        m->at.edition = EDITION(inode, word, READ_WORD);
     }
     return w->address >= m->at.start && w->address < m->at.end;
 }

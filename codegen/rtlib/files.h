@@ -45,6 +45,29 @@ struct mapped {
     u64 dentry; /* of the file */
 };
 enum { VM_EXEC = 4 };
+/* The kernel gives an inode's memory, and its number, to another file when the file is gone; that has another
+ * generation then. `load` is how a member gets into `word`: all of them use the same one, as stack is scarce. */
+#define ADD(word, load, member) (load(word, member), sum_ = sonde_mix(sum_, word, 0xff51afd7ed558ccdull))
+#define EDITION(inode, word, load)                                                                                     \
+    ({                                                                                                                 \
+        u64 sum_ = 0;                                                                                                  \
+        ADD(word, load, (inode)->i_ino);                                                                               \
+        ADD(word, load, (inode)->i_generation);                                                                        \
+        if (HAS(inode___split, i_mtime_sec)) {                                                                         \
+            ADD(word, load, ((struct inode___split*)(inode))->i_mtime_sec);                                            \
+            ADD(word, load, ((struct inode___split*)(inode))->i_mtime_nsec);                                           \
+        } else if (HAS(inode___hidden, __i_mtime)) {                                                                   \
+            ADD(word, load, ((struct inode___hidden*)(inode))->__i_mtime.tv_sec);                                      \
+            ADD(word, load, ((struct inode___hidden*)(inode))->__i_mtime.tv_nsec);                                     \
+        } else if (HAS(inode___whole, i_mtime)) {                                                                      \
+            ADD(word, load, ((struct inode___whole*)(inode))->i_mtime.tv_sec);                                         \
+            ADD(word, load, ((struct inode___whole*)(inode))->i_mtime.tv_nsec);                                        \
+        }                                                                                                              \
+        sum_;                                                                                                          \
+    })
+#define LOAD(word, member) ((word) = (u64)(member))
+#define READ_WORD(word, member)                                                                                        \
+    ((word) = 0, bpf_probe_read_kernel(&(word), sizeof(member), __builtin_preserve_access_index(&(member))))
 static inline long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct mapped* m) {
     (void)task;
     struct file* file = vma->vm_file;
@@ -53,7 +76,10 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
     m->at.offset = vma->vm_pgoff << 12;
     m->code = vma->vm_flags & VM_EXEC;
     if (file) {
-        m->at.inode = (u64)file->f_inode;
+        struct inode* inode = file->f_inode;
+        m->at.inode = (u64)inode;
+        u64 word;
+        m->at.edition = EDITION(inode, word, LOAD);
         m->dentry = (u64)file->f_path.dentry;
     }
     return 0;

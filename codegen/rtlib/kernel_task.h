@@ -15,7 +15,22 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inode {
-    u32 i_flags;
+    u64 i_ino;
+    u32 i_flags, i_generation;
+};
+/* When a file was written last: as it is called since 6.11, since 6.7, before. */
+struct timespec64 {
+    s64 tv_sec, tv_nsec;
+};
+struct inode___split {
+    s64 i_mtime_sec;
+    u32 i_mtime_nsec;
+};
+struct inode___hidden {
+    struct timespec64 __i_mtime;
+};
+struct inode___whole {
+    struct timespec64 i_mtime;
 };
 struct qstr {
     const u8* name;
@@ -31,8 +46,12 @@ struct file {
     struct inode* f_inode;
     struct path f_path;
 };
+struct mm_context {
+    void *vdso, *vdso_image; /* where the kernel's own code for programs is mapped, and which one it is */
+};
 struct mm_struct {
     struct file* exe_file;
+    struct mm_context context;
 };
 struct files_struct;
 struct hlist_node {
@@ -89,6 +108,7 @@ struct task_struct {
     u32 flags;
     s32 pid, tgid;
     struct mm_struct* mm;
+    u64 self_exec_id; /* another one after each exec */
     struct task_struct* real_parent;
     const struct cred* cred;
     struct files_struct* files;

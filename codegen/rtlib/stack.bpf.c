@@ -5,14 +5,15 @@
 #include "files.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
+static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
 struct walk {
     struct sonde_stack* stack;
     u64 rip, rsp, rbp;
-    u64 exact;  /* rip is the instruction itself; else it is after a call */
-    u64 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
+    u32 exact;  /* rip is the instruction itself; else it is after a call */
+    u32 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
     u64 most, depth, state;
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
     struct mapped in;
@@ -84,6 +85,45 @@ static long find_return(u64 i, struct returning* r)
     return 0;
 }
 
+/* The process, as long as it runs the same program. */
+static inline u64 who_runs(void)
+{
+    struct task_struct* task = bpf_get_current_task_btf();
+    u64 process = (u32)(bpf_get_current_pid_tgid() >> 32), mm = 0, program = 0;
+    READ(mm, task->mm);
+    READ(program, task->self_exec_id);
+    return sonde_mix(sonde_mix(mm, process, 0xff51afd7ed558ccdull), program, 0xff51afd7ed558ccdull) | 1;
+}
+/* The same place has the same words in all processes. Apart: what climbs has little stack. */
+RT u64 sonde_rt_note_place(struct walk* w, u64 i)
+{
+    struct sonde_place* to = &((struct sonde_stacks*)w->stack)->place[i & (SONDE_STACK_MOST - 1)];
+    const struct sonde_mapping* in = &w->in.at;
+    void *vdso = 0, *image = 0;
+    if (in->inode) {
+        to->inode = in->inode;
+        to->place = w->rip - in->start + in->offset;
+        to->owner = in->edition;
+        return 0;
+    }
+    to->inode = 0;
+    to->place = w->rip;
+    to->owner = 0;
+    if (!in->end)
+        return 0;
+    struct mm_struct* mm = 0;
+    READ(mm, bpf_get_current_task_btf()->mm);
+    READ(vdso, mm->context.vdso);
+    if ((u64)vdso == in->start) {
+        READ(image, mm->context.vdso_image);
+        to->place = w->rip - in->start;
+        to->inode = (u64)image;
+    } else {
+        to->owner = who_runs();
+    }
+    return 0;
+}
+
 static long climb(u64 i, struct walk* w)
 {
     u64 address = w->rip - !w->exact;
@@ -98,6 +138,7 @@ static long climb(u64 i, struct walk* w)
     }
     w->stack->address[i & (SONDE_STACK_MOST - 1)] = w->rip;
     w->depth = i + 1;
+    sonde_rt_note_place(w, i);
 
     u32 rule = is_code ? rule_at(address, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0);
     rule |= w->narrow;
@@ -205,11 +246,12 @@ static inline void begin_at_entry(struct walk* w)
     w->exact = (s64)saved[ORIG_AX] < 0;
 }
 
-/* Fills the stack, at most `most` addresses, unless that is done. */
-ONCE int sonde_rt_unwind(struct sonde_stack* stack, u64 most)
+/* Fills the user's stack, at most `most` addresses, unless that is done. */
+ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
 {
-    if (!stack || stack->state != SONDE_STACK_FRESH)
+    if (!stacks || stacks->user.state != SONDE_STACK_FRESH)
         return 0;
+    struct sonde_stack* stack = &stacks->user;
     struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, 0, most, 0, 0, 0, {}};
     if (stack->from != SONDE_FROM_REGISTERS)
         begin_at_entry(&w);
@@ -252,7 +294,7 @@ RT s64 sonde_rt_stack_at(struct sonde_stack* stack, u64 n)
 struct text {
     struct sonde_slot* slot;
     struct sonde_stack* stack;
-    u64 len, first, end;
+    u64 len, first, end, noughts;
 };
 /* Eight hexadecimal digits, as the bytes of a word in memory: each four bits get a byte, all at once. */
 static inline u64 hexadecimal(u64 bits)
@@ -295,9 +337,15 @@ static long add_address(u64 i, struct text* t)
         return 0;
     }
     u64 digits = count_digits(address), left = address << (64 - 4 * digits);
+    u64 noughts = i == 0 ? t->noughts & 7 : i == 1 ? t->noughts >> 3 & 7 : 0;
     u8* to = t->slot->text + masked(len, MASK);
     to[0] = '0';
     to[1] = 'x';
+    if (noughts) {
+        put_word(to + 2, hexadecimal(0));
+        digits += noughts;
+        to += masked(noughts, 7);
+    }
     put_word(to + 2, hexadecimal(left >> 32));
     put_word(to + 10, hexadecimal(left & 0xffffffff));
     len += 2 + digits;
@@ -305,12 +353,26 @@ static long add_address(u64 i, struct text* t)
     t->len = len;
     return 0;
 }
+static inline void write_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count, u64 noughts)
+{
+    struct text t = {slot, stack, opaque(slot, 0), first, count < 0 ? SONDE_STACK_MOST : first + (u64)count, noughts};
+    slot->text[0] = 0;
+    LOOP(SONDE_STACK_MOST, add_address, &t);
+}
 /* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */
 ONCE s64 sonde_rt_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count)
 {
     NEED(slot && stack);
-    struct text t = {slot, stack, opaque(slot, 0), first, count < 0 ? SONDE_STACK_MOST : first + (u64)count};
-    slot->text[0] = 0;
-    LOOP(SONDE_STACK_MOST, add_address, &t);
+    write_text(slot, stack, first, count, 0);
+    return 0;
+}
+/* The same, padded with NULs, as one of the texts that mean these addresses: the lower three bits of `noughts` are how many
+ * more digits the first one has, the next three those of the second one. */
+ONCE int sonde_rt_padded_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count, u64 noughts)
+{
+    NEED(slot && stack);
+    write_text(slot, stack, first, count, noughts);
+    u64 len = copy_bounded(slot->text, sonde_rt_max, slot->text);
+    copy_bytes(slot->text + len, sonde_rt_max, sonde_rt_zeros);
     return 0;
 }

@@ -38,11 +38,52 @@ struct sonde_stack {
  * function's return. Where it is unwound, the part of it with the addresses begins some words later:
  * what leads from the probed place to the handler is left out. */
 enum { SONDE_DISPATCH_MOST = 15 }; /* addresses of that */
+/* What an address of a user stack means in any process: a place in a file. */
+struct sonde_place {
+    unsigned long long inode; /* the kernel's address of it; 0: the code lies in no file, and `place` is the address */
+    unsigned long long place; /* offset in the file */
+    unsigned long long owner; /* the edition of the file, or the process that has made the code */
+};
 struct sonde_stacks {
     struct sonde_stack user, kernel;
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
     unsigned long long left; /* 1: the function has returned, and the user's stack begins with its caller */
+    struct sonde_place place[SONDE_STACK_MOST]; /* of the user's addresses */
 };
+
+/* Stacks as keys of arrays. Processes that run the same program have it at different addresses, so a stack is known by
+ * its places, and is the text of the addresses that it had in the process where it was met first: `sonde_shared` has
+ * the text for the places. `sonde_owners` has them for the text, since one text can be that of several stacks: where
+ * programs are not moved, or texts are cut. Then all but the first one have noughts in front, 0x0401136.
+ *
+ * A value of `sonde_shared` is the text, padded with NULs to MAXSTRINGLEN, then this, then two words for each address
+ * in the text: inode, place. */
+struct sonde_shared {
+    unsigned long long process; /* the first one */
+    unsigned long long depth;   /* addresses that have these words; no more than there is room for */
+};
+enum { SONDE_NOUGHTS_MOST = 63 };
+/* What a stack is known by. */
+struct sonde_identity {
+    unsigned long long word[2];
+};
+/* Two sums of the same words, which are independent of each other: stacks that differ agree in both once in 2^128
+ * pairs. The words begin with addresses of the kernel's, so nobody outside can choose what they sum up to. */
+static inline unsigned long long sonde_mix(unsigned long long sum, unsigned long long word, unsigned long long factor) {
+    sum = (sum ^ word) * factor;
+    return sum ^ sum >> 32;
+}
+static inline void sonde_identify(struct sonde_identity* to, unsigned long long word) {
+    to->word[0] = sonde_mix(to->word[0], word, 0xff51afd7ed558ccdull);
+    to->word[1] = sonde_mix(to->word[1] + word, word, 0x9e3779b97f4a7c15ull);
+}
+/* How many places there is room for, in what a slot has after a text. */
+static inline unsigned sonde_shared_places(unsigned max_string, unsigned max_backtrace) {
+    unsigned most = (max_string + 64 - sizeof(struct sonde_shared)) / 16, out = 1;
+    while (2 * out <= most && out < max_backtrace && out < SONDE_STACK_MOST)
+        out *= 2;
+    return out;
+}
 /* Functions of the kernel that call the handlers of one tracepoint, as addresses from and to; 0: there is none. */
 struct sonde_dispatch {
     unsigned long long range[3][2];
@@ -72,6 +113,7 @@ struct sonde_rules {
 struct sonde_mapping {
     unsigned long long process, start, end, offset; /* offset: in the file, of `start` */
     unsigned long long inode;                       /* the kernel's address of it: which file it is */
+    unsigned long long edition;                     /* tells it from what had that inode before, or had other content */
 };
 /* The mappings with code that handlers have met in a process, the last ones: for when the kernel is busy with its list.
  */

@@ -20,6 +20,7 @@
 #include "base/process_maps.h"
 #include "runtime/messages.h"
 #include "runtime/symbols/file_table.h"
+#include "runtime/symbols/frames.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"
 
@@ -67,6 +68,9 @@ std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
     }
     return out;
 }
+
+// Numbers from there on are no processes, but stand for stacks: PID_MAX_LIMIT is 2^22.
+constexpr uint64_t first_stack = 1ull << 32;
 
 bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
 
@@ -156,6 +160,7 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     begin_kernel(plan);
     if (!(tables_ & (plan::looked_up & ~plan::KernelNames)))
         return;
+    shared_.begin(kernel, plan.max_string);
     if (process)
         add_process(static_cast<uint64_t>(kernel.numbers().in_kernel(process)));
     for (const std::string& program : programs)
@@ -295,16 +300,45 @@ void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner
     processes_.push_back(mapping.process);
     if (!jit_.contains(mapping.process))
         jit_.try_emplace(mapping.process, number_here(mapping.process));
+    // One that could not be read is not held here, so that another file may have got its inode.
+    const auto unreadable = unreadable_.find(mapping.inode);
+    if (unreadable != unreadable_.end() && unreadable->second != mapping.edition) {
+        unreadable_.erase(unreadable);
+        files_.erase(mapping.inode);
+    }
     if (files_.count(mapping.inode))
         return;
-    if (!find_file(mapping, inner_path))
-        files_.try_emplace(mapping.inode);
+    if (!find_file(mapping, inner_path) && files_.try_emplace(mapping.inode).second)
+        unreadable_.emplace(mapping.inode, mapping.edition);
     give_tables();
 }
 
 int64_t Symbols::number_here(uint64_t process) const {
     auto number = static_cast<int64_t>(process);
     return kernel_ ? kernel_->numbers().in_session(number) : number;
+}
+
+uint64_t Symbols::process_of_stack(const std::string& text) {
+    if (const auto known = stacks_.find(text); known != stacks_.end())
+        return known->second;
+    const std::optional<SharedStacks::Stack> stack = shared_.find(text);
+    if (!stack)
+        return 0;
+    const uint64_t out = first_stack + first_processes_.size();
+    first_processes_.push_back(stack->process);
+    stacks_.emplace(text, out);
+    // Each address is a mapping of its own, with the byte before it, where its call may end.
+    const std::vector<uint64_t> addresses = addresses_in(text);
+    for (size_t i = 0; i < std::min(addresses.size(), stack->places.size()); i++) {
+        const auto [inode, offset] = stack->places[i];
+        if (inode)
+            mappings_[out].push_back({out, addresses[i] - 1, addresses[i] + 1, offset - 1, inode, 0});
+    }
+    return out;
+}
+
+uint64_t Symbols::real_process(uint64_t process) const {
+    return process < first_stack ? process : first_processes_[process - first_stack];
 }
 
 // Opens the file behind a mapping.
@@ -358,6 +392,10 @@ const sonde_mapping* Symbols::find_mapping(uint64_t process, uint64_t address) c
 
 Symbols::Found Symbols::find(uint64_t process, uint64_t address) {
     const sonde_mapping* mapping = process ? find_mapping(process, address) : nullptr;
+    if (process >= first_stack && !mapping) {
+        process = real_process(process);
+        mapping = find_mapping(process, address);
+    }
     if (process && !mapping) {
         // No handler has met it: an address that the script has from elsewhere.
         add_process(process);
@@ -395,8 +433,12 @@ Rendered& Symbols::rendered() {
 }
 
 void Symbols::read_on(uint64_t process, JitNames& names) {
-    if (names.read_on())
-        rendered_.forget(process);
+    if (!names.read_on())
+        return;
+    rendered_.forget(process);
+    for (size_t i = 0; i < first_processes_.size(); i++)
+        if (first_processes_[i] == process)
+            rendered_.forget(first_stack + i);
 }
 
 std::string Symbols::text_of_made_code(uint64_t process, uint64_t address, uint64_t style) {
@@ -418,6 +460,7 @@ std::string Symbols::text_of_made_code(uint64_t process, uint64_t address, uint6
             out += fmt::format("/{:#x}", function->size);
         return style == SONDE_SYMBOL_BRIEF ? out : fmt::format("{} [{}]", out, names->second.path());
     };
+    process = real_process(process);
     std::string out = process ? of_process(process) : "";
     for (size_t i = processes_.size(); !process && out.empty() && i-- > 0;)
         out = of_process(processes_[i]);

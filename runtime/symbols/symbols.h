@@ -23,6 +23,7 @@
 #include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/rendered.h"
+#include "runtime/symbols/shared_stacks.h"
 #include "runtime/symbols/stack.h"
 
 namespace sonde {
@@ -42,6 +43,10 @@ class Symbols {
 
     // `inner_path` is the file's path within its file system.
     void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
+
+    // For a stack that processes share as a key: a number that stands for the process where it was met first, as
+    // it was then; 0: there is none. What follows takes it for a process.
+    uint64_t process_of_stack(const std::string& text);
 
     // What lies at an address, as a sonde_symbol_style. `process` 0: in whichever process has something there, the one
     // that was met last. One in the kernel's half is the kernel's.
@@ -67,6 +72,8 @@ class Symbols {
     void add_process(uint64_t process);
     // Everything here has a process by its number in the initial PID namespace; /proc has those of the session's.
     int64_t number_here(uint64_t process) const;
+    // The process itself.
+    uint64_t real_process(uint64_t process) const;
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
     Fd make_table(File& file) const;
     void begin_kernel(const plan::Plan& plan);
@@ -85,6 +92,10 @@ class Symbols {
     std::map<uint64_t, bool> read_;    // processes whose list of mappings was read
     std::vector<uint64_t> processes_;  // the one that was met last is the last
     std::map<uint64_t, JitNames> jit_; // of each of them
+    SharedStacks shared_;
+    std::unordered_map<std::string, uint64_t> stacks_;  // process_of_stack()
+    std::vector<uint64_t> first_processes_;             // of each, numbered as the kernel does
+    std::unordered_map<uint64_t, uint64_t> unreadable_; // files: inode -> edition
 };
 
 } // namespace sonde

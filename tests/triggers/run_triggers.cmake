@@ -70,6 +70,14 @@ add_run_trigger(stacks-fixed stacks.c -O2 -fomit-frame-pointer -fno-pie)
 target_link_options(trigger_stacks-fixed PRIVATE -no-pie)
 add_run_trigger(stacks-pointers stacks.c -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables)
 add_run_trigger(stacks-neither stacks.c -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables)
+# The same stacks in many processes; and in another program, which differs in one function.
+foreach(kind pie fixed)
+  foreach(program same other)
+    add_run_trigger(${program}_stack-${kind} same_stack.c -O1 -fno-optimize-sibling-calls
+      $<IF:$<STREQUAL:${kind},pie>,-fpie,-fno-pie> $<$<STREQUAL:${program},other>:-DOTHER>)
+    target_link_options(trigger_${program}_stack-${kind} PRIVATE $<IF:$<STREQUAL:${kind},pie>,-pie,-no-pie>)
+  endforeach()
+endforeach()
 # The same for tasks in the kernel.
 add_run_trigger(in_kernel-O2 in_kernel.c -O2 -fomit-frame-pointer)
 add_run_trigger(in_kernel-static in_kernel.c -O2 -fomit-frame-pointer)
