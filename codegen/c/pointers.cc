@@ -1,0 +1,141 @@
+#include "codegen/c/pointers.h"
+
+#include <fmt/format.h>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/Utils/Local.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+
+namespace sonde {
+
+uint64_t CPointers::size_of(const llvm::Value& object) const {
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&object))
+        return variable->getAllocationSize(body_.layout)->getFixedValue();
+    if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&object))
+        return body_.layout.getTypeAllocSize(global->getValueType());
+    if (&object == body_.argument(c_slots_argument))
+        return body_.slots * body_.limits.slot_bytes;
+    const bool is_number =
+        &object == body_.argument(c_result_argument) && body_.script.result != hir::ValueType::String;
+    return is_number ? 8 : body_.limits.max_string;
+}
+
+bool CPointers::is_read_to(const llvm::LoadInst& load) const {
+    return llvm::any_of(body_.variables, [&](const auto& one) { return one.second == load.getPointerOperand(); });
+}
+
+CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+    Target out;
+    for (const llvm::Value* object : objects) {
+        const bool is_local = llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
+                              llvm::isa<llvm::Argument>(object);
+        // An address that a variable keeps may be of another one.
+        auto* kept = llvm::dyn_cast<llvm::LoadInst>(object);
+        out.has_local = out.has_local || is_local ||
+                        (kept && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(kept->getPointerOperand(), 0)) &&
+                         !is_read_to(*kept));
+        if (is_local && objects.size() == 1) {
+            out.local = const_cast<llvm::Value*>(object);
+            out.size = size_of(*object);
+            out.is_constant = llvm::isa<llvm::GlobalVariable>(object);
+        }
+    }
+    return out;
+}
+
+llvm::Value* CPointers::as_number(llvm::Value* pointer, bool has_local) {
+    llvm::Value* number = body_.ir.CreatePtrToInt(pointer, body_.ir.getInt64Ty());
+    if (!has_local)
+        return number;
+    auto* type = llvm::FunctionType::get(body_.ir.getInt64Ty(), {body_.ir.getInt64Ty()}, false);
+    return body_.ir.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", true), {number});
+}
+
+bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes) {
+    llvm::APInt offset(64, 0);
+    const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(body_.layout, offset, true);
+    if (base == target.local) {
+        if (offset.isNegative() || offset.getZExtValue() + bytes > target.size) {
+            body_.refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+            return false;
+        }
+        return true;
+    }
+    if (bytes > target.size) {
+        body_.refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+        return false;
+    }
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(target.local))
+        clear(*variable);
+    body_.ir.SetInsertPoint(&at);
+    llvm::Value* exact = distance_of(pointer.get(), target.local);
+    body_.ir.SetInsertPoint(&at);
+    llvm::Value* distance = body_.opaque(exact);
+    llvm::Value* beyond = body_.ir.CreateICmpUGT(distance, body_.ir.getInt64(target.size - bytes));
+    pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, distance));
+    body_.end_if(
+        beyond, llvm::cast<llvm::Instruction>(pointer.get()),
+        body_.add_place(fmt::format("an index is outside of what has {} bytes", target.size), body_.place(at), 0));
+    return true;
+}
+
+void CPointers::clear(llvm::AllocaInst& variable) {
+    if (!cleared_.insert(&variable).second)
+        return;
+    variable.setAlignment(llvm::Align(8));
+    body_.ir.SetInsertPoint(variable.getNextNode());
+    body_.ir.SetCurrentDebugLocation({});
+    body_.ir.CreateMemSet(&variable, body_.ir.getInt8(0), size_of(variable), llvm::Align(8));
+}
+
+llvm::PHINode* CPointers::make_distance(llvm::PHINode& phi) {
+    const Target target = target_of(&phi);
+    if (!target.local)
+        return nullptr;
+    auto* distance = llvm::cast<llvm::PHINode>(distance_of(&phi, target.local));
+    body_.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
+    phi.replaceAllUsesWith(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, distance));
+    distances_.erase(&phi);
+    phi.eraseFromParent();
+    return distance;
+}
+
+llvm::Value* CPointers::distance_of(llvm::Value* pointer, llvm::Value* base) {
+    if (pointer == base)
+        return body_.ir.getInt64(0);
+    if (auto known = distances_.find(pointer); known != distances_.end())
+        return known->second;
+    llvm::Value* out = nullptr;
+    if (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) {
+        llvm::Value* before = distance_of(step->getPointerOperand(), base);
+        body_.ir.SetInsertPoint(step);
+        out = body_.ir.CreateAdd(before, llvm::emitGEPOffset(&body_.ir, body_.layout, step, true));
+    } else if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(pointer)) {
+        llvm::Value* yes = distance_of(choice->getTrueValue(), base);
+        llvm::Value* no = distance_of(choice->getFalseValue(), base);
+        body_.ir.SetInsertPoint(choice);
+        out = body_.ir.CreateSelect(choice->getCondition(), yes, no);
+    } else if (auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) {
+        body_.ir.SetInsertPoint(phi);
+        llvm::PHINode* distance = body_.ir.CreatePHI(body_.ir.getInt64Ty(), phi->getNumIncomingValues());
+        distances_[pointer] = distance;
+        for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
+            distance->addIncoming(distance_of(phi->getIncomingValue(i), base), phi->getIncomingBlock(i));
+        return distance;
+    } else {
+        llvm::APInt offset(64, 0);
+        if (pointer->stripAndAccumulateConstantOffsets(body_.layout, offset, true) == base)
+            return body_.ir.getInt64(offset.getZExtValue()); // a constant's
+        if (auto* at = llvm::dyn_cast<llvm::Instruction>(pointer))
+            body_.ir.SetInsertPoint(at->getNextNode());
+        out = body_.ir.CreateSub(body_.ir.CreatePtrToInt(pointer, body_.ir.getInt64Ty()),
+                                 body_.ir.CreatePtrToInt(base, body_.ir.getInt64Ty()));
+    }
+    return distances_[pointer] = out;
+}
+
+} // namespace sonde

@@ -1,0 +1,47 @@
+// What a pointer of C points into, as far as the code tells it, and how an access stays inside of that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "codegen/c/body.h"
+
+namespace sonde {
+
+class CPointers {
+  public:
+    struct Target {
+        llvm::Value* local = nullptr; // the one object that it points into
+        uint64_t size = 0;            // of it
+        bool has_local = false;       // it can point into one
+        bool is_constant = false;     // the object cannot be written to
+    };
+
+    explicit CPointers(CBody& body) : body_(body) {}
+
+    Target target_of(llvm::Value* pointer) const;
+    // The address as a number to the verifier too, which follows no pointer through a negation.
+    llvm::Value* as_number(llvm::Value* pointer, bool has_local);
+    // Keeps an access of `bytes` inside of the object: `pointer` is its operand of `at`. False: it is refused.
+    bool stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes);
+    // In place of a pointer that moves, how far it is from its object's begin. Null: it points into no object that is
+    // known.
+    llvm::PHINode* make_distance(llvm::PHINode& phi);
+
+  private:
+    uint64_t size_of(const llvm::Value& object) const;
+    // Loads what read_kernel() has read.
+    bool is_read_to(const llvm::LoadInst& load) const;
+    // Where an index is known only when it runs, the verifier wants all bytes to have values.
+    void clear(llvm::AllocaInst& variable);
+    // How far a pointer is from the beginning of what it points into. Computed from what it is made of: a pointer that
+    // moves by an unknown distance is nothing that the verifier follows.
+    llvm::Value* distance_of(llvm::Value* pointer, llvm::Value* base);
+
+    CBody& body_;
+    std::set<llvm::AllocaInst*> cleared_;
+    std::map<llvm::Value*, llvm::Value*> distances_; // distance_of()
+};
+
+} // namespace sonde
