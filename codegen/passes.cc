@@ -1,5 +1,7 @@
 #include "codegen/passes.h"
 
+#include <string_view>
+
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 
@@ -21,7 +23,11 @@ void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* 
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, sccs, modules);
     llvm::ModulePassManager pipeline;
-    llvm::cantFail(builder.parsePassPipeline(pipeline, passes));
+    // As text it would turn vectors on again (PassBuilder::parseModulePass()), which BPF does not have.
+    if (std::string_view(passes) == "default<O2>")
+        pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+    else
+        llvm::cantFail(builder.parsePassPipeline(pipeline, passes));
     pipeline.run(module, modules);
 }
 
