@@ -7,6 +7,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
@@ -171,6 +172,14 @@ void Backend::optimise(llvm::Module& module) {
         clear_wiped_scratch(module);
         sink_addresses(module);
     }
+}
+
+void Backend::keep_order() {
+    // Only a command line can choose LLVM's scheduler.
+    constexpr const char* name = "pre-RA-sched";
+    llvm::cl::Option* option = llvm::cl::getRegisteredOptions().lookup(name);
+    if (option && option->getNumOccurrences() == 0)
+        option->addOccurrence(0, name, "source");
 }
 
 void Backend::suit_size(llvm::Module& module, bool may_goto) {

@@ -64,7 +64,9 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
     if (bpf && state.options.c_code)
         if (Result<void> linked = link_c_code(emitter, *state.options.c_code); !linked)
             return std::move(linked).error();
-    if (bpf && !state.options.may_goto) {
+    if (bpf && state.options.c_code)
+        backend.keep_order();
+    if (bpf && module.getFunction(loop_mark)) {
         // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
         // and variables that need no memory are not handed over.
         backend.run(module, "ipsccp,deadargelim,function(sroa)");

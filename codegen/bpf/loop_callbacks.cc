@@ -224,15 +224,16 @@ void bound_lifetime(llvm::Value& piece, llvm::BasicBlock& block) {
     builder.CreateLifetimeEnd(&piece);
 }
 
-// Instead of running the iteration once.
-void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed) {
+// Instead of running the iteration once. To the verifier there may be none; then it has left nothing
+// behind, and takes the way of one that goes on for too long, `again`.
+void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed, uint64_t again) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
     llvm::IRBuilder<> builder(&entry, entry.begin());
     llvm::AllocaInst* hand = builder.CreateAlloca(handed, nullptr, way_name);
     builder.SetInsertPoint(&call);
     builder.CreateStore(call.getArgOperand(0), builder.CreateStructGEP(handed, hand, 0));
     llvm::Value* number = builder.CreateStructGEP(handed, hand, 1);
-    builder.CreateStore(builder.getInt64(0), number);
+    builder.CreateStore(builder.getInt64(again), number);
     llvm::Type *i64 = builder.getInt64Ty(), *i32 = builder.getInt32Ty(), *ptr = builder.getPtrTy();
     builder.CreateCall(llvm::FunctionType::get(i64, {i32, ptr, ptr, i64}, false),
                        builder.CreateIntToPtr(builder.getInt64(bpf_loop), ptr),
@@ -246,9 +247,26 @@ void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructT
     bound_lifetime(values, block);
 }
 
+// Where a word of the stack still holds an address of what was there before, the verifier lets nobody load a part of
+// it. So such loads stay on the ways where the value was stored, and it is stored on all of them.
+bool is_part_of_word(llvm::Type& type, const llvm::DataLayout& layout) { return layout.getTypeStoreSize(&type) < 8; }
+void keep_in_place(const llvm::AllocaInst* place, const llvm::DataLayout& layout) {
+    if (!place || !is_part_of_word(*place->getAllocatedType(), layout))
+        return;
+    for (const llvm::User* user : place->users())
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+            const_cast<llvm::LoadInst*>(load)->setVolatile(true);
+}
+
 void move_phis_to_stack(llvm::BasicBlock& block) {
-    while (!block.phis().empty())
-        llvm::DemotePHIToStack(&*block.phis().begin());
+    const llvm::DataLayout& layout = block.getModule()->getDataLayout();
+    while (!block.phis().empty()) {
+        llvm::PHINode& phi = *block.phis().begin();
+        for (llvm::Use& value : phi.incoming_values())
+            if (llvm::isa<llvm::UndefValue>(value) && is_part_of_word(*phi.getType(), layout))
+                value.set(llvm::Constant::getNullValue(phi.getType()));
+        keep_in_place(llvm::DemotePHIToStack(&phi), layout);
+    }
 }
 
 // What one iteration leaves for the next, and what the loop leaves behind, goes through memory: a call gives back
@@ -267,7 +285,7 @@ void pass_through_stack(llvm::Loop& loop) {
                 }))
                 used_behind.push_back(&instruction);
     for (llvm::Instruction* instruction : used_behind)
-        llvm::DemoteRegToStack(*instruction);
+        keep_in_place(llvm::DemoteRegToStack(*instruction), instruction->getModule()->getDataLayout());
 }
 
 void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) {
@@ -306,9 +324,9 @@ void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) 
         values->setName(values_name);
     auto* handed =
         llvm::StructType::get(context, {llvm::PointerType::get(context, 0), llvm::Type::getInt64Ty(context)});
-    llvm::Function* callback =
-        make_callback(*iteration, number_of_way(*call->getParent()->getTerminator(), again), handed);
-    run_by_helper(*call, *callback, handed);
+    const uint64_t number = number_of_way(*call->getParent()->getTerminator(), again);
+    llvm::Function* callback = make_callback(*iteration, number, handed);
+    run_by_helper(*call, *callback, handed, number);
     iteration->addFnAttr(llvm::Attribute::AlwaysInline);
     iteration->setLinkage(llvm::GlobalValue::InternalLinkage);
 }

@@ -65,7 +65,7 @@ void CBody::remove_failed() {
 }
 
 void CBody::check_returns() {
-    if (!reads)
+    if (reads == 0)
         return;
     llvm::SmallVector<llvm::Instruction*, 2> returns;
     for (llvm::BasicBlock& block : function)
@@ -94,13 +94,14 @@ void CBody::end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t s
 }
 
 void CBody::note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::Value* address) {
-    reads = true;
+    reads++;
     llvm::Value* failed = opaque(ir.CreateAShr(result, 63));
     llvm::Value* before = ir.CreateLoad(ir.getInt64Ty(), has_fault);
     llvm::Value* first = opaque(ir.CreateAnd(failed, ir.CreateNot(before)));
     const uint64_t status = add_place("read fault [man error::fault] at %#x", place(at), with_argument);
     auto keep = [&](llvm::AllocaInst* where, llvm::Value* value) {
-        ir.CreateStore(ir.CreateOr(ir.CreateLoad(ir.getInt64Ty(), where), value), where);
+        // Opaque: else LLVM computes it where the function fails, and has all that it takes on the stack until there.
+        ir.CreateStore(opaque(ir.CreateOr(ir.CreateLoad(ir.getInt64Ty(), where), value)), where);
     };
     keep(fault_status, ir.CreateAnd(first, ir.getInt64(status)));
     keep(fault_address, ir.CreateAnd(first, address));

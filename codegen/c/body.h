@@ -54,7 +54,8 @@ struct CBody {
     llvm::PHINode* early_status = nullptr;
     // Of the first read that failed: the status, the address, and all ones.
     llvm::AllocaInst *fault_status = nullptr, *fault_address = nullptr, *has_fault = nullptr;
-    bool reads = false;
+    unsigned reads = 0;                              // of the kernel's memory, in the code
+    bool has_may_goto = false;                       // its loops are bounded by may_goto, and not callbacks
     std::map<uint64_t, llvm::AllocaInst*> variables; // that reads go to, by their size
 };
 

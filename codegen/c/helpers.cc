@@ -50,6 +50,27 @@ std::vector<HelperMemory> helper_memory(uint64_t number) {
     return {};
 }
 
+std::string suit_format(std::string format) {
+    for (size_t at = 0; (at = format.find('%', at)) != std::string::npos; at++) {
+        if (at + 1 < format.size() && format[at + 1] == '%') {
+            at++;
+            continue;
+        }
+        size_t end = at + 1;
+        while (end < format.size() && std::string_view("0123456789-+# ").find(format[end]) != std::string_view::npos)
+            end++;
+        if (end < format.size() && std::string_view("zjt").find(format[end]) != std::string_view::npos)
+            format[end] = 'l';
+        const size_t kind = format.find_first_not_of('l', end);
+        // The kernel writes 0 as `0x0`.
+        if (kind != std::string::npos && format[kind] == 'x' && format.compare(at, end - at, "%#") == 0) {
+            format.replace(at, 2, "0x%");
+            at += 2;
+        }
+    }
+    return format;
+}
+
 std::string check_format(const std::string& format, uint64_t values) {
     uint64_t taken = 0;
     for (size_t at = 0; at < format.size(); at++) {
@@ -59,7 +80,7 @@ std::string check_format(const std::string& format, uint64_t values) {
         if (at < format.size() && format[at] == '%')
             continue;
         while (at < format.size() && (std::isdigit(static_cast<unsigned char>(format[at])) || format[at] == '-' ||
-                                      format[at] == '+' || format[at] == '#' || format[at] == ' '))
+                                      format[at] == '+' || format[at] == ' '))
             at++;
         size_t lengths = at;
         while (at < format.size() && format[at] == 'l')
@@ -73,9 +94,17 @@ std::string check_format(const std::string& format, uint64_t values) {
                 "`{}` is no conversion of C in BPF: there are `%d`, `%i`, `%u`, `%x`, `%X`, with `l` and "
                 "`ll`, `%c`, `%s` and `%p`",
                 format.substr(begin, at + 1 - begin));
-        if (kind == 'p') // %pK, %pS, %pi4 ...
+        if (kind == 'p') {
+            const std::string_view rest = std::string_view(format).substr(at + 1);
+            if (!rest.empty() && std::isalnum(static_cast<unsigned char>(rest[0])) &&
+                std::string_view("KxsSB").find(rest[0]) == std::string_view::npos && !rest.starts_with("I4") &&
+                !rest.starts_with("i4") && !rest.starts_with("I6") && !rest.starts_with("i6"))
+                return fmt::format("`%p{}` is no conversion of C in BPF: after `%p` there are `x`, `s`, `S`, `B`, `K`, "
+                                   "`I4`, `i4`, `I6` and `i6`",
+                                   rest[0]);
             while (at + 1 < format.size() && std::isalnum(static_cast<unsigned char>(format[at + 1])))
                 at++;
+        }
         taken++;
     }
     if (taken != values)

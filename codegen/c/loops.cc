@@ -1,3 +1,14 @@
+// A loop takes one of its function's turns at each back edge, and the function ends where there are none left. What
+// makes the verifier accept that depends on the kernel:
+//
+//   with may_goto (6.9)   a may_goto at each back edge
+//   before                the loop's head is marked, and becomes a callback of bpf_loop()
+//   (codegen/bpf/loop_callbacks.h) a loop with two heads the verifier counts its turns down, in each of them through
+//   all branches
+//
+// Either way the verifier looks at few turns and takes them for all. So what a turn changes must be unknown to it at
+// the loop's head: numbers get a zero added that only memory knows, arrays are read onto themselves. A pointer that
+// moves becomes a distance, which is checked where memory is accessed.
 #include "codegen/c/loops.h"
 
 #include <algorithm>
@@ -6,34 +17,43 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "codegen/bpf/loop_callbacks.h"
 #include "codegen/lower/errors.h"
 #include "runtime/plan.h"
 
 namespace sonde {
 namespace {
 
+using Edges = llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8>;
+
 constexpr uint64_t most_turns = 1000;
 // The verifier keeps a branch in mind until it has been at the end of the other one, and no more than 8,192 of them
 // (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
 constexpr uint64_t most_branches = 7000;
 
-// Of the loop that has most.
-uint64_t count_branches(llvm::Function& function) {
+Edges back_edges(const llvm::Function& function) {
+    Edges out;
+    llvm::FindFunctionBackedges(function, out);
+    return out;
+}
+
+uint64_t count_branches(const llvm::Function& function) {
+    uint64_t out = 1;
+    for (const llvm::BasicBlock& block : function)
+        out += block.getTerminator()->getNumSuccessors() > 1;
+    return out;
+}
+
+bool has_nested_loops(llvm::Function& function) {
     llvm::DominatorTree dominators(function);
-    llvm::LoopInfo loops(dominators);
-    uint64_t most = 0;
-    for (const llvm::Loop* loop : loops) {
-        uint64_t branches = 1;
-        for (const llvm::BasicBlock* block : loop->blocks())
-            branches += block->getTerminator()->getNumSuccessors() > 1;
-        most = std::max(most, branches);
-    }
-    return most;
+    const llvm::LoopInfo loops(dominators);
+    return llvm::any_of(loops, [](const llvm::Loop* loop) { return !loop->isInnermost(); });
 }
 
 void loosen(CBody& body, llvm::PHINode& phi, llvm::BasicBlock& from) {
@@ -41,6 +61,22 @@ void loosen(CBody& body, llvm::PHINode& phi, llvm::BasicBlock& from) {
     llvm::Value* value = phi.getIncomingValueForBlock(&from);
     llvm::Value* zero = body.ir.CreateTrunc(body.unknown_zero(), value->getType());
     phi.setIncomingValueForBlock(&from, body.ir.CreateAdd(value, zero));
+}
+
+// Also in the first turn: the callback is checked with what comes into the loop, and before 6.8 only once.
+void loosen_at_head(CBody& body, llvm::PHINode& phi) {
+    body.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
+    body.ir.SetCurrentDebugLocation(phi.getDebugLoc());
+    llvm::Value* zero = body.unknown_zero();
+    llvm::Instruction *first = nullptr, *loose = nullptr;
+    if (phi.getType()->isPointerTy()) {
+        first = llvm::cast<llvm::Instruction>(body.ir.CreatePtrToInt(&phi, body.ir.getInt64Ty()));
+        loose = llvm::cast<llvm::Instruction>(body.ir.CreateIntToPtr(body.ir.CreateAdd(first, zero), phi.getType()));
+    } else {
+        zero = body.ir.CreateTrunc(zero, phi.getType());
+        first = loose = llvm::cast<llvm::Instruction>(body.ir.CreateAdd(&phi, zero));
+    }
+    phi.replaceUsesWithIf(loose, [&](const llvm::Use& use) { return use.getUser() != first; });
 }
 
 void end_by_may_goto(CBody& body, llvm::Instruction& before, uint64_t status) {
@@ -54,11 +90,84 @@ void end_by_may_goto(CBody& body, llvm::Instruction& before, uint64_t status) {
     body.early_status->addIncoming(body.ir.getInt64(status), block);
 }
 
+// That a loop changes, but for those that each turn fills before it uses them.
+std::set<llvm::AllocaInst*> changed_variables(const CBody& body, const llvm::Loop& loop) {
+    std::set<llvm::AllocaInst*> out;
+    auto add = [&](const llvm::Value* address) {
+        const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address, 0));
+        if (variable)
+            out.insert(const_cast<llvm::AllocaInst*>(variable));
+    };
+    for (const llvm::BasicBlock* block : loop.blocks())
+        for (const llvm::Instruction& at : *block)
+            if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&at))
+                add(store->getPointerOperand());
+            else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
+                for (const llvm::Use& argument : call->args())
+                    if (argument->getType()->isPointerTy())
+                        add(argument);
+    for (const auto& [size, variable] : body.variables)
+        out.erase(variable);
+    return out;
+}
+
+bool keeps_address(const llvm::AllocaInst& variable) {
+    llvm::SmallVector<const llvm::User*, 8> users(variable.users());
+    while (!users.empty()) {
+        const llvm::User* user = users.pop_back_val();
+        if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+            if (store->getValueOperand()->getType()->isPointerTy())
+                return true;
+        } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
+            users.append(user->user_begin(), user->user_end());
+        }
+    }
+    return false;
+}
+
+void mark_loop(CBody& body, CPointers& pointers, const llvm::Loop& loop, uint64_t status) {
+    const std::set<llvm::AllocaInst*> changed = changed_variables(body, loop);
+    llvm::BasicBlock* head = loop.getHeader();
+    llvm::DebugLoc line = head->getTerminator()->getDebugLoc();
+    llvm::BasicBlock* turn = llvm::SplitBlock(head, head->getFirstNonPHI());
+    llvm::BasicBlock* limit = llvm::BasicBlock::Create(head->getContext(), "limit", &body.function);
+    body.ir.SetInsertPoint(limit);
+    body.ir.SetCurrentDebugLocation(line);
+    body.ir.CreateBr(body.early_end);
+    body.early_status->addIncoming(body.ir.getInt64(status), limit);
+    head->getTerminator()->eraseFromParent();
+    body.ir.SetInsertPoint(head);
+    llvm::FunctionType* type = llvm::FunctionType::get(body.ir.getInt1Ty(), false);
+    llvm::FunctionCallee mark = body.function.getParent()->getOrInsertFunction(loop_mark, type);
+    body.ir.CreateCondBr(body.ir.CreateCall(mark), limit, turn);
+    body.ir.SetInsertPoint(&*turn->getFirstInsertionPt());
+    for (llvm::AllocaInst* variable : changed) {
+        if (variable->getAllocatedType()->isIntegerTy()) {
+            llvm::Type* number = variable->getAllocatedType();
+            llvm::Value* value = body.ir.CreateLoad(number, variable);
+            llvm::Value* zero = body.ir.CreateZExtOrTrunc(body.unknown_zero(), number);
+            body.ir.CreateStore(body.ir.CreateAdd(value, zero), variable);
+        } else if (!keeps_address(*variable)) {
+            pointers.read_onto_itself(*variable);
+        }
+    }
+}
+
+// In registers they would be handed on at each head and each way out of a loop, each time in a place of its own on the
+// stack.
+void keep_in_memory(const llvm::AllocaInst& variable) {
+    for (llvm::User* user : const_cast<llvm::AllocaInst&>(variable).users())
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+            load->setVolatile(true);
+        else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user))
+            store->setVolatile(true);
+}
+
 } // namespace
 
 void loosen_loops(CBody& body, CPointers& pointers) {
-    llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
-    llvm::FindFunctionBackedges(body.function, edges);
+    const Edges edges = back_edges(body.function);
+    body.has_may_goto = body.limits.may_goto && !has_nested_loops(body.function);
     std::set<const llvm::BasicBlock*> heads;
     for (const auto& [from, to] : edges)
         heads.insert(to);
@@ -68,8 +177,14 @@ void loosen_loops(CBody& body, CPointers& pointers) {
             moving.push_back(&phi);
         for (llvm::PHINode* phi : moving) {
             if (phi->getType()->isPointerTy())
-                phi = pointers.make_distance(*phi);
-            if (!phi || !phi->getType()->isIntegerTy())
+                if (llvm::PHINode* distance = pointers.make_distance(*phi))
+                    phi = distance;
+            const bool is_number = phi->getType()->isIntegerTy();
+            if (!body.has_may_goto && (is_number || !pointers.target_of(phi).has_local)) {
+                loosen_at_head(body, *phi);
+                continue;
+            }
+            if (!is_number)
                 continue;
             for (const auto& [from, to] : edges)
                 if (to == head)
@@ -78,41 +193,67 @@ void loosen_loops(CBody& body, CPointers& pointers) {
     }
 }
 
-void bound_loops(CBody& body) {
-    llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
-    llvm::FindFunctionBackedges(body.function, edges);
+void bound_loops(CBody& body, CPointers& pointers) {
+    const Edges edges = back_edges(body.function);
     if (edges.empty())
         return;
-    const uint64_t turns =
-        body.limits.may_goto
-            ? most_turns
-            : std::min(most_turns, most_branches / std::max<uint64_t>(count_branches(body.function), 1));
+    llvm::DominatorTree dominators(body.function);
+    llvm::LoopInfo loops(dominators);
     body.ir.SetInsertPoint(body.has_fault->getNextNode());
     body.ir.SetCurrentDebugLocation({});
-    llvm::AllocaInst* left = body.ir.CreateAlloca(body.ir.getInt64Ty());
-    llvm::Value* all = body.ir.getInt64(turns);
-    body.ir.CreateStore(body.limits.may_goto ? body.ir.CreateAdd(all, body.unknown_zero()) : all, left);
+    llvm::AllocaInst *left = body.ir.CreateAlloca(body.ir.getInt64Ty()), *counted = nullptr;
+    body.ir.CreateStore(body.ir.CreateAdd(body.ir.getInt64(most_turns), body.unknown_zero()), left);
+    const uint64_t few_turns = std::min(most_turns, most_branches / count_branches(body.function));
+    std::vector<std::pair<const llvm::Loop*, uint64_t>> marked;
     for (const auto& [from, to] : edges) {
         auto* last = const_cast<llvm::BasicBlock*>(from);
+        const llvm::Loop* loop = loops.getLoopFor(to);
+        const bool has_head = loop && loop->getHeader() == to && loop->contains(from);
         const llvm::Instruction* jump = last->getTerminator();
         Range range = body.place(*jump);
         llvm::DebugLoc line = jump->getDebugLoc();
-        llvm::BasicBlock* turn = llvm::SplitEdge(last, const_cast<llvm::BasicBlock*>(to));
+        llvm::AllocaInst* count = left;
+        const bool is_counted = !body.has_may_goto && !has_head;
+        if (is_counted && !counted) {
+            body.ir.SetInsertPoint(body.has_fault->getNextNode());
+            body.ir.SetCurrentDebugLocation({});
+            counted = body.ir.CreateAlloca(body.ir.getInt64Ty());
+            body.ir.CreateStore(body.ir.getInt64(few_turns), counted);
+        }
+        if (is_counted)
+            count = counted;
+        llvm::BasicBlock* turn = llvm::SplitEdge(last, const_cast<llvm::BasicBlock*>(to), &dominators, &loops);
         llvm::Instruction* end = turn->getTerminator();
         body.ir.SetInsertPoint(end);
         body.ir.SetCurrentDebugLocation(line);
-        llvm::Value* had = body.ir.CreateLoad(body.ir.getInt64Ty(), left);
+        llvm::Value* had = body.ir.CreateLoad(body.ir.getInt64Ty(), count);
         // A read that failed takes all turns that are left. A number that is counted down to the verifier must stay
         // known.
-        if (body.limits.may_goto)
+        if (!is_counted)
             had = body.ir.CreateAnd(had, body.ir.CreateNot(body.ir.CreateLoad(body.ir.getInt64Ty(), body.has_fault)));
         llvm::Value* now = body.ir.CreateSub(had, body.ir.getInt64(1));
-        body.ir.CreateStore(now, left);
+        body.ir.CreateStore(now, count);
         const uint64_t status = body.add_place(plan::no_actions_left, range, past_catching);
         body.end_if(body.ir.CreateICmpSLT(now, body.ir.getInt64(0)), end, status);
-        if (body.limits.may_goto)
+        if (body.has_may_goto)
             end_by_may_goto(body, *end, status);
+        else if (has_head &&
+                 std::none_of(marked.begin(), marked.end(), [&](const auto& one) { return one.first == loop; }))
+            marked.emplace_back(loop, status);
     }
+    if (marked.empty())
+        return;
+    // The blocks of each loop anew, with those that its checks are in.
+    std::map<const llvm::BasicBlock*, uint64_t> statuses;
+    for (const auto& [loop, status] : marked)
+        statuses[loop->getHeader()] = status;
+    llvm::DominatorTree now(body.function);
+    llvm::LoopInfo whole(now);
+    for (const llvm::Loop* loop : whole.getLoopsInPreorder())
+        if (auto found = statuses.find(loop->getHeader()); found != statuses.end())
+            mark_loop(body, pointers, *loop, found->second);
+    for (const llvm::AllocaInst* variable : {body.fault_status, body.fault_address, body.has_fault, left})
+        keep_in_memory(*variable);
 }
 
 } // namespace sonde

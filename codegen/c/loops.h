@@ -6,13 +6,10 @@
 
 namespace sonde {
 
-// may_goto ends a loop to the verifier as soon as two of its turns look the same. So what a loop counts must be
-// unknown to it at the loop's head, and a pointer that moves must be a distance, which is checked where memory is
-// accessed.
+// Before accesses are secured: what loops change becomes unknown, and pointers that move become distances.
 void loosen_loops(CBody& body, CPointers& pointers);
 
-// The verifier follows a number that counts down through all turns. may_goto (6.9) ends a loop to it after a few;
-// then the number must be unknown to it.
-void bound_loops(CBody& body);
+// Afterwards.
+void bound_loops(CBody& body, CPointers& pointers);
 
 } // namespace sonde

@@ -26,6 +26,7 @@
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/backend.h"
 #include "codegen/c/body.h"
@@ -40,9 +41,9 @@
 namespace sonde {
 namespace {
 
-// BPF_FUNC_probe_read_kernel and its like (include/uapi/linux/bpf.h)
-constexpr uint64_t probe_write_user = 36, probe_read_user = 112, probe_read_kernel = 113, probe_read_user_str = 114,
-                   probe_read_kernel_str = 115, helper_snprintf = 165;
+// BPF_FUNC_probe_read_user and its like (include/uapi/linux/bpf.h)
+constexpr uint64_t probe_write_user = 36, probe_read_user = 112, probe_read_user_str = 114, probe_read_kernel_str = 115,
+                   helper_snprintf = 165, helper_task_pt_regs = 175;
 
 // One function with all that it calls inlined.
 class Securing {
@@ -54,8 +55,7 @@ class Securing {
         replace_marks();
         body_.make_failed();
         find_variables();
-        if (body_.limits.may_goto)
-            loosen_loops(body_, pointers_);
+        loosen_loops(body_, pointers_);
         llvm::SmallVector<llvm::Instruction*, 64> all, marks;
         for (llvm::BasicBlock& block : body_.function)
             for (llvm::Instruction& at : block)
@@ -68,7 +68,11 @@ class Securing {
             mark->eraseFromParent();
         for (llvm::Instruction* at : all)
             secure(*at);
-        bound_loops(body_);
+        // Pointers that are numbers now: a loop would hand them on.
+        for (llvm::BasicBlock& block : body_.function)
+            llvm::DeleteDeadPHIs(&block);
+        bound_loops(body_, pointers_);
+        keep_result_in_place();
         body_.check_returns();
         if (body_.early_status->getNumIncomingValues() == 0)
             body_.remove_failed();
@@ -76,6 +80,23 @@ class Securing {
     }
 
   private:
+    // LLVM would compute what is only used where no read has failed after the check for that, and all that was read
+    // would be on the stack until then.
+    void keep_result_in_place() {
+        constexpr unsigned many_reads = 16;
+        if (body_.reads < many_reads)
+            return;
+        llvm::SmallVector<llvm::StoreInst*, 4> stores;
+        for (llvm::User* user : body_.argument(c_result_argument)->users())
+            if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+                store && store->getParent() != body_.early_end && store->getValueOperand()->getType()->isIntegerTy(64))
+                stores.push_back(store);
+        for (llvm::StoreInst* store : stores) {
+            ir_.SetInsertPoint(store);
+            store->setOperand(0, body_.opaque(store->getValueOperand()));
+        }
+    }
+
     // What the prelude has calls for is there as arguments.
     void replace_marks() {
         for (llvm::BasicBlock& block : body_.function)
@@ -134,11 +155,9 @@ class Securing {
     void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
         ir_.SetInsertPoint(&at);
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
-        llvm::Value* address = pointers_.as_number(from, has_local);
-        auto* type =
-            llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getInt32Ty(), ir_.getInt64Ty()}, false);
-        llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir_.getInt64(probe_read_kernel), ir_.getPtrTy());
-        body_.note_fault(at, ir_.CreateCall(type, helper, {to, size, address}), address);
+        llvm::Value* address = has_local ? pointers_.number_of(from) : pointers_.as_number(from, false);
+        ir_.SetInsertPoint(&at);
+        body_.note_fault(at, pointers_.read_kernel(to, size, address), address);
     }
 
     void secure(llvm::Instruction& at) {
@@ -148,12 +167,33 @@ class Securing {
             secure_store(*store);
         else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&at))
             secure_block(*memory);
+        else if (llvm::isa<llvm::ICmpInst>(at) || llvm::isa<llvm::PtrToIntInst>(at))
+            use_as_number(at);
         else if (at.isIntDivRem())
             divide(at);
         else if (auto* end = llvm::dyn_cast<llvm::UnreachableInst>(&at))
             end_at(*end);
         else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
             secure_call(*call);
+    }
+
+    // A pointer that is compared, or turned into a number, need not point into its object.
+    void use_as_number(llvm::Instruction& at) {
+        if (!at.getOperand(0)->getType()->isPointerTy() || llvm::none_of(at.operands(), [&](const llvm::Use& pointer) {
+                return pointers_.target_of(pointer).has_local;
+            }))
+            return;
+        llvm::SmallVector<llvm::Value*, 2> numbers;
+        for (llvm::Use& pointer : at.operands())
+            numbers.push_back(pointers_.number_of(pointer));
+        if (llvm::isa<llvm::ICmpInst>(at)) {
+            for (unsigned i = 0; i < 2; i++)
+                at.setOperand(i, numbers[i]);
+            return;
+        }
+        ir_.SetInsertPoint(&at);
+        at.replaceAllUsesWith(ir_.CreateZExtOrTrunc(numbers[0], at.getType()));
+        at.eraseFromParent();
     }
 
     void secure_load(llvm::LoadInst& load) {
@@ -178,9 +218,16 @@ class Securing {
             .help("give the value back; `bpf_probe_write_user(address, &value, sizeof(value))` writes a program's");
     }
 
+    DiagBuilder refuse_choice(const llvm::Instruction& at) {
+        return body_.refuse(at, "C in BPF writes through a pointer only into one variable, and this one has several")
+            .help("write to the variable by its name, or to an element of one array");
+    }
+
     void secure_store(llvm::StoreInst& store) {
         const CPointers::Target target = pointers_.target_of(store.getPointerOperand());
-        if (!target.local || target.is_constant)
+        if (!target.local && target.has_local)
+            refuse_choice(store);
+        else if (!target.local || target.is_constant)
             refuse_write(store);
         else
             pointers_.stay_inside(store, target, store.getOperandUse(1),
@@ -355,12 +402,25 @@ class Securing {
                 !pointers_.stay_inside(call, target, call.getOperandUse(memory.pointer), bytes->getZExtValue()))
                 return;
         }
+        if (number == helper_task_pt_regs && !call.use_empty()) {
+            // A pointer to the verifier, and read as any other of the kernel's.
+            ir_.SetInsertPoint(call.getNextNode());
+            llvm::Value* address = pointers_.as_number(&call, true);
+            call.replaceUsesWithIf(ir_.CreateIntToPtr(address, ir_.getPtrTy()),
+                                   [&](const llvm::Use& use) { return !llvm::isa<llvm::PtrToIntInst>(use.getUser()); });
+            return;
+        }
         llvm::StringRef format;
         if (helper_name(number) != "bpf_snprintf" || !llvm::getConstantStringInfo(call.getArgOperand(2), format))
             return;
+        const std::string suited = suit_format(format.str());
         if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(4)))
-            if (std::string wrong = check_format(format.str(), bytes->getZExtValue() / 8); !wrong.empty())
+            if (std::string wrong = check_format(suited, bytes->getZExtValue() / 8); !wrong.empty())
                 body_.refuse(call, wrong);
+        if (suited != format) {
+            ir_.SetInsertPoint(&call);
+            call.setArgOperand(2, ir_.CreateGlobalString(suited, "format"));
+        }
     }
 
     void secure_call(llvm::CallBase& call) {
@@ -385,8 +445,9 @@ class Securing {
             call.replaceAllUsesWith(body_.function.getArg(body_.function.arg_size() - 1));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_c_read") {
+            llvm::Value* address = pointers_.number_of(call.getArgOperand(1));
             ir_.SetInsertPoint(&call);
-            body_.note_fault(call, call.getArgOperand(0), pointers_.as_number(call.getArgOperand(1), true));
+            body_.note_fault(call, call.getArgOperand(0), address);
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_c_fail") {
             call.replaceAllUsesWith(ir_.getInt64(body_.add_place("%s", body_.place(call), with_text)));

@@ -10,6 +10,10 @@
 
 namespace sonde {
 
+namespace {
+constexpr uint64_t nowhere = uint64_t{1} << 40; // beyond all objects
+}
+
 uint64_t CPointers::size_of(const llvm::Value& object) const {
     if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&object))
         return variable->getAllocationSize(body_.layout)->getFixedValue();
@@ -30,6 +34,10 @@ CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
     Target out;
+    out.may_be_null =
+        llvm::any_of(objects, [](const llvm::Value* object) { return llvm::isa<llvm::ConstantPointerNull>(object); });
+    if (out.may_be_null && objects.size() > 1)
+        llvm::erase_if(objects, [](const llvm::Value* object) { return llvm::isa<llvm::ConstantPointerNull>(object); });
     for (const llvm::Value* object : objects) {
         const bool is_local = llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
                               llvm::isa<llvm::Argument>(object);
@@ -53,6 +61,48 @@ llvm::Value* CPointers::as_number(llvm::Value* pointer, bool has_local) {
         return number;
     auto* type = llvm::FunctionType::get(body_.ir.getInt64Ty(), {body_.ir.getInt64Ty()}, false);
     return body_.ir.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", true), {number});
+}
+
+llvm::Value* CPointers::read_kernel(llvm::Value* to, llvm::Value* size, llvm::Value* address) {
+    llvm::IRBuilder<>& ir = body_.ir;
+    auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getPtrTy(), ir.getInt32Ty(), ir.getInt64Ty()}, false);
+    llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir.getInt64(probe_read_kernel), ir.getPtrTy());
+    return ir.CreateCall(type, helper, {to, size, address});
+}
+
+void CPointers::read_onto_itself(llvm::AllocaInst& variable) {
+    read_kernel(&variable, body_.ir.getInt32(static_cast<uint32_t>(size_of(variable))), as_number(&variable, true));
+}
+
+llvm::Value* CPointers::number_of(llvm::Value* pointer) {
+    llvm::IRBuilder<>& ir = body_.ir;
+    if (llvm::isa<llvm::ConstantPointerNull>(pointer))
+        return ir.getInt64(0);
+    if (auto known = numbers_.find(pointer); known != numbers_.end())
+        return known->second;
+    llvm::Value* out = nullptr;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) {
+        ir.SetInsertPoint(phi);
+        llvm::PHINode* number = ir.CreatePHI(ir.getInt64Ty(), phi->getNumIncomingValues());
+        numbers_[pointer] = number;
+        for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
+            number->addIncoming(number_of(phi->getIncomingValue(i)), phi->getIncomingBlock(i));
+        return number;
+    }
+    if (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) {
+        llvm::Value* before = number_of(step->getPointerOperand());
+        ir.SetInsertPoint(step);
+        out = ir.CreateAdd(before, llvm::emitGEPOffset(&ir, body_.layout, step, true));
+    } else if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(pointer)) {
+        llvm::Value *yes = number_of(choice->getTrueValue()), *no = number_of(choice->getFalseValue());
+        ir.SetInsertPoint(choice);
+        out = ir.CreateSelect(choice->getCondition(), yes, no);
+    } else {
+        auto* at = llvm::dyn_cast<llvm::Instruction>(pointer);
+        ir.SetInsertPoint(at ? at->getNextNode() : body_.has_fault->getNextNode());
+        out = as_number(pointer, target_of(pointer).has_local);
+    }
+    return numbers_[pointer] = out;
 }
 
 bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes) {
@@ -94,7 +144,7 @@ void CPointers::clear(llvm::AllocaInst& variable) {
 
 llvm::PHINode* CPointers::make_distance(llvm::PHINode& phi) {
     const Target target = target_of(&phi);
-    if (!target.local)
+    if (!target.local || target.may_be_null)
         return nullptr;
     auto* distance = llvm::cast<llvm::PHINode>(distance_of(&phi, target.local));
     body_.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
@@ -107,6 +157,8 @@ llvm::PHINode* CPointers::make_distance(llvm::PHINode& phi) {
 llvm::Value* CPointers::distance_of(llvm::Value* pointer, llvm::Value* base) {
     if (pointer == base)
         return body_.ir.getInt64(0);
+    if (llvm::isa<llvm::ConstantPointerNull>(pointer))
+        return body_.ir.getInt64(nowhere);
     if (auto known = distances_.find(pointer); known != distances_.end())
         return known->second;
     llvm::Value* out = nullptr;

@@ -9,6 +9,8 @@
 
 namespace sonde {
 
+constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel (include/uapi/linux/bpf.h)
+
 class CPointers {
   public:
     struct Target {
@@ -16,6 +18,7 @@ class CPointers {
         uint64_t size = 0;            // of it
         bool has_local = false;       // it can point into one
         bool is_constant = false;     // the object cannot be written to
+        bool may_be_null = false;     // or it points nowhere
     };
 
     explicit CPointers(CBody& body) : body_(body) {}
@@ -23,8 +26,14 @@ class CPointers {
     Target target_of(llvm::Value* pointer) const;
     // The address as a number to the verifier too, which follows no pointer through a negation.
     llvm::Value* as_number(llvm::Value* pointer, bool has_local);
+    // The same, also where it moves by a distance that the verifier does not know: that is computed with numbers only.
+    llvm::Value* number_of(llvm::Value* pointer);
     // Keeps an access of `bytes` inside of the object: `pointer` is its operand of `at`. False: it is refused.
     bool stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes);
+    // Calls bpf_probe_read_kernel(), which gives a negative number where there is no memory.
+    llvm::Value* read_kernel(llvm::Value* to, llvm::Value* size, llvm::Value* address);
+    // So that the verifier knows nothing of what it holds.
+    void read_onto_itself(llvm::AllocaInst& variable);
     // In place of a pointer that moves, how far it is from its object's begin. Null: it points into no object that is
     // known.
     llvm::PHINode* make_distance(llvm::PHINode& phi);
@@ -42,6 +51,7 @@ class CPointers {
     CBody& body_;
     std::set<llvm::AllocaInst*> cleared_;
     std::map<llvm::Value*, llvm::Value*> distances_; // distance_of()
+    std::map<llvm::Value*, llvm::Value*> numbers_;   // number_of()
 };
 
 } // namespace sonde
