@@ -82,7 +82,7 @@ void name_as_written(std::string& text) {
 }
 
 bool is_macro(std::string_view word) {
-    for (std::string_view text : {std::string_view(c_prelude)}) {
+    for (std::string_view text : {std::string_view(c_prelude), std::string_view(c_kernel_macros)}) {
         const std::string definition = fmt::format("#define {}", word);
         for (size_t at = text.find(definition); at != std::string_view::npos; at = text.find(definition, at + 1)) {
             const char next = text[at + definition.size()];
@@ -103,6 +103,8 @@ constexpr Translation translations[] = {
      "`\"%s\"` as the format, and the text as its value"},
     {"should not return a value", "`return` has no value in a function of the script",
      "`STAP_RETURN(value)` sets the result and leaves"},
+    {"in `struct sonde_context`", "`CONTEXT` has only `probe_point`, `uregs` and `user_mode_p` here",
+     "`register(\"name\")` in the script has the registers of the probe, `STAP_ERROR` ends with an error"},
     {"`__retvalue` with const-qualified type", "the string of `STAP_RETVALUE` is written into, and not replaced",
      "`STAP_RETURN(text)`, or `strlcpy(STAP_RETVALUE, text, MAXSTRINGLEN)`"},
 };
@@ -132,6 +134,8 @@ void report(const Message& message, Range range, Diagnostics& diags) {
 
 void report_clang_messages(const std::string& messages, const std::vector<Range>& places, Diagnostics& diags) {
     std::set<std::tuple<FileId, uint32_t, uint32_t>> said;
+    // What clang says of the rest of a line with an unknown function follows from that.
+    std::set<std::pair<FileId, uint32_t>> unknown;
     for (size_t line = 0; line < messages.size();) {
         const size_t end = std::min(messages.find('\n', line), messages.size());
         const std::optional<Message> message = read_message(messages.substr(line, end - line));
@@ -139,6 +143,11 @@ void report_clang_messages(const std::string& messages, const std::vector<Range>
         if (!message || message->text.starts_with("too many errors"))
             continue;
         const Range range = in_script(read_place(message->place, diags.sources()), places);
+        const std::pair line_of(range.file, diags.sources().line_column(range.file, range.begin).line);
+        if (message->text.find("call to undeclared function") != std::string::npos)
+            unknown.insert(line_of);
+        else if (unknown.contains(line_of))
+            continue;
         if (said.emplace(range.file, range.begin, range.end).second)
             report(*message, range, diags);
     }

@@ -46,6 +46,77 @@ void collect_names(std::string_view text, std::set<std::string>& names) {
     }
 }
 
+// That the script defines itself: a name with something in parentheses and a `{`, outside of all braces.
+void collect_functions(std::string_view text, std::set<std::string>& names) {
+    int braces = 0, parentheses = 0;
+    std::string_view word, called;
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at;
+        while (end < text.size() && is_word(text[end]))
+            end++;
+        if (end > at) {
+            word = text.substr(at, end - at);
+            at = end;
+            continue;
+        }
+        const char c = text[at++];
+        if (c == '(' && parentheses++ == 0 && braces == 0)
+            called = word;
+        else if (c == ')')
+            parentheses--;
+        else if (c == ';')
+            called = {};
+        else if (c == '{' && braces++ == 0 && !called.empty())
+            names.emplace(called);
+        else if (c == '}')
+            braces--;
+    }
+}
+
+// The parts of the kernel's headers that are mentioned, also by other parts; adds to `names` what these mention.
+std::string choose_parts(std::set<std::string>& names, const std::set<std::string>& own) {
+    struct Part {
+        std::set<std::string> names;
+        std::string words, text;
+        bool is_closed = false, is_chosen = false;
+    };
+    std::vector<Part> parts;
+    const std::string_view macros = c_kernel_macros;
+    constexpr std::string_view define = "#define ";
+    for (size_t begin = macros.find(define); begin != std::string_view::npos;) {
+        const size_t end = macros.find('\n', begin) + 1, name = begin + define.size();
+        size_t name_end = name;
+        while (is_word(macros[name_end]))
+            name_end++;
+        parts.push_back(
+            {{std::string(macros.substr(name, name_end - name))}, "", std::string(macros.substr(begin, end - begin))});
+        begin = macros.find(define, end);
+    }
+    for (const std::vector<CPart>* list : {&c_header_parts(), &c_parts()})
+        for (const CPart& part : *list) {
+            parts.push_back({{}, part.words, part.text, part.is_closed});
+            collect_names(part.names, parts.back().names);
+        }
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (Part& part : parts) {
+            if (part.is_chosen || std::none_of(part.names.begin(), part.names.end(), [&](const std::string& name) {
+                    return names.contains(name) && !own.contains(name);
+                }))
+                continue;
+            part.is_chosen = is_new = true;
+            collect_names(part.words, names);
+            if (!part.is_closed)
+                collect_names(part.text, names);
+        }
+    }
+    std::string out;
+    for (const Part& part : parts)
+        if (part.is_chosen)
+            out += part.text;
+    return out;
+}
+
 // As a literal of C.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
@@ -196,32 +267,54 @@ uint32_t version_code(const std::string& release) {
 
 } // namespace
 
+namespace {
+
+// What to do instead of calling a function of the kernel, by a part of its name; the first one that fits.
+struct Advice {
+    const char *part, *help;
+};
+constexpr Advice advices[] = {
+    {"kallsyms", "the script has addresses: `&@var(\"name\")`, `@const`"},
+    {"sprint_symbol", "name the address in the script: `symname(address)`, `symdata(address)`"},
+    {"snprint_addr", "name the address in the script: `symname(address)`, `symdata(address)`"},
+    {"stack", "print it in the script: `print_backtrace()`, `print_ubacktrace()`"},
+    {"sscanf", "`kstrtol` reads a number; the script's `tokenize` and `strtol` read more"},
+    {"strsep", "`strchr` finds the next one; or `tokenize` in the script"},
+    {"strtok", "`strchr` finds the next one; or `tokenize` in the script"},
+    {"gettimeofday", "`ktime_get_real_ns()` has the time of day, `ktime_get_ns()` the time since the start"},
+    {"getnstime", "`ktime_get_real_ns()` has the time of day, `ktime_get_ns()` the time since the start"},
+    {"sched_clock", "`ktime_get_ns()` has the time since the start"},
+    {"local_clock", "`ktime_get_ns()` has the time since the start"},
+    {"get_mm_", "the library has these: `proc_mem_rss_pid`, `proc_mem_size_pid`"},
+    {"task_pt_regs",
+     "`CONTEXT->uregs` has the registers of the program that runs, `register(\"name\")` those of the probe"},
+    {"each_thread", "`for_each_process_thread(process, thread)` walks all threads"},
+    {"alloc", "keep values in globals and arrays of the script"},
+    {"free", "keep values in globals and arrays of the script"},
+    {"print", "print with `STAP_PRINTF`, or give the value back and print it in the handler"},
+    {"pr_", "print with `STAP_PRINTF`, or give the value back and print it in the handler"},
+    {"lock", "read without the lock: a pointer that has gone bad is an error that `try` catches"},
+    {"user", "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`; "
+             "`bpf_probe_write_user` writes it"},
+};
+
+} // namespace
+
 void report_unknown_function(Diagnostics& diags, Range range, const std::string& name) {
     DiagBuilder report =
         diags.report(DiagId::EmbeddedCode, range,
                      fmt::format("`{}` is not there: C in BPF cannot call functions of the kernel", name));
-    auto any = [&](std::initializer_list<const char*> parts) {
-        for (const char* part : parts)
-            if (name.find(part) != std::string::npos)
-                return true;
-        return false;
-    };
     if (name.starts_with("STAP_GLOBAL_GET_"))
         report.help(fmt::format("`/* pragma:read:{} */` in the function makes it known", name.substr(16)));
     else if (name.starts_with("STAP_GLOBAL_SET_"))
         report.help(fmt::format("`/* pragma:write:{} */` in the function makes it known", name.substr(16)));
     else if (name.starts_with("STAP_CALL_"))
         report.help(fmt::format("`/* pragma:call:{} */` in the function makes it known", name.substr(10)));
-    else if (any({"alloc", "free"}))
-        report.help("keep values in globals and arrays of the script");
-    else if (any({"printk", "printf", "print"}))
-        report.help("give the value back, and print it in the handler");
-    else if (any({"lock"}))
-        report.help("read without the lock: a pointer that has gone bad is an error that `try` catches");
-    else if (any({"copy_from_user", "get_user", "user"}))
-        report.help(
-            "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`; "
-            "`bpf_probe_write_user` writes it");
+    else if (const Advice* found =
+                 std::find_if(std::begin(advices), std::end(advices),
+                              [&](const Advice& one) { return name.find(one.part) != std::string::npos; });
+             found != std::end(advices))
+        report.help(found->help);
     else
         report.help("read what it reads from the structures themselves, or use a function of the script's library");
 }
@@ -247,16 +340,10 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         collect_names(function->c_code.text, names);
     if (names.contains("current") || names.contains("get_current"))
         names.insert("task_struct");
-    std::string parts;
-    for (const CPart& part : c_parts()) {
-        std::set<std::string> own;
-        collect_names(part.names, own);
-        if (std::none_of(own.begin(), own.end(), [&](const std::string& name) { return names.contains(name); }))
-            continue;
-        collect_names(part.words, names);
-        collect_names(part.text, names);
-        parts += part.text;
-    }
+    std::set<std::string> own;
+    for (const hir::CText& block : program.c_blocks)
+        collect_functions(block.text, own);
+    const std::string parts = choose_parts(names, own);
     Result<std::string> btf = kernel.btf();
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));

@@ -179,6 +179,9 @@ static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*const bpf_get_current_comm)(void *, u32) = (void *)16;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
 static u64 (*const bpf_jiffies64)(void) = (void *)118;
+static u64 (*const bpf_ktime_get_boot_ns)(void) = (void *)125;
+static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static void *(*const bpf_task_pt_regs)(void *) = (void *)175;
 static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) = (void *)165;
 
 #define current ((struct task_struct *)bpf_get_current_task())
@@ -217,9 +220,15 @@ static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) =
 #define hlist_for_each(at, head) for (at = (head)->first; at; at = at->next)
 #define sonde_hlist_entry(pointer, type, member)                                                                       \
     ({ __auto_type node_ = (pointer); node_ ? hlist_entry(node_, type, member) : (type *)NULL; })
-#define hlist_for_each_entry(at, head, member)                                                                         \
+#define sonde_hlist_entries(at, head, member)                                                                          \
     for (at = sonde_hlist_entry((head)->first, __typeof__(*(at)), member); at;                                         \
          at = sonde_hlist_entry((at)->member.next, __typeof__(*(at)), member))
+/* Before Linux 3.9 the node was an argument of its own. */
+#define sonde_hlist_entries_old(at, node, head, member)                                                                \
+    for (node = (head)->first; node && (at = hlist_entry(node, __typeof__(*(at)), member), 1); node = node->next)
+#define SONDE_FIFTH(a, b, c, d, e, ...) e
+#define hlist_for_each_entry(...)                                                                                      \
+    SONDE_FIFTH(__VA_ARGS__, sonde_hlist_entries_old, sonde_hlist_entries)(__VA_ARGS__)
 #define hlist_for_each_entry_rcu hlist_for_each_entry
 
 /* Replaced when everything is inlined: a slot that only an error's text is in, and the status of an error here. */
@@ -297,8 +306,9 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     return 0;
 }
 
-#define SONDE_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, one, ...) one
-#define SONDE_MANY(...) ({ _Static_assert(0, "a format of C has eight values at most"); 0ull; })
+#define SONDE_NTH(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10,                                                         \
+                  a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, one, ...) one
+#define SONDE_MANY(...) ({ _Static_assert(0, "a format of C has twelve values at most"); 0ull; })
 #define SONDE_WORDS0()
 #define SONDE_WORDS1(a) (u64)(a)
 #define SONDE_WORDS2(a, ...) (u64)(a), SONDE_WORDS1(__VA_ARGS__)
@@ -308,10 +318,15 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
 #define SONDE_WORDS6(a, ...) (u64)(a), SONDE_WORDS5(__VA_ARGS__)
 #define SONDE_WORDS7(a, ...) (u64)(a), SONDE_WORDS6(__VA_ARGS__)
 #define SONDE_WORDS8(a, ...) (u64)(a), SONDE_WORDS7(__VA_ARGS__)
+#define SONDE_WORDS9(a, ...) (u64)(a), SONDE_WORDS8(__VA_ARGS__)
+#define SONDE_WORDS10(a, ...) (u64)(a), SONDE_WORDS9(__VA_ARGS__)
+#define SONDE_WORDS11(a, ...) (u64)(a), SONDE_WORDS10(__VA_ARGS__)
+#define SONDE_WORDS12(a, ...) (u64)(a), SONDE_WORDS11(__VA_ARGS__)
 #define SONDE_WORDS(...)                                                                                               \
-    SONDE_NTH(_, ##__VA_ARGS__, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY,    \
-              SONDE_MANY, SONDE_WORDS8, SONDE_WORDS7, SONDE_WORDS6, SONDE_WORDS5, SONDE_WORDS4, SONDE_WORDS3,    \
-              SONDE_WORDS2, SONDE_WORDS1, SONDE_WORDS0)(__VA_ARGS__)
+    SONDE_NTH(_, ##__VA_ARGS__, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY, SONDE_MANY,                \
+              SONDE_MANY, SONDE_MANY, SONDE_WORDS12, SONDE_WORDS11, SONDE_WORDS10, SONDE_WORDS9, SONDE_WORDS8,         \
+              SONDE_WORDS7, SONDE_WORDS6, SONDE_WORDS5, SONDE_WORDS4, SONDE_WORDS3, SONDE_WORDS2, SONDE_WORDS1,        \
+              SONDE_WORDS0)(__VA_ARGS__)
 #define snprintf SONDE_PRINT
 #define SONDE_PRINT(to, size, format, ...)                                                                             \
     ({                                                                                                                 \
@@ -393,6 +408,26 @@ const std::vector<CPart>& c_parts() {
         sonde___c_warn(text_);                                                                                         \
     } while (0)
 )"},
+        {"probe_point", "", "#define SONDE_PROBE_POINT .probe_point = sonde_pp(),\n"},
+        {"user_mode_p", "", "#define SONDE_USER_MODE .user_mode_p = (int)sonde_user_mode(),\n"},
+        {"CONTEXT", "pt_regs task_struct mm", R"(
+#ifndef SONDE_PROBE_POINT
+#define SONDE_PROBE_POINT
+#endif
+#ifndef SONDE_USER_MODE
+#define SONDE_USER_MODE
+#endif
+struct sonde_context {
+    const char *probe_point;
+    struct pt_regs *uregs;
+    int user_mode_p;
+};
+static inline struct pt_regs *sonde_uregs(void) {
+    return current->mm ? (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()) : NULL;
+}
+#define CONTEXT (&(const struct sonde_context){SONDE_PROBE_POINT SONDE_USER_MODE.uregs = sonde_uregs()})
+)",
+         true},
         {"get_cycles", "", "#define get_cycles() ((unsigned long)sonde_get_cycles())\n"},
         {"d_path", "path", "#define d_path(path, buffer, size) sonde___c_path((long)(path))\n"},
         {"find_task_by_vpid find_task_by_pid find_vpid find_get_pid pid_task get_pid_task", "task_struct", R"(
@@ -416,7 +451,7 @@ static inline struct task_struct *pid_task(struct pid *pid, int type) {
 )"},
         {"init_task", "task_struct", "extern struct task_struct init_task;\n"},
         // The list is a ring, of which the first process is a part too.
-        {"next_task for_each_process for_each_process_thread", "task_struct tasks next", R"(
+        {"next_task for_each_process for_each_process_thread do_each_thread", "task_struct tasks next", R"(
 #define next_task(task) list_entry((task)->tasks.next, struct task_struct, tasks)
 #define for_each_process(at)                                                                                           \
     for (struct task_struct *first_ = (at = (struct task_struct *)sonde_pid2task(1)); at;                              \
@@ -427,6 +462,18 @@ static inline struct task_struct *pid_task(struct pid *pid, int type) {
         {"for_each_thread for_each_process_thread", "task_struct signal signal_struct thread_head thread_node", R"(
 #define for_each_thread(task, at) list_for_each_entry(at, &(task)->signal->thread_head, thread_node)
 #define for_each_process_thread(task, at) for_each_process(task) for_each_thread(task, at)
+)"},
+        {"do_each_thread while_each_thread next_thread",
+         "task_struct signal signal_struct thread_head thread_node list_head next", R"(
+static inline struct task_struct *next_thread(const struct task_struct *task) {
+    struct list_head *head = &task->signal->thread_head, *next = task->thread_node.next;
+    return list_entry(next == head ? head->next : next, struct task_struct, thread_node);
+}
+#define do_each_thread(task, at)                                                                                       \
+    for_each_process(task) if (at = task, 0) {                                                                         \
+    } else                                                                                                             \
+        do
+#define while_each_thread(task, at) while ((at = next_thread(at)) != task)
 )"},
         {"per_cpu_ptr per_cpu this_cpu_ptr raw_cpu_ptr this_cpu_read raw_cpu_read __this_cpu_read get_cpu_var "
          "__get_cpu_var __per_cpu_offset",

@@ -12,10 +12,15 @@ extern const char* const c_prelude;
 
 // What stands after that where one of its names is mentioned.
 struct CPart {
-    const char* names; // with blanks between
-    const char* words; // that it needs of the kernel's types (codegen/c/kernel_declarations.h)
-    const char* text;  // can call what frontend/sema/c_text.cc finds for these names
+    const char* names;      // with blanks between
+    const char* words;      // that it needs of the kernel's types (codegen/c/kernel_declarations.h)
+    const char* text;       // can call what frontend/sema/c_text.cc finds for these names
+    bool is_closed = false; // what it mentions is no reason for another part
 };
 const std::vector<CPart>& c_parts();
+
+// Of the kernel's headers: lines `#define NAME...`, each of which is there where its name is mentioned, and parts.
+extern const char* const c_kernel_macros;
+const std::vector<CPart>& c_header_parts();
 
 } // namespace sonde
