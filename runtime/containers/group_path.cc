@@ -9,8 +9,6 @@ namespace {
 
 constexpr size_t id_digits = 64;
 
-bool is_whole_id(std::string_view text) { return text.size() == id_digits && is_container_id(text); }
-
 // What stands between them; nothing if the text does not begin and end so.
 std::optional<std::string_view> between(std::string_view text, std::string_view before, std::string_view after) {
     if (text.size() < before.size() + after.size() || !text.starts_with(before) || !text.ends_with(after))
@@ -32,12 +30,12 @@ void identify_container(std::string_view name, std::string_view above, GroupIden
     if (name.ends_with(".scope"))
         name.remove_suffix(std::string_view(".scope").size());
     for (const Prefix& prefix : prefixes)
-        if (std::optional<std::string_view> id = between(name, prefix.name, ""); id && is_whole_id(*id)) {
+        if (std::optional<std::string_view> id = between(name, prefix.name, ""); id && is_whole_container_id(*id)) {
             out.container = *id;
             out.runtime = prefix.runtime;
             return;
         }
-    if (!is_whole_id(name))
+    if (!is_whole_container_id(name))
         return;
     out.container = name;
     out.runtime = above == "docker" ? "docker" : "";
@@ -64,6 +62,8 @@ bool is_container_id(std::string_view text) {
     const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
     return !text.empty() && text.size() <= id_digits && std::ranges::all_of(text, is_digit);
 }
+
+bool is_whole_container_id(std::string_view text) { return text.size() == id_digits && is_container_id(text); }
 
 GroupIdentity identify_group(std::string_view path) {
     GroupIdentity out;

@@ -22,5 +22,6 @@ GroupIdentity identify_group(std::string_view path);
 
 // Whether it is a container's id, or the beginning of one.
 bool is_container_id(std::string_view text);
+bool is_whole_container_id(std::string_view text);
 
 } // namespace sonde

@@ -1,6 +1,8 @@
 #include "runtime/containers/group_tree.h"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <charconv>
@@ -53,15 +55,26 @@ std::vector<Mount> read_mounts(const std::string& process) {
     return out;
 }
 
-// The hierarchy is mounted whole; the last such mount lies above the others.
-std::string whole_mount(const std::string& process, const std::string& root) {
-    std::string found;
+// What a reader in a cgroup namespace is told of a mount's root is relative to that namespace's (`/../..`), so the
+// folder itself says what it is: the hierarchy's own has this number (cgroup_setup_root() in kernel/cgroup/cgroup.c).
+constexpr ino_t first_group = 1;
+
+bool is_whole(const std::string& folder) {
+    struct stat status{};
+    return stat(folder.c_str(), &status) == 0 && status.st_ino == first_group;
+}
+
+// Where the hierarchy is mounted whole for a process, or else, if that will do, a part of it; the last such mount lies
+// above the others.
+std::string group_mount(const std::string& process, const std::string& root, bool part_will_do) {
+    std::string whole, part;
     std::error_code error;
-    for (const Mount& mount : read_mounts(process))
-        if (mount.type == "cgroup2" && mount.root == "/" &&
-            std::filesystem::exists(root + mount.point + "/cgroup.procs", error))
-            found = root + mount.point;
-    return found;
+    for (const Mount& mount : read_mounts(process)) {
+        const std::string folder = root + mount.point;
+        if (mount.type == "cgroup2" && std::filesystem::exists(folder + "/cgroup.procs", error))
+            (is_whole(folder) ? whole : part) = folder;
+    }
+    return whole.empty() && part_will_do ? part : whole;
 }
 
 bool sees_all_groups(const std::string& process) {
@@ -96,14 +109,12 @@ const GroupFolder* GroupTree::find(const std::string& path) const {
 }
 
 Result<std::string> find_group_mount() {
-    std::string own = whole_mount("self", "");
-    if (!own.empty() && sees_all_groups("self"))
+    if (std::string own = group_mount("self", "", false); !own.empty())
         return own;
-    if (sees_all_groups("1"))
-        if (std::string first = whole_mount("1", "/proc/1/root"); !first.empty())
-            return first;
-    if (!own.empty())
-        return own;
+    if (std::string first = group_mount("1", "/proc/1/root", false); !first.empty())
+        return first;
+    if (std::string part = group_mount("self", "", true); !part.empty())
+        return part;
     if (has_old_groups())
         return Error("only control groups of version 1 are mounted here, and sonde goes by those of version 2: "
                      "`mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2` shows these, but what was started "
@@ -119,6 +130,9 @@ Result<GroupTree> read_group_tree(const std::string& mounted) {
     add_folders(mounted, "", 0, out.folders);
     if (out.folders.empty())
         return Error(fmt::format("cannot read the control groups at `{}`", mounted));
+    struct statfs status{};
+    out.is_part = statfs(mounted.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC &&
+                  out.folders[0].number != first_group;
     return out;
 }
 

@@ -17,6 +17,7 @@ struct GroupFolder {
 
 struct GroupTree {
     std::string mounted;              // the folder of the hierarchy's root, as it is reached from here
+    bool is_part = false;             // it is a container's part of the hierarchy: others' groups are not in it
     std::vector<GroupFolder> folders; // those above before those below
 
     const GroupFolder* find(const std::string& path) const; // null: there is none

@@ -50,6 +50,13 @@ std::string old_groups_hint() {
                             : "";
 }
 
+// Groups that are not seen here, where what was looked for may be.
+std::string unseen_hint(const GroupPicture& picture) {
+    return picture.tree.is_part ? " (sonde is in a container, and sees nothing but that container's groups: start it "
+                                  "with `--privileged --pid=host`)"
+                                : old_groups_hint();
+}
+
 // Folders of containers: each container once, by its outermost folder.
 std::vector<size_t> container_folders(const GroupPicture& picture) {
     std::vector<size_t> out;
@@ -100,11 +107,11 @@ Result<std::vector<size_t>> find_container(const GroupPicture& picture, const st
     for (const ContainerRecord& record : picture.records)
         if (record.name == name || (is_container_id(name) && record.id.starts_with(name)))
             return Error(fmt::format("the container `{}` ({} {}) is not running: start it first{}", name,
-                                     record.runtime, shortened(record.id), old_groups_hint()));
+                                     record.runtime, shortened(record.id), unseen_hint(picture)));
     std::vector<std::string> names;
     for (size_t folder : running)
         names.push_back(name_of_container(picture, picture.identities[folder].container));
-    return not_found("container", name, names, "no container is" + old_groups_hint());
+    return not_found("container", name, names, "no container is" + unseen_hint(picture));
 }
 
 Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::string& name) {
@@ -143,7 +150,7 @@ Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::str
         return found;
     if (!containers.empty())
         return Error(fmt::format("the pod `{}` is not running here: it may be on another node", name));
-    return not_found("pod", name, there, "no pod is" + old_groups_hint());
+    return not_found("pod", name, there, "no pod is" + unseen_hint(picture));
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -167,7 +174,7 @@ Result<std::vector<size_t>> find_unit(const GroupPicture& picture, const std::st
                                  fmt::join(paths, ", ")));
     if (!found.empty())
         return found;
-    Error missing = not_found("unit", unit, there, "no unit is" + old_groups_hint());
+    Error missing = not_found("unit", unit, there, "no unit is" + unseen_hint(picture));
     return Error(fmt::format("{}\n  start it first; or trace the slice that it will be in, and what is there: "
                              "`--cgroup /system.slice`",
                              missing.message));
@@ -241,6 +248,13 @@ Result<GroupPicture> take_group_picture(const std::string& mounted, const std::v
     for (const GroupFolder& folder : out.tree.folders)
         out.identities.push_back(identify_group(folder.path));
     out.records = read_container_records(roots);
+    for (const ContainerRecord& record : out.records)
+        if (!record.group.empty())
+            for (size_t i = 0; i < out.identities.size(); i++)
+                if (is_in_group(out.tree.folders[i].path, record.group) && out.identities[i].container.empty()) {
+                    out.identities[i].container = record.id;
+                    out.identities[i].runtime = record.runtime;
+                }
     return out;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/glob.h"
+#include "runtime/containers/group_path.h"
 #include "runtime/json.h"
 
 namespace sonde {
@@ -87,14 +88,20 @@ std::string setting_in(const std::string& text, std::string_view name) {
     return "";
 }
 
+// Names are shown on terminals, and users write some of the files.
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
 class Records {
   public:
     void add(std::vector<ContainerRecord> records) {
-        for (ContainerRecord& record : records)
+        for (ContainerRecord& record : records) {
+            for (std::string* text : {&record.name, &record.pod_space, &record.pod_name})
+                std::ranges::replace_if(*text, is_control, '?');
             if (const auto known = by_id_.find(record.id); known == by_id_.end())
                 by_id_.emplace(record.id, out_.size()), out_.push_back(std::move(record));
             else
                 complete(out_[known->second], record);
+        }
     }
     bool lacks_pod(const std::string& id) const {
         const auto known = by_id_.find(id);
@@ -222,6 +229,13 @@ std::vector<ContainerRecord> parse_bundle(std::string_view text, const std::stri
     record.pod_name = first_of(notes, {"io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"});
     record.pod_space = first_of(notes, {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"});
     record.pod_uid = first_of(notes, {"io.kubernetes.cri.sandbox-uid", "io.kubernetes.pod.uid"});
+    // `ctr run IMAGE NAME`: the name is the id.
+    std::string group = text_of(member(config, "linux"), "cgroupsPath");
+    if (!is_whole_container_id(id) && group.size() > 1 && group[0] == '/') {
+        record.group = std::move(group);
+        if (record.name.empty())
+            record.name = id;
+    }
     return {record};
 }
 

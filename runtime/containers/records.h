@@ -17,6 +17,7 @@ struct ContainerRecord {
     std::string name; // of a container in a pod its name in there; empty: it has none
     std::string runtime;
     std::string pod_space, pod_name, pod_uid; // Kubernetes; empty: it is in no pod
+    std::string group; // its control group, where the id is none that the group's path is known by; else empty
 };
 
 // `roots`: folders in whose places of the runtimes to look: "" is this process' own root, "/proc/1/root" the machine's.

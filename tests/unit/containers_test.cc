@@ -126,6 +126,21 @@ TEST(ContainerRecords, OfDockerAndContainerd) {
     EXPECT_EQ(bundle[0].name + bundle[0].pod_space + bundle[0].pod_name + bundle[0].pod_uid, "nginxshopfrontu");
 }
 
+// containerd's `ctr` lets its user choose the id, and puts the group at /NAMESPACE/ID.
+TEST(ContainerRecords, OfContainersWhoseIdIsAName) {
+    Tree tree;
+    tree.group("/default/web/deeper");
+    tree.group("/default/other");
+    tree.write("/run/containerd/io.containerd.runtime.v2.task/default/web/config.json",
+               R"({"linux":{"cgroupsPath":"/default/web"}})");
+    tree.write("/run/containerd/io.containerd.runtime.v2.task/default/all/config.json",
+               R"({"linux":{"cgroupsPath":"/"}})");
+    const GroupPicture picture = tree.picture();
+    EXPECT_EQ(find(picture, plan::GroupKind::Container, "web"), "/default/web ");
+    EXPECT_EQ(texts_of(picture, "/default/web/deeper"), "web||");
+    EXPECT_EQ(texts_of(picture, "/default/other"), "||");
+}
+
 TEST(ContainerRecords, PassOverWhatIsNone) {
     for (const char* text :
          {"", "{", "null", "[1,2]", "\"x\"", "{\"ID\":7}", "{\"annotations\":[]}", "[[[[", "\xff\xfe"}) {
