@@ -111,7 +111,8 @@ Result<void> MetricsServer::listen() {
     base_ = event_base_new();
     http_ = base_ ? evhttp_new(base_) : nullptr;
     const int owned = fcntl(socket_fd.get(), F_DUPFD_CLOEXEC, 3);
-    if (!http_ || owned < 0 || evhttp_accept_socket_with_handle(http_, owned) == nullptr)
+    evhttp_bound_socket* door = http_ && owned >= 0 ? evhttp_accept_socket_with_handle(http_, owned) : nullptr;
+    if (!door || !limit_.begin(base_, evhttp_bound_socket_get_listener(door)))
         return Error("no memory for a server");
     if (tls_)
         evhttp_set_bevcb(
@@ -193,6 +194,7 @@ MetricsServer::~MetricsServer() {
         event_free(told_event_);
     if (time_event_)
         event_free(time_event_);
+    limit_.end();
     if (http_)
         evhttp_free(http_);
     if (base_)

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "runtime/http/tls.h"
+#include "runtime/metrics/connection_limit.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
 #include "runtime/metrics/picture_exchange.h"
@@ -69,6 +70,7 @@ class MetricsServer {
     const MetricNames names_;
     PictureExchange exchange_;
     std::string url_, token_;
+    ConnectionLimit limit_;
     TlsContext tls_; // --metrics-tls; null: without
     event_base* base_ = nullptr;
     evhttp* http_ = nullptr;
