@@ -96,6 +96,8 @@ std::string check_pushes(const CLI::App& app, const Options& o) {
     if (!o.otlp.wanted() && std::ranges::any_of(otlp_options, [&](const char* one) { return app.count(one) > 0; }))
         return "--otlp-service and the other options of that name need --otlp=URL: they say what is pushed there, and "
                "how";
+    if (!o.otlp.wanted() && !o.metrics.wanted() && app.count("--metrics-series") > 0)
+        return "--metrics-series needs --metrics=ADDRESS:PORT or --otlp=URL: it says how many series they give at most";
     const auto is_pushed = [](const PictureRequest& request) { return request.is_pushed(); };
     const auto is_https = [](const PictureRequest& request) { return request.target.has_tls; };
     if (!o.pprof_push.headers.empty() && std::ranges::none_of(o.pictures, is_pushed))
