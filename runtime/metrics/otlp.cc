@@ -1,5 +1,6 @@
 #include "runtime/metrics/otlp.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <string_view>
@@ -224,6 +225,8 @@ OtlpRejection otlp_rejection(const std::string& answer) {
                 out.why = inner.bytes();
         }
     }
+    // It is shown on a terminal.
+    std::ranges::replace_if(out.why, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
     return out;
 }
 
