@@ -28,8 +28,8 @@ class Backend {
     void run(llvm::Module& module, const char* passes);
     // The pipeline of this place.
     void optimise(llvm::Module& module);
-    // Code then comes in the order of the script, in this and in later modules. Else a block with many reads has all that
-    // it read on the stack before anything is computed of it.
+    // Code then comes in the order of the script, in this and in later modules. Else a block with many reads has all
+    // that it read on the stack before anything is computed of it.
     void keep_order();
     // After everything else: large modules want less work, or longer jumps.
     void suit_size(llvm::Module& module, bool may_goto);

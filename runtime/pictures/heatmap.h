@@ -78,7 +78,7 @@ class Heatmap {
     int64_t began_ = 0, looked_ = 0, interval_;
     uint64_t looks_ = 0;
     std::vector<Counts> columns_;
-    std::vector<bool> late_; // a column that was looked at together with others
+    std::vector<bool> late_;                  // a column that was looked at together with others
     std::map<std::string, Element> elements_; // by key
 };
 

@@ -1,5 +1,5 @@
-// Protocol buffers, as far as writing them goes, and reading an answer (protobuf.dev, "Encoding"): a message is its fields one after the
-// other, each a number and a value.
+// Protocol buffers, as far as writing them goes, and reading an answer (protobuf.dev, "Encoding"): a message is its
+// fields one after the other, each a number and a value.
 //
 // The library that there is for it wants a compiler of its own, generated classes for messages of which we fill a dozen
 // fields, and 3 MB at run time. What a writer needs of the format is these functions; tests read what they write.
