@@ -1,6 +1,8 @@
 // Stacks as components of arrays' keys.
 #pragma once
 
+#include <cstddef>
+
 namespace llvm {
 class Value;
 }
