@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
 #include "runtime/metrics/otlp_delta.h"
