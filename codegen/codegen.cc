@@ -61,11 +61,14 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
         return std::move(lowered).error();
     if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);
-    if (bpf && state.options.c_code)
-        if (Result<void> linked = link_c_code(emitter, *state.options.c_code); !linked)
+    if (bpf && state.options.c_code) {
+        constexpr unsigned many_reads = 200; // a function with less has no use for it
+        Result<unsigned> linked = link_c_code(emitter, *state.options.c_code);
+        if (!linked)
             return std::move(linked).error();
-    if (bpf && state.options.c_code)
-        backend.keep_order();
+        if (*linked > many_reads)
+            backend.keep_order();
+    }
     if (bpf && module.getFunction(loop_mark)) {
         // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
         // and variables that need no memory are not handed over.

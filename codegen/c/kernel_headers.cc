@@ -128,6 +128,9 @@ const char* const c_kernel_macros = R"MACROS(
 #define current_fsuid() (current->cred->fsuid)
 #define __kuid_val(id) ((id).val)
 #define __kgid_val(id) ((id).val)
+#define CONFIG_USER_NS 1
+#define get_user_ns(space) (space)
+#define put_user_ns(space) ((void)(space))
 #define from_kuid(space, id) ((id).val)
 #define from_kgid(space, id) ((id).val)
 #define from_kuid_munged(space, id) ((id).val)
@@ -162,6 +165,8 @@ const char* const c_kernel_macros = R"MACROS(
 #define file_inode(file) ((file)->f_inode)
 #define file_dentry(file) ((file)->f_path.dentry)
 #define d_inode(dentry) ((dentry)->d_inode)
+#define f_dentry f_path.dentry
+#define f_vfsmnt f_path.mnt
 #define d_backing_inode(dentry) ((dentry)->d_inode)
 #define i_size_read(inode) ((inode)->i_size)
 #define i_uid_read(inode) ((inode)->i_uid.val)

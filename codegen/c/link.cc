@@ -1,5 +1,7 @@
 #include "codegen/c/link.h"
 
+#include <algorithm>
+
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Linker/Linker.h>
 
@@ -7,7 +9,7 @@
 
 namespace sonde {
 
-Result<void> link_c_code(Emitter& emitter, const CCode& code) {
+Result<unsigned> link_c_code(Emitter& emitter, const CCode& code) {
     llvm::Module& module = emitter.module();
     auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(code.bitcode, "C"), module.getContext());
     if (!parsed)
@@ -16,13 +18,15 @@ Result<void> link_c_code(Emitter& emitter, const CCode& code) {
     (*parsed)->setDataLayout(module.getDataLayout());
     if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
         return Error("internal: the script's C cannot be linked");
+    unsigned most = 0;
     for (llvm::Function& function : module)
         if (!function.isDeclaration() &&
             (function.getName().starts_with(c_symbol("")) || function.getName().starts_with(script_symbol("")))) {
             function.setLinkage(llvm::GlobalValue::InternalLinkage);
             function.addFnAttr(llvm::Attribute::AlwaysInline);
+            most = std::max(most, function.getInstructionCount());
         }
-    return {};
+    return most;
 }
 
 } // namespace sonde

@@ -8,7 +8,7 @@ namespace sonde {
 
 class Emitter;
 
-// Everything is inlined, as the script's own functions are.
-Result<void> link_c_code(Emitter& emitter, const CCode& code);
+// Everything is inlined, as the script's own functions are. The number of LLVM's instructions in the largest function.
+Result<unsigned> link_c_code(Emitter& emitter, const CCode& code);
 
 } // namespace sonde
