@@ -138,9 +138,7 @@ int translate(const Options& options, const plan::Origin* origin) {
     PassTimer pass3(3, options);
     CodegenOptions codegen = codegen_options(options, t, *program);
     Diagnostics in_c(t.sources);
-    Result<std::optional<CCode>> c_code = compile_c_code(
-        *program, codegen, {t.parse_options.kernel_release, [&] { return kernel_btf(t); }, t.parse_options.compatible},
-        in_c);
+    Result<std::optional<CCode>> c_code = compile_c_code(*program, codegen, kernel_for_c(t), in_c);
     if (!c_code)
         return fail(c_code.error()), say_failed(3);
     if (!t.report(in_c))

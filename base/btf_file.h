@@ -25,6 +25,9 @@ class BtfFile {
     // Numbers are below that, 0 is void; those of a module's own types begin at first().
     uint32_t count() const { return first_ + static_cast<uint32_t>(places_.size()); }
     uint32_t first() const { return first_; }
+    // The bytes of its own types and of its own names; those of a module's go on after the kernel's.
+    std::string_view type_bytes() const { return types_; }
+    std::string_view name_bytes() const { return names_; }
     // Null for void and for numbers that there are not.
     const btf_type* at(uint32_t id) const;
     // A type without the typedefs, qualifiers and tags around it; null for void.

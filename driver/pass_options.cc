@@ -25,10 +25,25 @@ bool wants_hits(const Options& options) {
 
 } // namespace
 
-Result<std::string> kernel_btf(const Translation& t) {
+CKernel kernel_for_c(Translation& t) {
+    CKernel out;
+    out.release = t.parse_options.kernel_release;
+    out.compatible = t.parse_options.compatible;
+    auto bytes = [&t](const std::string& module) -> Result<std::string> {
+        Result<KernelTypes*> kernel = t.env.kernel();
+        if (!kernel)
+            return kernel.error();
+        return (*kernel)->btf_bytes(module);
+    };
+    out.btf = [bytes] { return bytes(""); };
+    out.modules.names = [&t] {
+        Result<KernelTypes*> kernel = t.env.kernel();
+        return kernel ? (*kernel)->modules() : std::vector<std::string>();
+    };
+    out.modules.btf = bytes;
     if (t.other_kernel)
-        return t.other_kernel->types;
-    return read_file("/sys/kernel/btf/vmlinux");
+        out.modules.state = "installed";
+    return out;
 }
 
 SemaOptions sema_options(const Options& options) {

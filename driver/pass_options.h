@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "codegen/c/compile.h"
 #include "codegen/codegen.h"
 #include "driver/options.h"
 #include "driver/translation.h"
@@ -13,8 +13,8 @@
 
 namespace sonde {
 
-// BTF of the kernel that is translated for; errors: it has none.
-Result<std::string> kernel_btf(const Translation& t);
+// The kernel that is translated for, as C in scripts wants it. `t` must outlive it.
+CKernel kernel_for_c(Translation& t);
 SemaOptions sema_options(const Options& options);
 // Asks the kernel (the other one with -r) for what decides how handlers are compiled.
 CodegenOptions codegen_options(const Options& options, const Translation& t, const hir::Program& program);

@@ -93,6 +93,39 @@ bool is_macro(std::string_view word) {
     return word == "MAXSTRINGLEN";
 }
 
+// "struct s" of "`const struct s`", "t" of "`t`".
+std::optional<CTypeName> read_type(std::string_view text) {
+    for (std::string_view qualifier : {"const ", "volatile "})
+        if (text.starts_with(qualifier))
+            text.remove_prefix(qualifier.size());
+    const size_t blank = text.find(' ');
+    CTypeName out;
+    if (blank != std::string_view::npos)
+        out.keyword = text.substr(0, blank);
+    out.name = text.substr(blank == std::string_view::npos ? 0 : blank + 1);
+    const bool is_name =
+        std::all_of(out.name.begin(), out.name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+    return is_name &&
+                   (out.keyword.empty() || out.keyword == "struct" || out.keyword == "union" || out.keyword == "enum")
+               ? std::optional(out)
+               : std::nullopt;
+}
+
+// Of an incomplete type clang names what the text has and, as the last, what that stands for; of an unknown name
+// what it proposes stands after it.
+std::optional<CTypeName> missing_type(const std::string& text) {
+    const bool is_incomplete =
+        text.find("incomplete ") != std::string::npos || text.find("never completed") != std::string::npos;
+    if (!is_incomplete && !text.starts_with("unknown type name ") && !text.starts_with("use of undeclared identifier "))
+        return std::nullopt;
+    const size_t end = is_incomplete ? text.rfind('`') : text.find('`', text.find('`') + 1);
+    const size_t begin = end == std::string::npos || end == 0 ? std::string::npos : text.rfind('`', end - 1);
+    if (begin == std::string::npos)
+        return std::nullopt;
+    std::optional<CTypeName> out = read_type(std::string_view(text).substr(begin + 1, end - begin - 1));
+    return out && is_incomplete == out->keyword.empty() ? std::nullopt : out;
+}
+
 struct Translation {
     std::string_view part, message, help; // of clang's message; the whole of ours
 };
@@ -109,7 +142,7 @@ constexpr Translation translations[] = {
      "`STAP_RETURN(text)`, or `strlcpy(STAP_RETVALUE, text, MAXSTRINGLEN)`"},
 };
 
-void report(const Message& message, Range range, Diagnostics& diags) {
+void report(const Message& message, Range range, const std::string& why_missing, Diagnostics& diags) {
     constexpr std::string_view unknown = "call to undeclared function `", failed = "static assertion failed: ";
     if (message.text.starts_with(unknown)) {
         report_unknown_function(
@@ -125,14 +158,29 @@ void report(const Message& message, Range range, Diagnostics& diags) {
     name_as_written(text);
     const std::string_view word = diags.sources().text(range.file).substr(range.begin, range.end - range.begin);
     DiagBuilder said = diags.report(DiagId::EmbeddedCode, range, text);
-    if (text.starts_with("expected") && is_macro(word))
+    if (!why_missing.empty())
+        said.help(why_missing);
+    else if (text.starts_with("expected") && is_macro(word))
         said.help(
             fmt::format("`{}` is a macro of the kernel's headers here: another name, or `#undef {}`", word, word));
 }
 
 } // namespace
 
-void report_clang_messages(const std::string& messages, const std::vector<Range>& places, Diagnostics& diags) {
+std::set<CTypeName> missing_types(const std::string& messages) {
+    std::set<CTypeName> out;
+    for (size_t line = 0; line < messages.size();) {
+        const size_t end = std::min(messages.find('\n', line), messages.size());
+        if (const std::optional<Message> message = read_message(messages.substr(line, end - line)))
+            if (std::optional<CTypeName> type = missing_type(message->text))
+                out.insert(*std::move(type));
+        line = end + 1;
+    }
+    return out;
+}
+
+void report_clang_messages(const std::string& messages, const std::vector<Range>& places,
+                           const std::function<std::string(const CTypeName&)>& why_missing, Diagnostics& diags) {
     std::set<std::tuple<FileId, uint32_t, uint32_t>> said;
     // What clang says of the rest of a line with an unknown function follows from that.
     std::set<std::pair<FileId, uint32_t>> unknown;
@@ -148,8 +196,10 @@ void report_clang_messages(const std::string& messages, const std::vector<Range>
             unknown.insert(line_of);
         else if (unknown.contains(line_of))
             continue;
-        if (said.emplace(range.file, range.begin, range.end).second)
-            report(*message, range, diags);
+        if (!said.emplace(range.file, range.begin, range.end).second)
+            continue;
+        const std::optional<CTypeName> type = missing_type(message->text);
+        report(*message, range, type ? why_missing(*type) : "", diags);
     }
 }
 

@@ -1,15 +1,23 @@
 // What clang says of the script's C, as messages about the script.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/diag.h"
+#include "codegen/c/module_types.h"
 
 namespace sonde {
 
 // `messages`: "FILE:LINE:COLUMN: error: text", a line each. `places`: where the script has C; what clang finds beyond
-// their ends, in sonde's own C, is told of the one before.
-void report_clang_messages(const std::string& messages, const std::vector<Range>& places, Diagnostics& diags);
+// their ends, in sonde's own C, is told of the one before. `why_missing` says what there is to say of a type that is
+// not there.
+void report_clang_messages(const std::string& messages, const std::vector<Range>& places,
+                           const std::function<std::string(const CTypeName&)>& why_missing, Diagnostics& diags);
+
+// What messages say is not there, or not whole, and may be a type.
+std::set<CTypeName> missing_types(const std::string& messages);
 
 } // namespace sonde

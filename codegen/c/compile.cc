@@ -347,27 +347,35 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     Result<std::string> btf = kernel.btf();
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
-    Result<std::string> types = declare_kernel_types(*btf, names);
-    if (!types)
-        return std::move(types).error();
-
-    Composer text(diags.sources(), diags);
-    text.own(c_basic_types);
-    text.own(*types);
-    text.own(fmt::format("#define MAXSTRINGLEN {}\n#define LINUX_VERSION_CODE {}\n"
-                         "#define STAP_COMPAT_VERSION STAP_VERSION({}, {})\n{}",
-                         power, version_code(kernel.release), compatible >> 16, compatible >> 8 & 255, c_prelude));
-    text.own(declare_calls(functions));
-    text.own(parts);
-    for (const hir::CText& block : program.c_blocks)
-        text.script(block);
-    for (const hir::Function* function : functions)
-        compose_function(text, *function, diags);
-    if (diags.has_errors())
-        return std::optional<CCode>();
-    Result<ClangOutput> out = run_clang(text.take());
-    if (!out)
-        return std::move(out).error();
+    std::set<std::string> probed;
+    for (const hir::Handler* handler : program.handlers)
+        for (const plan::Point& point : handler->points)
+            probed.insert(point.module);
+    ModuleTypes types(*btf, kernel.modules, std::move(probed));
+    Result<ClangOutput> out = ClangOutput();
+    do {
+        Result<std::string> declared = declare_kernel_types(types.btf(), names, types.kernel_count(), types.chosen());
+        if (!declared)
+            return std::move(declared).error();
+        Composer text(diags.sources(), diags);
+        text.own(c_basic_types);
+        text.own(*declared);
+        text.own(fmt::format("#define MAXSTRINGLEN {}\n#define LINUX_VERSION_CODE {}\n"
+                             "#define STAP_COMPAT_VERSION STAP_VERSION({}, {})\n{}",
+                             power, version_code(kernel.release), compatible >> 16, compatible >> 8 & 255, c_prelude));
+        text.own(declare_calls(functions));
+        text.own(parts);
+        for (const hir::CText& block : program.c_blocks)
+            text.script(block);
+        for (const hir::Function* function : functions)
+            compose_function(text, *function, diags);
+        if (diags.has_errors())
+            return std::optional<CCode>();
+        out = run_clang(text.take());
+        if (!out)
+            return std::move(out).error();
+        // Modules are looked at only for what is missing, which clang knows best: then it gets the text again.
+    } while (out->bitcode.empty() && types.find(missing_types(out->messages)));
     if (out->bitcode.empty()) {
         std::vector<Range> places;
         for (const hir::CText& block : program.c_blocks)
@@ -378,7 +386,8 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             diags.report(DiagId::EmbeddedCode, places[0], out->failure)
                 .help("make its expressions, macros and tables smaller");
         else
-            report_clang_messages(out->messages, places, diags);
+            report_clang_messages(
+                out->messages, places, [&](const CTypeName& name) { return types.why_missing(name); }, diags);
         return std::optional<CCode>();
     }
     return secure_c_code(out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto}, diags);

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/result.h"
 #include "codegen/c/c_code.h"
+#include "codegen/c/module_types.h"
 #include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
 
@@ -19,6 +20,7 @@ struct CKernel {
     std::string release;                      // as uname -r says it
     std::function<Result<std::string>()> btf; // its types; asked only where there is C
     std::string compatible;                   // --compatible
+    CModules modules;
 };
 
 // Compiles all functions in C that the program calls; nullopt: there are none. `options`: those that handlers are

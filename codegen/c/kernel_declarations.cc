@@ -21,11 +21,13 @@ class Declarations {
   public:
     Declarations(const btf& types, const std::set<std::string>& names) : types_(types), names_(names) {}
 
-    // All types to declare, in the order in which they came up.
-    std::vector<uint32_t> find() {
-        for (uint32_t id = 1; id < btf__type_cnt(&types_); id++)
+    // All types to declare, in the order in which they came up: the kernel's by their names, and `chosen`.
+    std::vector<uint32_t> find(uint32_t kernel_count, const std::set<uint32_t>& chosen) {
+        for (uint32_t id = 1; id < kernel_count; id++)
             if (is_named(id))
                 want(id);
+        for (uint32_t id : chosen)
+            want(id);
         while (!todo_.empty()) {
             uint32_t id = todo_.back();
             todo_.pop_back();
@@ -113,7 +115,8 @@ void append(void* out, const char* format, va_list arguments) {
 
 } // namespace
 
-Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std::set<std::string>& names) {
+Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std::set<std::string>& names,
+                                         uint32_t kernel_count, const std::set<uint32_t>& chosen) {
     std::unique_ptr<btf, decltype(&btf__free)> types(
         btf__new(btf_bytes.data(), static_cast<uint32_t>(btf_bytes.size())), btf__free);
     if (!types)
@@ -123,7 +126,7 @@ Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std
                                                               btf_dump__free);
     if (!dump)
         return Error(fmt::format("the kernel's types cannot be written as C: {}", std::strerror(errno)));
-    for (uint32_t id : Declarations(*types, names).find())
+    for (uint32_t id : Declarations(*types, names).find(kernel_count, chosen))
         if (int failed = btf_dump__dump_type(dump.get(), id); failed < 0)
             return Error(fmt::format("the kernel's types cannot be written as C: {}", std::strerror(-failed)));
     return out;

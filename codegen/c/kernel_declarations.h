@@ -1,6 +1,7 @@
 // The kernel's types as C declarations, as many as a text needs.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -9,7 +10,10 @@
 namespace sonde {
 
 // `names`: all identifiers of the text. Declared are the types and enumerators of those names, and to a fixed point the
-// types of members of those names, through pointers. Errors: what is wrong with `btf`.
-Result<std::string> declare_kernel_types(const std::string& btf, const std::set<std::string>& names);
+// types of members of those names, through pointers. `btf` may go on after the kernel's own types with those of modules
+// (codegen/c/module_types.h); of these, `chosen` are declared, by their numbers, and what members lead to. Errors: what
+// is wrong with `btf`.
+Result<std::string> declare_kernel_types(const std::string& btf, const std::set<std::string>& names,
+                                         uint32_t kernel_count, const std::set<uint32_t>& chosen);
 
 } // namespace sonde

@@ -64,11 +64,17 @@ std::vector<std::string> KernelTypes::modules() const {
     return names;
 }
 
+Result<std::string> KernelTypes::btf_bytes(const std::string& module) const {
+    if (module.empty())
+        return files_[0].bytes;
+    return other_ ? other_->module_types(module) : read_file(folder_ + "/" + module);
+}
+
 KernelTypes::File* KernelTypes::file(const std::string& module) {
     for (File& candidate : files_)
         if (candidate.module == module)
             return &candidate;
-    Result<std::string> bytes = other_ ? other_->module_types(module) : read_file(folder_ + "/" + module);
+    Result<std::string> bytes = btf_bytes(module);
     if (!bytes)
         return nullptr;
     files_.push_back({module, *std::move(bytes), BtfFile({})});

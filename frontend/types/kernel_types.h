@@ -46,6 +46,8 @@ class KernelTypes final : public TypeSource {
 
     // Modules that have types; sorted.
     std::vector<std::string> modules() const;
+    // BTF of a module, which builds on the kernel's, or the kernel's own (""); keeps nothing. Errors: there is none.
+    Result<std::string> btf_bytes(const std::string& module) const;
 
     // Those whose name matches a glob, in the order of their names. `module`: a glob too, of which "" is the kernel
     // itself; a null pointer is the kernel and all modules.
