@@ -35,7 +35,10 @@ CKernel kernel_for_c(Translation& t) {
             return kernel.error();
         return (*kernel)->btf_bytes(module);
     };
-    out.btf = [bytes] { return bytes(""); };
+    out.btf = [&t, bytes] {
+        t.env.relies_on_kernel = true;
+        return bytes("");
+    };
     out.modules.names = [&t] {
         Result<KernelTypes*> kernel = t.env.kernel();
         return kernel ? (*kernel)->modules() : std::vector<std::string>();
