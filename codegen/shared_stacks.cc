@@ -19,20 +19,6 @@ bool is_user_stack(const hir::Expr& expr) {
     return facts.gives_stack && !facts.of_kernel;
 }
 
-// The variable that an expression reads; null: it is something else.
-const void* read_by(const hir::Expr& expr) {
-    switch (expr.kind) {
-    case ExprKind::LocalRef:
-        return hir::as<hir::LocalRef>(expr).local;
-    case ExprKind::GlobalRef:
-        return hir::as<hir::GlobalRef>(expr).global;
-    case ExprKind::Element:
-        return hir::as<hir::Element>(expr).array;
-    default:
-        return nullptr;
-    }
-}
-
 class Holders {
   public:
     explicit Holders(const plan::Plan& plan) : plan_(plan) {}
@@ -103,7 +89,7 @@ class Holders {
             break;
         case ExprKind::Assign: {
             const auto& assign = hir::as<hir::Assign>(expr);
-            const void* to = read_by(*assign.target);
+            const void* to = variable_of(*assign.target);
             known_.insert(assign.target);
             if (assign.op || assign.concat || !assign.value_unused)
                 shown_.insert(to);
@@ -113,7 +99,7 @@ class Holders {
         default:
             break;
         }
-        if (const void* variable = known_.contains(&expr) ? nullptr : read_by(expr))
+        if (const void* variable = known_.contains(&expr) ? nullptr : variable_of(expr))
             shown_.insert(variable);
     }
     void take_keys(const hir::Global& array, const std::vector<hir::Expr*>& keys) {
@@ -134,7 +120,7 @@ class Holders {
         } else if (value.kind == ExprKind::Ternary) {
             take_value(*hir::as<hir::Ternary>(value).then_value, to);
             take_value(*hir::as<hir::Ternary>(value).else_value, to);
-        } else if (const void* from = read_by(value)) {
+        } else if (const void* from = variable_of(value)) {
             known_.insert(&value);
             flows_.emplace_back(from, to);
         } else if (value.kind != ExprKind::ConstString) {

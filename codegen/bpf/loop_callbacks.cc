@@ -224,8 +224,8 @@ void bound_lifetime(llvm::Value& piece, llvm::BasicBlock& block) {
     builder.CreateLifetimeEnd(&piece);
 }
 
-// Instead of running the iteration once. To the verifier there may be none; then it has left nothing
-// behind, and takes the way of one that goes on for too long, `again`.
+// Instead of running the iteration once. To the verifier there may be none; then it leaves nothing, and
+// takes the way of one that goes on for too long, `again`.
 void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed, uint64_t again) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
     llvm::IRBuilder<> builder(&entry, entry.begin());

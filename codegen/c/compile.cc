@@ -374,7 +374,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         out = run_clang(text.take());
         if (!out)
             return std::move(out).error();
-        // Modules are looked at only for what is missing, which clang knows best: then it gets the text again.
+        // Modules are read only for what is missing, which clang knows best: then it gets the text again.
     } while (out->bitcode.empty() && types.find(missing_types(out->messages)));
     if (out->bitcode.empty()) {
         std::vector<Range> places;

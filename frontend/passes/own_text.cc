@@ -39,19 +39,6 @@ class OwnTexts {
   private:
     void add_foreign(const void* what) { changed_ = foreign_.insert(what).second || changed_; }
 
-    const void* variable_of(const Expr& expr) const {
-        switch (expr.kind) {
-        case ExprKind::LocalRef:
-            return hir::as<hir::LocalRef>(expr).local;
-        case ExprKind::GlobalRef:
-            return hir::as<hir::GlobalRef>(expr).global;
-        case ExprKind::Element:
-            return hir::as<hir::Element>(expr).array;
-        default:
-            return nullptr;
-        }
-    }
-
     bool is_own(const Expr& expr) const {
         if (expr.type == hir::ValueType::Long)
             return true;

@@ -18,7 +18,7 @@ namespace sonde {
 namespace {
 
 constexpr size_t most_ever = 4096;
-constexpr timeval moment{0, 200'000}; // until a closed door is looked at again
+constexpr timeval moment{0, 200'000}; // until it tries to accept again
 
 // Of a socket's own end; 0: it is none, or has none.
 in_port_t port_of(int fd) {
