@@ -64,9 +64,9 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
         known = mapped_libraries(target.pid);
     else if (!target.command.empty())
         if (Result<std::string> program = find_in_path(target.command.substr(0, target.command.find(' ')))) {
-            known = shared_libraries(*program);
             if (is_script(*program) && is_named(*program, name))
                 return is_script_error(name, *program);
+            known = shared_libraries(*program);
             known.push_back(*program);
         }
     for (std::string& path : installed_libraries())

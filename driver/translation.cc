@@ -54,14 +54,15 @@ KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& 
 
 KernelProbing find_kernel_probing(const std::string& forced) {
     KernelFunctionProbing functions = probe_kernel_functions();
+    const KernelFeatures features = probe_kernel_features();
     KernelProbing out;
-    out.may_goto = probe_kernel_features().may_goto;
-    out.tracepoint_cookie = probe_kernel_features().tracepoint_cookie;
+    out.may_goto = features.may_goto;
+    out.tracepoint_cookie = features.tracepoint_cookie;
     out.only_breakpoints = forced == "kprobe";
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
     out.kprobe = functions.why_not_kprobe.empty();
     out.why_no_decision = why_no_decision;
-    out.register_writes = probe_kernel_features().register_writes;
+    out.register_writes = features.register_writes;
     return out;
 }
 

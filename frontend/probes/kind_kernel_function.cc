@@ -257,10 +257,14 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
         const std::string whole = name.starts_with("cap_") ? "security_" + name.substr(4) : "";
         const std::string in_kernel;
         const bool has_whole = !whole.empty() && !point.kernel->functions(whole, &in_kernel).empty();
+        // No function's result can be set where those of security hooks cannot.
+        const bool has_any =
+            env.kernel_probing().why_no_decision(plan::ProbeKind::Override, "security_file_open").empty();
         return refuse(
             DiagId::Unsupported, fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
-            has_whole ? fmt::format("`kernel.function(\"{}\").return` makes that decision", whole)
-                      : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
+            !has_any    ? ""
+            : has_whole ? fmt::format("`kernel.function(\"{}\").return` makes that decision", whole)
+                        : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
     }
     point.kind = plan::ProbeKind::Override;
     point.alone = true;
