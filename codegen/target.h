@@ -32,6 +32,8 @@ class HandlerPrograms {
     virtual void condition_held(Environment& env) = 0;
     // i1: an error of the same hit is told already, by a handler of the same place. Null: it cannot be.
     virtual llvm::Value* has_failed_before() = 0;
+    // exit() is about to stop the session.
+    virtual void before_exit() = 0;
     // Releases what begin() claimed, and returns; the builder then stands nowhere.
     virtual void end(Environment& env) = 0;
     virtual void join_legs(const hir::Handler& handler) = 0;

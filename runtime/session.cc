@@ -411,6 +411,7 @@ class Run {
     Result<void> trace_events();
     void pump();
     void wait_for_events(int64_t most_ns);
+    void wait_for_hit() const;
     void stop();
     int status() const;
     Result<int> end();
@@ -715,12 +716,23 @@ void Run::wait_for_events(int64_t most_ns) {
         pusher_->serve(session_);
 }
 
+// The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never comes
+// (the kernel missed it, the thread is not given a processor) is not waited for.
+void Run::wait_for_hit() const {
+    constexpr int64_t most_ns = 200'000'000, turn_ns = 200'000;
+    const int64_t began = now_ns();
+    const timespec turn{0, turn_ns};
+    while (__atomic_load_n(&session_.words->ending_task, __ATOMIC_SEQ_CST) && now_ns() - began < most_ns)
+        nanosleep(&turn, nullptr);
+}
+
 // No kernel handler runs any more when it returns.
 void Run::stop() {
     metrics_.reset();
     if (live_)
         live_->end_screen();
     __atomic_store_n(&session_.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+    wait_for_hit();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.missed[attachment->probe] += attachment->missed();
     // The last first: it is what the kernel runs first at a place, and taking it off waits for a hit that is under way,

@@ -28,6 +28,8 @@ struct sonde_session_words {
     uint64_t pid;               /* the session's process */
     uint64_t lost_tasks;        /* tasks that found no room in `sonde_tasks` */
     uint64_t joined;            /* times that the command was seen to begin */
+    uint64_t ending_task;       /* the kernel's address of the thread whose hit, which ended the session, may still lead
+                                   to handlers, or 0 */
     /* A host handler ends where fewer statements than that are left to it: 0, or when it is to end, more than it has.
      */
     uint64_t least_action;

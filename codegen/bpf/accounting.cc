@@ -49,6 +49,7 @@ void BpfAccounting::count_error(Environment& env, llvm::BasicBlock* told) {
     llvm::BasicBlock* stop = e_.block("stop");
     e_.CreateCondBr(e_.CreateICmpUGE(before, most), stop, tell);
     e_.SetInsertPoint(stop);
+    one_hit_.expect_more();
     e_.CreateStore(e_.number(plan::Stopping), bpf_.data);
     e_.CreateBr(tell);
     e_.SetInsertPoint(tell);

@@ -7,13 +7,14 @@
 #include <cstddef>
 
 #include "codegen/bpf/context.h"
+#include "codegen/bpf/one_hit.h"
 #include "codegen/environment.h"
 
 namespace sonde {
 
 class BpfAccounting {
   public:
-    explicit BpfAccounting(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
+    BpfAccounting(BpfContext& bpf, OneHit& one_hit) : bpf_(bpf), e_(bpf.e), one_hit_(one_hit) {}
     // With -t, from here on: the row of the probe point is known. Once a program.
     void begin_timing(Environment& env);
     // The probe's hit begins: what Mark says, and with -t its number.
@@ -45,6 +46,7 @@ class BpfAccounting {
 
     BpfContext& bpf_;
     Emitter& e_;
+    OneHit& one_hit_;
     bool timed_ = false; // this program is
     llvm::Value* started_ = nullptr;
     llvm::Value* timing_ = nullptr; // the ProbeTiming of the row

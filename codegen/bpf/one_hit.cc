@@ -117,9 +117,45 @@ void OneHit::go_if_running() {
     e_.SetInsertPoint(go);
 }
 
+bool OneHit::is_any_shared() {
+    return !bpf_.state.options.one_by_one &&
+           std::any_of(places().begin(), places().end(),
+                       [](const auto& place) { return place.second.first != place.second.second; });
+}
+
+llvm::Value* OneHit::set_first(llvm::Value* word, llvm::Value* value) {
+    auto* exchange = e_.CreateAtomicCmpXchg(word, e_.number(0), value, llvm::Align(8),
+                                            llvm::AtomicOrdering::SequentiallyConsistent,
+                                            llvm::AtomicOrdering::SequentiallyConsistent);
+    return e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0));
+}
+
+llvm::Value* OneHit::ending_task() const { return e_.offset(bpf_.data, offsetof(plan::SessionWords, ending_task)); }
+
+void OneHit::expect_more() {
+    if (is_any_shared())
+        set_first(ending_task(), thread());
+}
+
+void OneHit::expect_no_more() {
+    llvm::BasicBlock *stopped = e_.block("stopped"), *own = e_.block("own_end"), *noted = e_.block("noted");
+    llvm::Value* state = e_.CreateLoad(e_.i64(), bpf_.data, true);
+    e_.CreateCondBr(e_.CreateICmpEQ(state, e_.number(plan::Running)), noted, stopped);
+    e_.SetInsertPoint(stopped);
+    llvm::Value* ending = e_.CreateLoad(e_.i64(), ending_task(), true);
+    e_.CreateCondBr(e_.CreateICmpEQ(ending, thread()), own, noted);
+    e_.SetInsertPoint(own);
+    e_.CreateStore(e_.number(0), ending_task());
+    e_.CreateBr(noted);
+    e_.SetInsertPoint(noted);
+}
+
 void OneHit::note_end(llvm::Value* error) {
-    if (!neighbours().after)
+    if (!neighbours().after) {
+        if (!bpf_.saves_entry && is_any_shared())
+            expect_no_more();
         return;
+    }
     llvm::BasicBlock *stopped = e_.block("stopped"), *noted = e_.block("noted"), *note = e_.block("note"),
                      *free = e_.block("no_note");
     llvm::Value* state = e_.CreateLoad(e_.i64(), bpf_.data, true);
@@ -131,10 +167,7 @@ void OneHit::note_end(llvm::Value* error) {
     llvm::Value* own = e_.CreateOr(e_.CreateSelect(e_.CreateICmpNE(error, e_.number(0)), e_.number(told), e_.number(0)),
                                    e_.number(int64_t{bpf_.probe} + 1));
     // The first one's, of whichever thread, stays.
-    auto* exchange = e_.CreateAtomicCmpXchg(field(offsetof(HitNote, probe)), e_.number(0), own, llvm::Align(8),
-                                            llvm::AtomicOrdering::SequentiallyConsistent,
-                                            llvm::AtomicOrdering::SequentiallyConsistent);
-    e_.CreateCondBr(e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0)), note, noted);
+    e_.CreateCondBr(set_first(field(offsetof(HitNote, probe)), own), note, noted);
     e_.SetInsertPoint(note);
     e_.CreateStore(place(), field(offsetof(HitNote, place)));
     e_.CreateStore(thread(), field(offsetof(HitNote, thread)));

@@ -10,6 +10,10 @@
 // comes. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
 // there but the last, below a nanosecond.
 //
+// The session's end has to wait for the handlers of such a hit: its own probes see all that they have done. So who ends the
+// session says of which thread's hit that is (`ending_task` of the session's words) before the session can know that it
+// ends, and the last handler of the hit takes it back (runtime/session.cc).
+//
 // Where the context has the address of the instruction that was hit, that is the place: handlers may share some of
 // their points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and
 // ends of processes) handlers share a place if all of their points are the same.
@@ -37,6 +41,8 @@ class OneHit {
     explicit OneHit(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
     // At a program's beginning: goes on if the session runs, or if this hit has begun while it did.
     void go_if_running();
+    // The handler is about to end the session: the hit may still lead to others.
+    void expect_more();
     // At a program's end, with the error that it ends by, or 0.
     void note_end(llvm::Value* error);
     // i1: a handler before this one has told an error of the same hit. Null: none can have.
@@ -52,6 +58,13 @@ class OneHit {
     using Places = std::map<Place, std::pair<size_t, size_t>>;
     static std::vector<Place> places_of(const hir::Handler& handler);
     const Places& places();
+    // Some place of the script has several handlers.
+    bool is_any_shared();
+    llvm::Value* ending_task() const;
+    // Gives whether the word was 0; otherwise it stays.
+    llvm::Value* set_first(llvm::Value* word, llvm::Value* value);
+    // The hit leads to no handler after this one.
+    void expect_no_more();
     llvm::Value* field(uint64_t at) const;
     // The current thread, and where it was hit, as the note has them.
     llvm::Value* thread();

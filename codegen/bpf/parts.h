@@ -162,6 +162,7 @@ class BpfPrograms final : public HandlerPrograms {
                Environment& env) override;
     void condition_held(Environment& env) override { parts_.accounting.mark(plan::Mark::Wanted, env.row); }
     llvm::Value* has_failed_before() override { return parts_.one_hit.has_failed(); }
+    void before_exit() override { parts_.one_hit.expect_more(); }
     void end(Environment& env) override;
     void join_legs(const hir::Handler& handler) override;
     void need_frame(uint64_t size) override { parts_.maps.need_frame(size); }

@@ -7,9 +7,9 @@ namespace {
 class BpfTarget final : public Target {
   public:
     explicit BpfTarget(Emitter& emitter)
-        : bpf_(emitter), maps_(bpf_), accounting_(bpf_), claims_(bpf_, accounting_), output_(bpf_, maps_, accounting_),
+        : bpf_(emitter), maps_(bpf_), one_hit_(bpf_), accounting_(bpf_, one_hit_), claims_(bpf_, accounting_), output_(bpf_, maps_, accounting_),
           arrays_(bpf_), memory_(bpf_), task_(bpf_), registers_(bpf_),
-          entry_values_(bpf_, memory_, registers_, accounting_), one_hit_(bpf_),
+          entry_values_(bpf_, memory_, registers_, accounting_),
           programs_({bpf_, maps_, accounting_, claims_, task_, registers_, entry_values_, one_hit_}) {}
     HandlerPrograms& programs() override { return programs_; }
     RecordOutput& output() override { return output_; }
@@ -22,6 +22,7 @@ class BpfTarget final : public Target {
   private:
     BpfContext bpf_;
     Maps maps_;
+    OneHit one_hit_;
     BpfAccounting accounting_;
     Claims claims_;
     BpfOutput output_;
@@ -30,7 +31,6 @@ class BpfTarget final : public Target {
     BpfTask task_;
     BpfRegisters registers_;
     BpfEntryValues entry_values_;
-    OneHit one_hit_;
     BpfPrograms programs_;
 };
 

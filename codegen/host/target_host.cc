@@ -26,6 +26,7 @@ class HostPrograms final : public HandlerPrograms {
     }
     void condition_held(Environment&) override {}
     llvm::Value* has_failed_before() override { return nullptr; }
+    void before_exit() override {}
     void end(Environment&) override { e_.CreateRetVoid(); }
     void join_legs(const hir::Handler&) override {}
     void need_frame(uint64_t) override {}

@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// No handler begins any more but those of the end.
+// No handler begins any more but those of the end; after exit() those of the same hit too.
 void stop_session(Lowerer& l) {
     Emitter& e = l.e;
     e.CreateStore(e.number(plan::Stopping), e.offset(l.env.data, offsetof(plan::SessionWords, state)));
@@ -19,6 +19,7 @@ void stop_session(Lowerer& l) {
 } // namespace
 
 llvm::Value* emit_exit(Lowerer& l, const hir::Intrinsic&) {
+    l.target.programs().before_exit();
     send_record(l, plan::Exit, 0, {}, {});
     stop_session(l);
     return l.e.number(0);
