@@ -30,6 +30,7 @@ struct CodegenOptions {
     bool suppress_errors = false;        // --suppress-handler-errors
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
     bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads
+    bool syscall_events = false; // system calls are probed at perf events of their tracepoints (runtime/preemption.h)
     // The kernel has session links; the target's own program, which is no gain to have one in.
     bool uprobe_session = false;
     std::string target_program;
@@ -46,6 +47,9 @@ struct CodegenDumps {
     std::string ir;  // LLVM IR of both modules after optimisation
     std::string bpf; // BPF assembly
 };
+
+// The handler is one that CodegenOptions::syscall_events is about.
+bool is_at_syscalls(const hir::Handler& handler);
 
 // Errors: what LLVM refused (BPF stack limit with the handler's place, ...).
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const CodegenOptions& options,

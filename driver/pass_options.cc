@@ -14,6 +14,7 @@
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/messages.h"
+#include "runtime/preemption.h"
 
 namespace sonde {
 namespace {
@@ -104,6 +105,14 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     codegen.may_goto =
         any_in_kernel && options.loops.empty() &&
         (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    // A perf event has room for 64 programs, of all sessions.
+    constexpr int most_at_event = 24;
+    const auto at_syscalls =
+        std::count_if(program.handlers.begin(), program.handlers.end(),
+                      [](const hir::Handler* handler) { return is_at_syscalls(*handler); });
+    codegen.syscall_events =
+        at_syscalls > 0 && (options.attach == "perf_event" ||
+                            (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
     codegen.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
     bool any_session = std::any_of(program.handlers.begin(), program.handlers.end(),
                                    [](const hir::Handler* handler) { return fits_session(*handler); });

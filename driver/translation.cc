@@ -18,6 +18,7 @@
 #include "base/trusted_file.h"
 #include "driver/tools.h"
 #include "runtime/containers/groups.h"
+#include "runtime/preemption.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
 
@@ -61,6 +62,7 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.only_breakpoints = forced == "kprobe";
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
     out.kprobe = functions.why_not_kprobe.empty();
+    out.preempts_handlers = forced != "fentry" && handlers_are_preempted();
     out.why_no_decision = why_no_decision;
     out.register_writes = features.register_writes;
     return out;

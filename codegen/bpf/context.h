@@ -37,6 +37,8 @@ enum Helper : uint64_t {
     get_func_arg = 183,
     get_func_arg_cnt = 185, // 5.17, bpf: Add get_func_[arg|ret|arg_cnt] helpers
     get_func_ret = 184,
+    get_current_task_btf = 158,
+    task_pt_regs = 175, // 5.15, bpf: Add bpf_task_pt_regs() helper
     get_current_cgroup_id = 80, // 4.18, bpf: implement bpf_get_current_cgroup_id() helper
 };
 
@@ -57,6 +59,7 @@ struct BpfContext {
     uint32_t probe = 0;
     SessionLegs legs;                // of its handler
     bool saves_entry = false;        // it is the program, or the leg, for the function's entry
+    bool at_syscall_event = false;   // of a system call, at the perf event of its tracepoint
     bool looks_at_counters = false;  // then it may not wait
     bool writes_registers = false;   // some handler does
     llvm::Value* argument = nullptr; // the program's context

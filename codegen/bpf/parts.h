@@ -109,6 +109,9 @@ class BpfRegisters final : public Registers {
     llvm::Value* user_address(Environment& env) override;
 
   private:
+    // At the perf event of a system call's tracepoint: what is the raw tracepoint's argument.
+    llvm::Value* syscall_word(Environment& env, int number);
+
     BpfContext& bpf_;
     Emitter& e_;
 };

@@ -18,6 +18,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     bpf_.kind = handler.kind;
     bpf_.probe = probe;
     bpf_.saves_entry = symbol != planned.symbol;
+    bpf_.at_syscall_event = bpf_.state.options.syscall_events && is_at_syscalls(handler);
     bpf_.looks_at_counters = needs.counter;
     llvm::Function* function = nullptr;
     if (bpf_.legs.wanted) {
@@ -121,6 +122,8 @@ const char* BpfPrograms::section(bool entry) const {
     const plan::KindTraits& kind = plan::traits(bpf_.kind);
     if (!plan::is_event(bpf_.kind)) // what the session runs, run in the kernel instead (--host-probes=kernel)
         return "raw_tracepoint";
+    if (bpf_.at_syscall_event)
+        return "tracepoint";
     return entry && *kind.at_entry ? kind.at_entry : kind.section;
 }
 

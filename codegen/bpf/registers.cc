@@ -38,8 +38,8 @@ llvm::Value* BpfRegisters::read(Environment& env, int number) {
     const int64_t at = offset_of(number);
     if (plan::traits(bpf_.kind).context == plan::Context::Saved) {
         llvm::Value* value = e_.scratch("register", 8);
-        helper(e_, probe_read_kernel,
-               {value, e_.number(8), e_.CreateAdd(context_word(e_, env.context, 0), e_.number(at))});
+        llvm::Value* saved = bpf_.at_syscall_event ? syscall_word(env, 0) : context_word(e_, env.context, 0);
+        helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(saved, e_.number(at))});
         return e_.CreateLoad(e_.i64(), value);
     }
     return context_word(e_, env.context, static_cast<uint64_t>(at));
@@ -64,6 +64,8 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     }
     switch (plan::traits(bpf_.kind).context) {
     case plan::Context::Words:
+        if (bpf_.at_syscall_event)
+            return syscall_word(env, number);
         return context_word(e_, env.context, 8ull * static_cast<unsigned>(number));
     case plan::Context::Memory: {
         // Read as memory, for the same reason as below; these have no helper for it.
@@ -97,6 +99,19 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     auto above = 8 * (number - static_cast<int>(std::size(registers)) + 1);
     helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(read(env, dwarf_rsp), e_.number(above))});
     return e_.CreateLoad(e_.i64(), value);
+}
+
+// As the raw tracepoint's: the registers, and the call's number or result. The event has, after what all events begin
+// with, the number, and at the exit the result (events/raw_syscalls/sys_exit/format).
+llvm::Value* BpfRegisters::syscall_word(Environment& env, int number) {
+    if (number == 0) {
+        // The verifier knows it as a pointer, with which nothing may be computed; negated twice it is a number.
+        auto* type = llvm::FunctionType::get(e_.i64(), {e_.i64()}, false);
+        llvm::Value* pointer = helper(e_, task_pt_regs, {helper_pointer(e_, get_current_task_btf, {})});
+        return e_.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", false), {pointer});
+    }
+    const plan::Probe& probe = bpf_.state.plan.probes[bpf_.probe];
+    return context_word(e_, env.context, bpf_.saves_entry || probe.points[0].symbol == "sys_enter" ? 8 : 16);
 }
 
 llvm::Value* BpfRegisters::numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) {

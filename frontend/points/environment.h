@@ -27,6 +27,7 @@ struct KernelProbing {
     bool fentry = false;           // trampolines at a function's entry and return
     bool kprobe = false;           // breakpoints
     bool only_breakpoints = false; // the user wants no others
+    bool preempts_handlers = false; // at trampolines, which then miss hits (runtime/preemption.h)
     bool may_goto = false;         // loops are loops; without, each round is a call, and calls share 512 bytes of stack
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
     // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them. `function`:

@@ -124,7 +124,7 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
 // Whether functions get trampolines where they can have them; `several`: a pattern's. A kernel that has neither way is
 // no hindrance here: what cannot be attached can still be resolved, and the session will say it.
 bool prefers_trampolines(const KernelProbing& probing, bool several) {
-    if (several)
+    if (several || probing.preempts_handlers)
         return probing.fentry && !probing.kprobe;
     return probing.fentry || (!probing.kprobe && !probing.only_breakpoints);
 }

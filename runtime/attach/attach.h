@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <bpf/libbpf.h>
+
 #include "base/fd.h"
 #include "base/result.h"
 #include "runtime/load.h"
@@ -37,6 +39,18 @@ class LinkAttachment final : public Attachment {
 
   private:
     Fd fd_;
+};
+// A link of libbpf's own.
+class BpfLink final : public Attachment {
+  public:
+    explicit BpfLink(bpf_link* link) : link_(link) {}
+    BpfLink(const BpfLink&) = delete;
+    BpfLink& operator=(const BpfLink&) = delete;
+    ~BpfLink() override { bpf_link__destroy(link_); }
+    uint64_t missed() const override { return missed_by_link(bpf_link__fd(link_)); }
+
+  private:
+    bpf_link* link_;
 };
 using Attachments = std::vector<std::unique_ptr<Attachment>>;
 
@@ -93,6 +107,9 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);
+// A program for system calls to `sys_enter` or `sys_exit`, in the way that it was made for.
+Result<std::unique_ptr<Attachment>> attach_syscalls(const KernelObject& kernel, const std::string& program,
+                                                    const char* tracepoint);
 
 // Tells the kernel's side whom process probes are about; holds the programs' files.
 Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& kernel);

@@ -14,18 +14,6 @@
 namespace sonde {
 namespace {
 
-class BpfLink final : public Attachment {
-  public:
-    explicit BpfLink(bpf_link* link) : link_(link) {}
-    BpfLink(const BpfLink&) = delete;
-    BpfLink& operator=(const BpfLink&) = delete;
-    ~BpfLink() override { bpf_link__destroy(link_); }
-    uint64_t missed() const override { return missed_by_link(bpf_link__fd(link_)); }
-
-  private:
-    bpf_link* link_;
-};
-
 // What the kernel's answers mean here.
 Error explain(const plan::Point& point, int err) {
     std::string what = fmt::format("cannot attach to {}", point.pp);

@@ -92,7 +92,10 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
 Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObject& kernel) {
     Attachments out;
     auto attach = [&](const std::string& program, const char* tracepoint) -> Result<void> {
-        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
+        Result<std::unique_ptr<Attachment>> attached =
+            std::string_view(tracepoint).starts_with("sys_")
+                ? attach_syscalls(kernel, program, tracepoint)
+                : attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
         if (!attached)
             return std::move(attached).error();
         out.push_back(*std::move(attached));

@@ -14,12 +14,16 @@
 namespace sonde {
 
 Result<std::unique_ptr<Attachment>> attach_tracepoint(const PointToAttach& one) {
-    // What a system call's return wants to know of its begin.
-    if (one.saves_entry())
-        return attach_raw_tracepoint(one.program_fd(), "sys_enter");
     // A program at several knows by the cookie at which it is (6.10, "bpf: support BPF cookie in raw tracepoint
     // (raw_tp, tp_btf) programs"); a system call is known by its number.
     const bool with_cookie = one.probe.points.size() > 1 && !one.point.is_system_call();
+    // What a system call's return wants to know of its begin is kept there.
+    const std::string tracepoint = one.saves_entry() ? "sys_enter" : one.point.symbol;
+    if (!with_cookie && (tracepoint == "sys_enter" || tracepoint == "sys_exit")) {
+        Result<std::unique_ptr<Attachment>> attached = attach_syscalls(one.kernel, one.program, tracepoint.c_str());
+        return attached ? std::move(attached)
+                        : std::move(attached).error().in(fmt::format("cannot attach to {}", one.point.pp));
+    }
     constexpr int bpf_raw_tracepoint_open = 17;
     struct {
         uint64_t name;
