@@ -75,27 +75,45 @@ uint32_t tid_in_kernel(const ProcessNumbers& numbers) {
     return number;
 }
 
-// Ordinary tasks do not take the processor away from this thread as long as this lives; where that is not permitted, it
-// changes nothing.
-class Unpreempted {
+// The lock of handlers that share globals. While its holder is preempted, handlers in the kernel wait for it, or go without: so
+// ordinary tasks must not take the processor away from this thread, from before it has the lock until it has given it back.
+// Where that is not permitted, the thread stays as it is.
+class HeldLock {
   public:
-    Unpreempted() {
+    HeldLock(uint64_t* word, const ProcessNumbers& numbers) : word_(word), policy_(sched_getscheduler(0)) {
+        // A handler in the kernel has it for microseconds, but may itself wait for this processor: let it run.
+        for (raise(); !take(numbers); raise()) {
+            lower();
+            sched_yield();
+        }
+    }
+    ~HeldLock() {
+        __atomic_store_n(word_, 0, __ATOMIC_SEQ_CST);
+        lower();
+    }
+    HeldLock(const HeldLock&) = delete;
+    HeldLock& operator=(const HeldLock&) = delete;
+
+  private:
+    bool take(const ProcessNumbers& numbers) {
+        const uint64_t holder = uint64_t{tid_in_kernel(numbers)} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
+        uint64_t free = 0;
+        return __atomic_compare_exchange_n(word_, &free, holder, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+    void raise() {
         sched_param real_time{};
         real_time.sched_priority = 1;
-        policy_ = sched_getscheduler(0);
         raised_ = policy_ == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &real_time) == 0;
     }
-    ~Unpreempted() {
+    void lower() {
         sched_param none{};
         if (raised_)
             sched_setscheduler(0, policy_, &none);
     }
-    Unpreempted(const Unpreempted&) = delete;
-    Unpreempted& operator=(const Unpreempted&) = delete;
 
-  private:
+    uint64_t* word_;
     int policy_;
-    bool raised_;
+    bool raised_ = false;
 };
 
 } // namespace
@@ -114,22 +132,11 @@ void Session::run_host_handler(const plan::Probe& probe) {
         return;
     }
     running = &probe;
-    uint64_t* lock = probe.lock ? reinterpret_cast<uint64_t*>(data + probe.lock) : nullptr;
-    // Handlers in the kernel hold it for microseconds, and give it back in any case.
-    auto holder = [&] {
-        return uint64_t{tid_in_kernel(numbers)} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
-    };
-    for (uint64_t free = 0;
-         lock && !__atomic_compare_exchange_n(lock, &free, holder(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-         free = 0)
-        sched_yield();
     if (interrupter)
         interrupter->begin(&words->least_action, __atomic_load_n(&words->state, __ATOMIC_RELAXED) != plan::Stopping);
-    if (lock) {
-        // While this is preempted, handlers in the kernel wait for the lock, or go without.
-        Unpreempted unpreempted;
+    if (probe.lock) {
+        const HeldLock lock(reinterpret_cast<uint64_t*>(data + probe.lock), numbers);
         handler(this, frame, data);
-        __atomic_store_n(lock, 0, __ATOMIC_SEQ_CST);
     } else {
         handler(this, frame, data);
     }

@@ -119,7 +119,7 @@ static void *thread_work(void *unused)
 {
     pthread_barrier_wait(&all_there);
     pthread_mutex_lock(&mutex);
-    sleep_ms(60);
+    sleep_ms(300);
     pthread_mutex_unlock(&mutex);
     return unused;
 }
