@@ -75,9 +75,9 @@ uint32_t tid_in_kernel(const ProcessNumbers& numbers) {
     return number;
 }
 
-// The lock of handlers that share globals. While its holder is preempted, handlers in the kernel wait for it, or go without: so
-// ordinary tasks must not take the processor away from this thread, from before it has the lock until it has given it back.
-// Where that is not permitted, the thread stays as it is.
+// The lock of handlers that share globals. While its holder is preempted, handlers in the kernel wait for it, or go
+// without: so ordinary tasks must not take the processor away from this thread, from before it has the lock until it
+// has given it back. Where that is not permitted, the thread stays as it is.
 class HeldLock {
   public:
     HeldLock(uint64_t* word, const ProcessNumbers& numbers) : word_(word), policy_(sched_getscheduler(0)) {
@@ -96,7 +96,8 @@ class HeldLock {
 
   private:
     bool take(const ProcessNumbers& numbers) {
-        const uint64_t holder = uint64_t{tid_in_kernel(numbers)} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
+        const uint64_t holder =
+            uint64_t{tid_in_kernel(numbers)} << 32 | static_cast<uint64_t>(2 + std::max(0, sched_getcpu()));
         uint64_t free = 0;
         return __atomic_compare_exchange_n(word_, &free, holder, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     }
