@@ -83,7 +83,7 @@ static void execute(int n)
 /* What function tools look at. */
 __attribute__((noipa)) int work_item(int number, const char *name)
 {
-    sleep_ms(number % 2 ? 20 : 0);
+    sleep_ms(number % 2 ? 100 : 0);
     return number * 2 + (name[0] == 'x');
 }
 __attribute__((noipa)) int work_other(int number) { return number + 1; }
