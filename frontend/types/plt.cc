@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/program_identity.h"
 #include "frontend/types/relocations.h"
 
 namespace sonde {
@@ -33,8 +34,15 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
     std::map<uint64_t, std::string> slots = read_slots(file);
     for (const auto& [section_name, entry_size] : {std::pair(".plt", 16), {".plt.sec", 16}, {".plt.got", 8}}) {
         const ElfSection* section = file.find_section(section_name);
-        std::string_view code = file.section_data(section_name);
-        for (size_t at = 0; section && at < code.size(); at += static_cast<size_t>(entry_size)) {
+        if (!section || section->type == SHT_NOBITS)
+            continue;
+        // Not from libelf's mapping: the kernel puts breakpoints into every private mapping of a file, so that the entries
+        // that a session probes are no jumps there.
+        const Result<std::string> bytes = read_at(file.fd(), section->offset, section->size);
+        if (!bytes)
+            continue;
+        std::string_view code = *bytes;
+        for (size_t at = 0; at < code.size(); at += static_cast<size_t>(entry_size)) {
             size_t jump_at = at;
             for (std::string_view prefix : {endbr64, bnd})
                 if (code.substr(jump_at).starts_with(prefix))
