@@ -36,8 +36,8 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
         const ElfSection* section = file.find_section(section_name);
         if (!section || section->type == SHT_NOBITS)
             continue;
-        // Not from libelf's mapping: the kernel puts breakpoints into every private mapping of a file, so that the entries
-        // that a session probes are no jumps there.
+        // Not from libelf's mapping: the kernel puts breakpoints into every private mapping of a file, so that the
+        // entries that a session probes are no jumps there.
         const Result<std::string> bytes = read_at(file.fd(), section->offset, section->size);
         if (!bytes)
             continue;
