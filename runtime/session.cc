@@ -716,8 +716,8 @@ void Run::wait_for_events(int64_t most_ns) {
         pusher_->serve(session_);
 }
 
-// The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never comes
-// (the kernel missed it, the thread is not given a processor) is not waited for.
+// The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never
+// comes (the kernel missed it, the thread is not given a processor) is not waited for.
 void Run::wait_for_hit() const {
     constexpr int64_t most_ns = 200'000'000, turn_ns = 200'000;
     const int64_t began = now_ns();
