@@ -159,6 +159,11 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
     return ids;
 }
 
+bool is_same_folder(const std::string& a, const std::string& b) {
+    std::error_code error;
+    return std::filesystem::equivalent(a + "/", b + "/", error);
+}
+
 // Where the groups' programs are, for probes of `process("NAME")`. Takes down the roots, which a saved plan needs.
 Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<plan::GroupName>& groups) {
     Result<GroupPicture> picture = take_group_picture();
@@ -174,8 +179,13 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
                 return std::move(root).error();
             group.root = *std::move(root);
         }
-        out.push_back(
-            {fmt::format("{} {}", option_of(group.kind), group.name), group.root, search_path_at(group.root)});
+        const std::string option = fmt::format("{} {}", option_of(group.kind), group.name);
+        out.push_back({option, group.root, search_path_at(group.root)});
+        // A pod's containers have files of their own, each.
+        const Result<std::vector<std::string>> roots = roots_of_group(*picture, group);
+        for (const std::string& root : roots ? *roots : std::vector<std::string>())
+            if (!is_same_folder(root, group.root))
+                out.push_back({option, root, search_path_at(root)});
     }
     return out;
 }

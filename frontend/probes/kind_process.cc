@@ -431,11 +431,16 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
         return resolve_in(targets[0]);
     // Of several programs only some need to have the function.
     std::vector<ResolvedPoint> points;
+    std::vector<ProcessTarget> without;
     for (const ProcessTarget& target : targets) {
         Diagnostics::Suppress quiet(resolving.diags);
         std::vector<ResolvedPoint> some = resolve_in(target);
+        if (some.empty())
+            without.push_back(target);
         std::move(some.begin(), some.end(), std::back_inserter(points));
     }
+    if (!points.empty())
+        warn_of_targets_without(resolving, *pattern->component, without);
     if (points.empty() && !targets.empty())
         resolving.diags.report(DiagId::NoMatch, pattern->component->arg_range,
                                fmt::format("nothing matches `{}` in the {} programs that match {}",

@@ -45,6 +45,11 @@ void note_script(DiagBuilder& report, const Resolving& resolving, const std::str
 // Opens what stands before the component at `next`; reports and gives nothing if there is no such program or library.
 std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t next);
 
+// Of a program that several containers have, those of `without` have nothing that `component` matches, others do: says
+// so.
+void warn_of_targets_without(Resolving& resolving, const ast::PointComponent& component,
+                             const std::vector<ProcessTarget>& without);
+
 // A point of kind Uprobe at `address`; nullopt where no file has the code (a symbol in a segment that is not
 // executable).
 std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address);

@@ -48,8 +48,10 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
     std::vector<std::string> names;
     std::set<std::string> listed;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
+    std::vector<ProcessTarget> without;
     for (const ProcessTarget& target : targets) {
         DwarfModule* module = target.module;
+        const size_t before = points.size();
         for (const UsdtMark& mark : module->file().marks()) {
             names.push_back(mark.name);
             if (!glob_match(provider, mark.provider) || !name_matches(component.text, mark.name))
@@ -71,7 +73,11 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
             if (!resolving.env.listing || listed.insert(resolved.point.pp).second)
                 points.push_back(std::move(resolved));
         }
+        if (points.size() == before)
+            without.push_back(target);
     }
+    if (!points.empty())
+        warn_of_targets_without(resolving, component, without);
     if (points.empty() && !targets.empty()) {
         std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
                                                 : fmt::format("{} programs", targets.size());

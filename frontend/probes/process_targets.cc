@@ -30,10 +30,19 @@ namespace {
 
 using ast::PointComponent;
 
-void report_target(Resolving& resolving, const std::string& message) {
+DiagBuilder report_target(Resolving& resolving, const std::string& message) {
     const PointComponent& target = resolving.components()[0];
-    resolving.diags.report(DiagId::BadTarget, target.arg == PointComponent::None ? target.range : target.arg_range,
-                           message);
+    return resolving.diags.report(DiagId::BadTarget,
+                                  target.arg == PointComponent::None ? target.range : target.arg_range, message);
+}
+
+// A program is one for all of its points: what is true of it is said at the first.
+void warn_once(Resolving& resolving, Range range, const std::string& message, const std::string& help) {
+    if (std::ranges::find(resolving.diags.all(), message, &Diagnostic::message) != resolving.diags.all().end())
+        return;
+    DiagBuilder report = resolving.diags.report(DiagId::SkippedFile, range, message);
+    if (!help.empty())
+        report.help(help);
 }
 
 // Programs and libraries among the paths that a pattern stands for, links resolved; a bare one is of the working
@@ -125,8 +134,8 @@ struct FileIdentity {
 
 FileIdentity identify_file(const std::string& path) {
     constexpr decltype(std::declval<struct statfs>().f_type) overlay = 0x794c7630; // OVERLAYFS_SUPER_MAGIC
-    struct stat file{};
-    struct statfs system{};
+    struct stat file {};
+    struct statfs system {};
     if (stat(path.c_str(), &file) != 0 || statfs(path.c_str(), &system) != 0)
         return {};
     return {system.f_type == overlay ? 0 : file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,
@@ -178,19 +187,31 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     if (std::ranges::all_of(*groups, [](const auto& files) { return files.root.empty(); }))
         return false; // theirs is the file system of here
     std::set<FileIdentity> seen;
-    std::string searched;
+    std::vector<std::string> without; // options; a pod's containers share one, and one of them will do
+    std::set<std::string> with;
     for (const ProbeEnvironment::GroupFiles& files : *groups) {
-        for (const std::string& path : find_below(files, name))
+        for (const std::string& path : find_below(files, name)) {
+            with.insert(files.option);
             if (seen.insert(identify_file(path)).second)
                 out.paths.push_back(path);
-        searched += fmt::format("{}{}", searched.empty() ? "" : " and ", files.option);
+        }
+        if (std::ranges::find(without, files.option) == without.end())
+            without.push_back(files.option);
     }
+    std::erase_if(without, [&](const std::string& option) { return with.contains(option); });
+    if (without.empty())
+        return true;
+    const std::string message =
+        fmt::format("there is no program `{}` in the file system of {}", name, fmt::join(without, " and "));
+    const std::string help =
+        has_folder
+            ? "a path is one of the container's own; `./PATH` is one from the working folder here"
+            : fmt::format("its $PATH is {}",
+                          std::ranges::find(*groups, without[0], &ProbeEnvironment::GroupFiles::option)->search_path);
     if (out.paths.empty())
-        resolving.diags
-            .report(DiagId::BadTarget, resolving.components()[0].arg_range,
-                    fmt::format("there is no program `{}` in the file system of {}", name, searched))
-            .help(has_folder ? "a path is one of the container's own; `./PATH` is one from the working folder here"
-                             : fmt::format("its $PATH is {}", groups->front().search_path));
+        report_target(resolving, message).help(help);
+    else
+        warn_once(resolving, resolving.components()[0].arg_range, message + ", where it is not probed", help);
     return true;
 }
 
@@ -392,9 +413,31 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
         target.text = fmt::format("process({})", quoted(target.module->path()));
     if (out.empty())
         report_target(resolving, refused.why);
-    else
+    else if (has_wildcard(resolving.components()[0].text))
         warn_of_foreign(resolving, resolving.components()[0], refused);
+    else if (!refused.why.empty()) // one of several containers'
+        warn_once(resolving, resolving.components()[0].arg_range, "not probed: " + refused.why, "");
     return out;
+}
+
+void warn_of_targets_without(Resolving& resolving, const PointComponent& component,
+                             const std::vector<ProcessTarget>& without) {
+    const bool has_pattern = std::ranges::any_of(
+        resolving.components().begin(), resolving.components().begin() + (&component - &resolving.components()[0]),
+        [](const PointComponent& one) { return has_wildcard(one.text); });
+    if (has_pattern || !resolving.env.find_group_files)
+        return;
+    const Result<std::vector<ProbeEnvironment::GroupFiles>> groups = resolving.env.find_group_files();
+    for (const ProcessTarget& target : without) {
+        std::string whose;
+        for (const ProbeEnvironment::GroupFiles& files : groups ? *groups : std::vector<ProbeEnvironment::GroupFiles>())
+            if (!files.root.empty() && target.module->path().starts_with(files.root + "/"))
+                whose = fmt::format(" of {}", files.option);
+        warn_once(resolving, component.arg_range,
+                  fmt::format("nothing matches `{}` in `{}`{}, where it is not probed", point_text(resolving.point),
+                              target.module->path(), whose),
+                  "that file is another build than those where it is probed");
+    }
 }
 
 std::optional<ResolvedPoint> point_at(const ProcessTarget& target, Address address) {

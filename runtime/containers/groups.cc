@@ -312,24 +312,35 @@ const char* option_of(plan::GroupKind kind) {
                                               : "--cgroup";
 }
 
-Result<std::string> root_of_group(const GroupPicture& picture, const plan::GroupName& wanted) {
+Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, const plan::GroupName& wanted) {
     Result<std::vector<size_t>> found = find_groups(picture, wanted);
     if (!found)
         return std::move(found).error();
-    struct stat own{}, other{};
+    struct stat own {
+    }, other{};
     stat("/", &own);
+    std::vector<std::string> out;
+    std::set<std::pair<dev_t, ino_t>> seen;
     for (size_t folder : *found)
         for (int64_t process : processes_in(picture.tree.mounted, picture.tree.folders[folder].path)) {
             std::string root = fmt::format("/proc/{}/root", process);
             if (stat((root + "/").c_str(), &other) != 0)
                 continue; // it has ended, or is not to be seen
-            return other.st_dev == own.st_dev && other.st_ino == own.st_ino ? "" : root;
+            if (seen.insert({other.st_dev, other.st_ino}).second)
+                out.push_back(other.st_dev == own.st_dev && other.st_ino == own.st_ino ? "" : root);
         }
+    if (!out.empty())
+        return out;
     // What will run in an empty group is not known; a container without processes is none that runs.
     if (wanted.kind == plan::GroupKind::Unit || wanted.kind == plan::GroupKind::Cgroup)
-        return std::string();
+        return std::vector<std::string>{""};
     return Error("no process is in it whose file system can be seen")
         .in(fmt::format("{} {}", option_of(wanted.kind), wanted.name));
+}
+
+Result<std::string> root_of_group(const GroupPicture& picture, const plan::GroupName& wanted) {
+    Result<std::vector<std::string>> roots = roots_of_group(picture, wanted);
+    return roots ? Result<std::string>(std::move(roots->front())) : std::move(roots).error();
 }
 
 std::string search_path_at(const std::string& root) {

@@ -48,8 +48,11 @@ std::string describe_groups(const std::vector<plan::GroupName>& groups);
 // "--container": the option that names groups of that kind.
 const char* option_of(plan::GroupKind kind);
 
-// The folder through which the file system of a group's processes is reached, "/proc/PID/root"; "" where it is that of
-// here, or where no process is in a unit or a group that says otherwise. Errors: no process is in a container or pod.
+// The folders through which the file systems of a group's processes are reached, "/proc/PID/root": each file system
+// once, a pod has as many as containers. "" where it is that of here, or where no process is in a unit or a group that
+// says otherwise. Errors: no process is in a container or pod.
+Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, const plan::GroupName& wanted);
+// The first of them.
 Result<std::string> root_of_group(const GroupPicture& picture, const plan::GroupName& wanted);
 // $PATH of the process whose root that is; the usual one if it has none.
 std::string search_path_at(const std::string& root);

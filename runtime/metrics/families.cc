@@ -149,10 +149,8 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, c
     }
 }
 
-// Series that the point is: a histogram is its buckets, the one without a bound, its count and its sum.
-size_t series_of(MetricKind kind, const MetricPoint& point) {
-    return kind == MetricKind::Histogram ? point.buckets.size() + 3 : 1;
-}
+// Series of a point: a histogram is its buckets, the one without a bound, its count and its sum.
+size_t series_of(MetricKind kind, size_t bounds) { return kind == MetricKind::Histogram ? bounds + 3 : 1; }
 
 MetricFamily own(std::string name, std::string help, MetricKind kind, std::vector<std::string> labels) {
     MetricFamily out;
@@ -296,6 +294,30 @@ std::string label_name(const std::string& text, const std::string& otherwise) {
     return out.empty() ? otherwise : out;
 }
 
+// How many series each family may have, of those that it would have: one that is small has all of its own, and what
+// that leaves is shared out evenly among the large ones (max-min fairness). Numbers that are no arrays are always
+// there: there are as many as the script declares.
+std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most) {
+    std::vector<uint64_t> out(wanted.size());
+    std::vector<size_t> arrays;
+    for (size_t i = 0; i < wanted.size(); i++) {
+        if (wanted[i].is_array) {
+            arrays.push_back(i);
+            continue;
+        }
+        out[i] = wanted[i].series;
+        most -= std::min(most, out[i]);
+    }
+    std::ranges::stable_sort(arrays, {}, [&](size_t i) { return wanted[i].series; });
+    for (size_t at = 0; at < arrays.size(); at++) {
+        const uint64_t share = most / (arrays.size() - at);
+        uint64_t& mine = out[arrays[at]];
+        mine = std::min(wanted[arrays[at]].series, share);
+        most -= mine;
+    }
+    return out;
+}
+
 MetricNames name_metrics(const plan::Plan& plan) {
     MetricNames out;
     std::set<std::string> taken;
@@ -340,8 +362,19 @@ MetricNames name_metrics(const plan::Plan& plan) {
 std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
                                         uint64_t most_series) {
     std::vector<MetricFamily> out;
+    std::vector<std::set<int64_t>> bounds(plan.globals.size());
+    std::vector<FamilyDemand> wanted(plan.globals.size());
+    for (size_t i = 0; i < plan.globals.size(); i++) {
+        const plan::Global& global = plan.globals[i];
+        if (names.globals[i].name.empty())
+            continue;
+        if (global.type == plan::Value::Stats)
+            bounds[i] = bounds_of(global.stats, picture.globals[i]);
+        wanted[i] = {picture.globals[i].size() * series_of(names.globals[i].kind, bounds[i].size()),
+                     !global.keys.empty()};
+    }
+    const std::vector<uint64_t> shares = share_out(wanted, most_series);
     std::vector<uint64_t> left_out(plan.globals.size());
-    uint64_t series = 0;
     for (size_t i = 0; i < plan.globals.size(); i++) {
         const plan::Global& global = plan.globals[i];
         const MetricNames::Of& of = names.globals[i];
@@ -351,22 +384,21 @@ std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricName
             own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
         family.is_by_twos = global.type == plan::Value::Stats && plan::keeps_distribution(global.stats) &&
                             global.stats.histogram != plan::StatsNeeds::Linear;
-        const std::set<int64_t> bounds =
-            global.type == plan::Value::Stats ? bounds_of(global.stats, picture.globals[i]) : std::set<int64_t>();
+        const size_t each = series_of(of.kind, bounds[i].size());
+        uint64_t room = shares[i];
         for (const ArrayElement& element : picture.globals[i]) {
+            if (room < each) {
+                left_out[i] += each;
+                family.is_cut = true;
+                continue;
+            }
+            room -= each;
             MetricPoint point;
             const char* payload = element.payload.data();
             if (global.type == plan::Value::Long)
                 std::memcpy(&point.number, payload, sizeof point.number);
             else if (global.type == plan::Value::Stats)
-                fill_histogram(global.stats, statistic_of(global.stats, payload), bounds, point);
-            const size_t more = series_of(of.kind, point);
-            if (series + more > most_series) {
-                left_out[i] += more;
-                family.is_cut = true;
-                continue;
-            }
-            series += more;
+                fill_histogram(global.stats, statistic_of(global.stats, payload), bounds[i], point);
             for (KeyValue& key : key_values(plan, global, element))
                 point.labels.push_back(key.is_text ? std::move(key.text) : std::to_string(key.number));
             if (of.kind == MetricKind::Info) {

@@ -47,8 +47,16 @@ struct MetricNames {
 };
 MetricNames name_metrics(const plan::Plan& plan);
 
+// How many series a global would have, and whether it is an array.
+struct FamilyDemand {
+    uint64_t series = 0;
+    bool is_array = false;
+};
+// How many of these each may have, so that arrays have no more than `most` together with what is no array.
+std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most);
+
 // The script's globals, in their order, then the session's own numbers (sonde_...). At most `most_series` of the
-// script's; how many there are more is one of the own numbers.
+// script's, shared out by share_out(); how many there are more is one of the own numbers, by global.
 std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
                                         uint64_t most_series);
 
