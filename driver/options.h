@@ -59,6 +59,7 @@ struct Options {
     std::optional<double> live_s;          // --live, --monitor
     OtlpRequest otlp;                      // --otlp, --otlp-...
     HttpSettings pprof_push;               // --pprof-header
+    double pprof_interval_s = 0;           // --pprof-interval; 0: without
     std::string tls_ca;                    // --tls-ca; empty: the machine's
     MetricsRequest metrics;                // --metrics, --metrics-token-file, --metrics-series
     std::vector<std::pair<std::string, std::vector<std::string>>> labels; // --label: array, names

@@ -153,6 +153,7 @@ SessionOptions session_options(const Options& options) {
     session.otlp.settings.ca_file = options.tls_ca;
     session.pprof_push = options.pprof_push;
     session.pprof_push.ca_file = options.tls_ca;
+    session.pprof_interval_s = options.pprof_interval_s;
     session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);

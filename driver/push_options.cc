@@ -51,6 +51,18 @@ void add_header_option(CLI::App& app, const char* name, HttpSettings& settings) 
         ->allow_extra_args(false);
 }
 
+void add_interval_option(CLI::App& app, const char* name, double& seconds, const char* help) {
+    app.add_option_function<std::string>(
+        name,
+        [&seconds, name](const std::string& text) {
+            char* end = nullptr;
+            seconds = std::strtod(text.c_str(), &end);
+            if (text.empty() || *end || !(seconds >= 0.1 && seconds <= 86400))
+                require(fmt::format("{}: `{}` is no number of seconds from 0.1 to 86400", name, text));
+        },
+        help);
+}
+
 } // namespace
 
 void add_push_options(CLI::App& app, Options& o) {
@@ -65,15 +77,7 @@ void add_push_options(CLI::App& app, Options& o) {
         "(OTLP)");
     app.add_option("--otlp-service", o.otlp.service, "NAME: service.name of what is pushed (the script's name)")
         ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
-    app.add_option_function<std::string>(
-        "--otlp-interval",
-        [&o](const std::string& text) {
-            char* end = nullptr;
-            o.otlp.interval_s = std::strtod(text.c_str(), &end);
-            if (text.empty() || *end || !(o.otlp.interval_s >= 0.1 && o.otlp.interval_s <= 86400))
-                require(fmt::format("--otlp-interval: `{}` is no number of seconds from 0.1 to 86400", text));
-        },
-        "SECONDS from one push to the next (10)");
+    add_interval_option(app, "--otlp-interval", o.otlp.interval_s, "SECONDS from one push to the next (10)");
     app.add_option_function<std::string>(
         "--otlp-only", [&o](const std::string& names) { require(set_signals(o, names)); },
         "metrics,logs,traces: push only these (metrics,logs). traces: calls, of functions that are probed at their "
@@ -88,6 +92,8 @@ void add_push_options(CLI::App& app, Options& o) {
         ->check(CLI::IsMember({"explicit", "exponential"}));
     add_header_option(app, "--otlp-header", o.otlp.settings);
     add_header_option(app, "--pprof-header", o.pprof_push);
+    add_interval_option(app, "--pprof-interval", o.pprof_interval_s,
+                        "SECONDS: push what is new to the URL of --pprof that often, and not only at the end");
     app.add_option("--tls-ca", o.tls_ca, "FILE: trust these authorities for https://, instead of the machine's")
         ->check([](const std::string& text) { return text.empty() ? "it needs a value" : ""; });
 }
@@ -102,6 +108,8 @@ std::string check_pushes(const CLI::App& app, const Options& o) {
     const auto is_https = [](const PictureRequest& request) { return request.target.has_tls; };
     if (!o.pprof_push.headers.empty() && std::ranges::none_of(o.pictures, is_pushed))
         return "--pprof-header needs --pprof=URL: it says what is sent there";
+    if (o.pprof_interval_s > 0 && std::ranges::none_of(o.pictures, is_pushed))
+        return "--pprof-interval needs --pprof=URL: it says how often what is new is pushed there";
     if (!o.tls_ca.empty() && !o.otlp.target.has_tls && std::ranges::none_of(o.pictures, is_https))
         return "--tls-ca needs --otlp or --pprof with an https:// URL: it says whom to trust there";
     return "";

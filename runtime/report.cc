@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -118,6 +119,13 @@ Result<void> Session::find_pictures() {
             heatmaps.emplace_back(plan, *global);
             heatmap_files.push_back(request.file);
         } else {
+            if (request.is_pushed() && options.pprof_interval_s > 0) {
+                Result<std::unique_ptr<ProfilePusher>> pusher = ProfilePusher::start(
+                    plan, *global, request.target, options.pprof_push, std::llround(options.pprof_interval_s * 1e9));
+                if (!pusher)
+                    return std::move(pusher).error();
+                profile_pushers[drawn.size()] = *std::move(pusher);
+            }
             pictured.push_back(*global);
             drawn.push_back(request);
         }
@@ -140,12 +148,16 @@ Result<void> Session::find_pictures() {
 }
 
 Result<void> Session::draw_pictures(const std::function<bool()>& hurry) {
-    for (size_t i = 0; i < pictured.size(); i++)
-        if (Result<void> done =
-                draw_picture(plan, symbols, numbers, pictured[i], arrays[pictured[i]]->snapshot(), drawn[i],
-                             flame_base ? &*flame_base : nullptr, {options.pprof_push, hurry});
-            !done)
+    for (size_t i = 0; i < pictured.size(); i++) {
+        std::vector<ArrayElement> elements = arrays[pictured[i]]->snapshot();
+        const auto pusher = profile_pushers.find(i);
+        Result<void> done = pusher != profile_pushers.end()
+                                ? pusher->second->finish(symbols, numbers, std::move(elements), hurry)
+                                : draw_picture(plan, symbols, numbers, pictured[i], elements, drawn[i],
+                                               flame_base ? &*flame_base : nullptr, {options.pprof_push, hurry});
+        if (!done)
             return done;
+    }
     return draw_heatmaps();
 }
 
@@ -177,10 +189,15 @@ int64_t Session::until_pictures(int64_t now, int64_t most) const {
         most = std::min(most, timeline->until_sample(now));
     for (const Heatmap& heatmap : heatmaps)
         most = std::min(most, heatmap.until_look(now));
+    for (const auto& [index, pusher] : profile_pushers)
+        most = std::min(most, pusher->until_push(now));
     return most;
 }
 
 void Session::look_after_pictures(int64_t now, bool at_once) {
+    for (const auto& [index, pusher] : profile_pushers)
+        if (pusher->until_push(now) == 0)
+            pusher->push(symbols, numbers, arrays[pusher->global()]->snapshot(), now);
     if (timeline)
         timeline->sample(now, data);
     if (spans)

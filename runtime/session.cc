@@ -507,7 +507,9 @@ Result<void> Run::begin_output() {
             warn(fmt::format("--otlp-header: what it sends goes over the network to {} as it is; https:// encrypts",
                              target.host_and_port()));
         session_.pusher = pusher_.get();
-        session_.output.copy_to([this](std::string_view text) { pusher_->note_printed(text); });
+        session_.output.copy_to([this](std::string_view text) {
+            pusher_->note_printed(text, session_.spans ? session_.spans->within() : OtlpSpanId());
+        });
         if (options_.otlp.wants(OtlpTraces)) {
             Result<std::unique_ptr<CallSpans>> spans =
                 CallSpans::start(plan_, [this](OtlpSpan span) { pusher_->keep_span(std::move(span)); });

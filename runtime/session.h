@@ -40,6 +40,7 @@ struct SessionOptions {
     MetricsRequest metrics;       // --metrics
     OtlpRequest otlp;             // --otlp
     HttpSettings pprof_push;      // --pprof=URL
+    double pprof_interval_s = 0;  // --pprof-interval; 0: one profile, at the end
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

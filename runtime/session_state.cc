@@ -165,6 +165,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         if (!plan.formats[header.format].is_hit)
             output.write(is_json() ? json_lines.print(header, payload)
                                    : render_print(plan.formats[header.format], payload, &symbols, escapes()));
+        if (spans)
+            spans->leave_record();
         break;
     case plan::Batch:
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });

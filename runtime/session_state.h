@@ -28,6 +28,7 @@
 #include "runtime/output.h"
 #include "runtime/pictures/heatmap.h"
 #include "runtime/pictures/pictures.h"
+#include "runtime/pictures/profile_pusher.h"
 #include "runtime/pictures/timeline.h"
 #include "runtime/plan.h"
 #include "runtime/process_numbers.h"
@@ -86,9 +87,10 @@ class Session {
     std::map<const plan::Probe*, Errors> errors; // that were suppressed
     std::vector<size_t> pictured;                // the globals that pictures are made of at the end
     std::vector<PictureRequest> drawn;           // and which pictures
-    std::optional<FoldedWeights> flame_base;     // SessionOptions::flame_base
-    std::unique_ptr<Timeline> timeline;          // null: nobody wants one
-    std::unique_ptr<CallSpans> spans;            // --otlp-only=traces; null: without
+    std::map<size_t, std::unique_ptr<ProfilePusher>> profile_pushers; // by the index in `drawn`: --pprof-interval
+    std::optional<FoldedWeights> flame_base;                          // SessionOptions::flame_base
+    std::unique_ptr<Timeline> timeline;                               // null: nobody wants one
+    std::unique_ptr<CallSpans> spans;                                 // --otlp-only=traces; null: without
     std::vector<Heatmap> heatmaps;
     std::vector<std::string> heatmap_files; // of each
     bool error_counted_in_kernel = false;   // while records from the ring are handled: their errors are counted already

@@ -16,7 +16,7 @@ METRIC = {1: ("name", str), 2: ("description", str), 3: ("unit", str), 5: ("gaug
           9: ("histogram", {1: ("points", [HISTOGRAM_POINT]), 2: ("temporality", int)}),
           10: ("exponential", {1: ("points", [EXPONENTIAL_POINT]), 2: ("temporality", int)})}
 METRICS = {1: ("all", [{1: ("resource", RESOURCE), 2: ("scopes", [{1: ("scope", SCOPE), 2: ("items", [METRIC])}])}])}
-RECORD = {1: ("time", "fixed"), 2: ("severity", int), 3: ("severity_text", str), 5: ("body", VALUE), 6: ("attributes", [ATTRIBUTE]), 11: ("observed", "fixed")}
+RECORD = {1: ("time", "fixed"), 2: ("severity", int), 3: ("severity_text", str), 5: ("body", VALUE), 6: ("attributes", [ATTRIBUTE]), 9: ("trace", bytes), 10: ("span", bytes), 11: ("observed", "fixed")}
 LOGS = {1: ("all", [{1: ("resource", RESOURCE), 2: ("scopes", [{1: ("scope", SCOPE), 2: ("items", [RECORD])}])}])}
 
 SPAN = {1: ("trace", bytes), 2: ("id", bytes), 4: ("parent", bytes), 5: ("name", str), 6: ("kind", int), 7: ("start", "fixed"), 8: ("end", "fixed"), 9: ("attributes", [ATTRIBUTE]),

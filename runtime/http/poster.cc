@@ -20,6 +20,7 @@ namespace {
 
 constexpr int answer_seconds = 10; // without a byte of the server
 constexpr ssize_t most_answer_bytes = 64 << 10;
+constexpr int64_t longest_asked_s = 300; // in Retry-After
 
 } // namespace
 
@@ -127,7 +128,7 @@ void HttpPoster::on_answer(evhttp_request* request) {
         if (answer_.status < 200 || answer_.status >= 300)
             answer_.problem = fmt::format("status {} of {}", answer_.status, path_);
         const char* asked = evhttp_find_header(evhttp_request_get_input_headers(request), "Retry-After");
-        answer_.retry_after_s = asked ? std::atoll(asked) : 0;
+        answer_.retry_after_s = asked ? std::clamp<int64_t>(std::atoll(asked), 0, longest_asked_s) : 0;
         evbuffer* body = evhttp_request_get_input_buffer(request);
         answer_.body.resize(evbuffer_get_length(body));
         evbuffer_copyout(body, answer_.body.data(), answer_.body.size());

@@ -30,7 +30,7 @@ struct HttpSettings {
 
 struct HttpAnswer {
     int status = 0;            // 0: there was none
-    int64_t retry_after_s = 0; // that the server asked for
+    int64_t retry_after_s = 0; // that the server asked for, 5 minutes at most; 0: it did not, or by a date
     std::string body;          // its first bytes
     std::string problem;       // why it is none of 200 to 299; empty: it is
 };

@@ -119,6 +119,28 @@ ProtobufMessage exponential_point(const MetricFamily& family, const MetricPoint&
     return out;
 }
 
+// What others say is shown on a terminal, and is to be one line that can be read.
+bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
+std::string shown(std::string text) {
+    constexpr size_t longest = 300;
+    text = valid_utf8(text.substr(0, longest));
+    std::ranges::replace_if(text, is_control, '?');
+    return text;
+}
+
+// The bytes of a trace's and of a span's id, in spans and in log records.
+std::string trace_bytes(const std::array<uint64_t, 2>& trace) {
+    std::string out;
+    for (const uint64_t half : trace)
+        ProtobufMessage::append_fixed(out, half);
+    return out;
+}
+std::string span_bytes(uint64_t id) {
+    std::string out;
+    ProtobufMessage::append_fixed(out, id);
+    return out;
+}
+
 ProtobufMessage metric_message(const MetricFamily& family, const OtlpTimes& times) {
     const bool is_exponential = family.is_by_twos && times.has_exponential;
     ProtobufMessage data;
@@ -163,6 +185,8 @@ std::string otlp_logs(const OtlpResource& resource, const std::vector<OtlpLine>&
         ProtobufMessage record;
         record.fixed(1, static_cast<uint64_t>(line.time_ns)).number(2, severity_info).text(3, "INFO");
         record.message(5, ProtobufMessage().text(1, valid_utf8(line.text)));
+        if (line.within.id)
+            record.text(9, trace_bytes(line.within.trace)).text(10, span_bytes(line.within.id));
         record.fixed(11, static_cast<uint64_t>(line.time_ns));
         scope.message(2, record);
     }
@@ -181,16 +205,10 @@ std::string otlp_traces(const OtlpResource& resource, const std::vector<OtlpSpan
     ProtobufMessage scope;
     scope.message(1, scope_message());
     for (const OtlpSpan& span : spans) {
-        std::string trace, id, parent;
-        for (const uint64_t half : span.trace)
-            ProtobufMessage::append_fixed(trace, half);
-        ProtobufMessage::append_fixed(id, span.id);
         ProtobufMessage out;
-        out.text(1, trace).text(2, id);
-        if (span.parent) {
-            ProtobufMessage::append_fixed(parent, span.parent);
-            out.text(4, parent);
-        }
+        out.text(1, trace_bytes(span.trace)).text(2, span_bytes(span.id));
+        if (span.parent)
+            out.text(4, span_bytes(span.parent));
         out.text(5, valid_utf8(span.name)).number(6, kind_internal);
         out.fixed(7, static_cast<uint64_t>(span.begin_ns)).fixed(8, static_cast<uint64_t>(span.end_ns));
         out.message(9, attribute("process.pid", span.pid))
@@ -225,9 +243,19 @@ OtlpRejection otlp_rejection(const std::string& answer) {
                 out.why = inner.bytes();
         }
     }
-    // It is shown on a terminal.
-    std::ranges::replace_if(out.why, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    out.why = shown(out.why);
     return out;
+}
+
+std::string otlp_refusal(const std::string& answer) {
+    const std::string line = answer.substr(0, answer.find_first_of("\r\n"));
+    if (std::ranges::none_of(line, is_control))
+        return line.starts_with('<') ? "" : shown(line); // a page is for browsers
+    ProtobufReader fields(answer);
+    while (fields.next())
+        if (fields.field() == 2) // message
+            return shown(std::string(fields.bytes()));
+    return "";
 }
 
 } // namespace sonde

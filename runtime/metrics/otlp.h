@@ -28,10 +28,17 @@ struct OtlpResource {
     int64_t process = 0;
 };
 
+// Which span something belongs to.
+struct OtlpSpanId {
+    std::array<uint64_t, 2> trace{}; // one for each outermost call
+    uint64_t id = 0;                 // 0: to none
+};
+
 // What was printed.
 struct OtlpLine {
     int64_t time_ns = 0; // since 1970
     std::string text;    // without its end
+    OtlpSpanId within;   // the call whose handler began the line
 };
 inline size_t cost_of(const OtlpLine& line) { return line.text.size() + 64; }
 
@@ -65,11 +72,14 @@ std::string otlp_metrics(const OtlpResource& resource, const std::vector<MetricF
 std::string otlp_logs(const OtlpResource& resource, const std::vector<OtlpLine>& lines);
 std::string otlp_traces(const OtlpResource& resource, const std::vector<OtlpSpan>& spans);
 
-// What a collector that took a request says of it: how many points, lines or spans it did not take, and why.
+// What a collector that took a request says of it: how many points, lines or spans it did not take, and why; without a
+// count it is advice.
 struct OtlpRejection {
     uint64_t count = 0;
     std::string why;
 };
 OtlpRejection otlp_rejection(const std::string& answer);
+// Why a collector refused a request, by its answer: a google.rpc.Status, or a line of text. Empty: it does not say.
+std::string otlp_refusal(const std::string& answer);
 
 } // namespace sonde

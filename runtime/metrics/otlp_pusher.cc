@@ -23,7 +23,6 @@ namespace {
 constexpr int64_t second_ns = 1'000'000'000;
 constexpr int64_t first_pause_ns = second_ns, longest_pause_ns = 30 * second_ns; // before it is tried again
 constexpr int64_t pause_at_end_ns = second_ns / 4;
-constexpr int64_t longest_asked_s = 300; // that a collector may ask for
 constexpr std::chrono::milliseconds most_at_end(1800), hurry_looked_at(20);
 constexpr size_t longest_line = 64 << 10;
 
@@ -45,8 +44,9 @@ timeval time_of(int64_t ns) { return {ns / second_ns, ns % second_ns / 1000}; }
 } // namespace
 
 OtlpPusher::OtlpPusher(const plan::Plan& plan, const OtlpRequest& request)
-    : plan_(plan), request_(request), names_(name_metrics(plan)),
-      resource_{host_name(), request.service.empty() ? service_of(plan) : request.service, getpid()} {}
+    : plan_(plan), request_(request),
+      names_(name_metrics(plan)), resource_{host_name(), request.service.empty() ? service_of(plan) : request.service,
+                                            getpid()} {}
 
 Result<void> OtlpPusher::open() {
     const Error no_memory("no memory or no descriptors for a connection");
@@ -116,28 +116,33 @@ template <typename Item> void OtlpPusher::keep(OtlpSignal signal, OtlpQueue<Item
     }
 }
 
-void OtlpPusher::keep_line(std::string text) { keep(OtlpLogs, lines_, OtlpLine{real_time_ns(), std::move(text)}); }
+void OtlpPusher::keep_line() {
+    begun_line_.time_ns = real_time_ns();
+    keep(OtlpLogs, lines_, std::exchange(begun_line_, {}));
+}
 
 void OtlpPusher::keep_span(OtlpSpan span) {
     unseen_returns_ += span.is_return_unseen;
     keep(OtlpTraces, spans_, std::move(span));
 }
 
-void OtlpPusher::note_printed(std::string_view text) {
+void OtlpPusher::note_printed(std::string_view text, const OtlpSpanId& within) {
     if (!request_.wants(OtlpLogs))
         return;
     while (!text.empty()) {
         const size_t end = text.find('\n');
-        begun_line_ += text.substr(0, end);
+        if (begun_line_.text.empty())
+            begun_line_.within = within;
+        begun_line_.text += text.substr(0, end);
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-        if (end != std::string_view::npos || begun_line_.size() >= longest_line)
-            keep_line(std::exchange(begun_line_, {}));
+        if (end != std::string_view::npos || begun_line_.text.size() >= longest_line)
+            keep_line();
     }
 }
 
 std::string OtlpPusher::finish(const std::function<bool()>& hurry) {
-    if (!begun_line_.empty())
-        keep_line(std::exchange(begun_line_, {}));
+    if (!begun_line_.text.empty())
+        keep_line();
     ending_ = true;
     exchange_.tell();
     {
@@ -159,7 +164,9 @@ std::string OtlpPusher::finish(const std::function<bool()>& hurry) {
             out += fmt::format("{}{} {}", out.empty() ? "" : " and ", count,
                                count == 1 ? otlp_signals[signal].one : otlp_signals[signal].several);
     if (out.empty())
-        return "";
+        return advice_.empty()
+                   ? ""
+                   : fmt::format("--otlp: the collector at {} says: {}", request_.target.host_and_port(), advice_);
     return fmt::format("--otlp: the collector at {} did not get {}{}", request_.target.host_and_port(), out,
                        problem_.empty() ? "" : "; the last problem: " + problem_);
 }
@@ -232,7 +239,8 @@ void OtlpPusher::send(OtlpSignal signal, const std::string& body) {
 void OtlpPusher::on_answer(OtlpSignal signal, const HttpAnswer& answer) {
     in_flight_.reset();
     if (!answer.problem.empty()) {
-        note_problem(answer.problem);
+        const std::string why = otlp_refusal(answer.body);
+        note_problem(why.empty() ? answer.problem : fmt::format("{}: {}", answer.problem, why));
         if (is_passing(answer))
             return retry(signal, answer);
         note_dropped(signal, signal == OtlpMetrics ? 1 : 0);
@@ -243,6 +251,9 @@ void OtlpPusher::on_answer(OtlpSignal signal, const HttpAnswer& answer) {
             note_problem(fmt::format("it refused {} {}{}", rejection.count,
                                      signal == OtlpMetrics ? "points of a push" : otlp_signals[signal].several,
                                      rejection.why.empty() ? "" : ": " + rejection.why));
+        } else if (!rejection.why.empty()) {
+            const std::lock_guard lock(mutex_);
+            advice_ = rejection.why;
         }
         pause_ns_ = retry_at_ns_ = 0;
         if (signal == OtlpMetrics && request_.is_delta)
@@ -273,9 +284,7 @@ void OtlpPusher::retry(OtlpSignal signal, const HttpAnswer& answer) {
     }
     retries_++;
     pause_ns_ = pause_ns_ == 0 ? first_pause_ns : std::min(2 * pause_ns_, longest_pause_ns);
-    const int64_t pause =
-        ending_ ? pause_at_end_ns
-                : std::max(pause_ns_, std::clamp<int64_t>(answer.retry_after_s, 0, longest_asked_s) * second_ns);
+    const int64_t pause = ending_ ? pause_at_end_ns : std::max(pause_ns_, answer.retry_after_s * second_ns);
     retry_at_ns_ = now_ns() + pause;
     const timeval after = time_of(pause + 1'000'000); // not before that moment
     event_add(retry_event_, &after);

@@ -45,11 +45,12 @@ class OtlpPusher {
     // In the session's thread.
     int fd() const { return exchange_.wanted_fd(); } // readable when a picture is wanted
     void serve(Session& session) { exchange_.serve(session); }
-    void note_printed(std::string_view text); // pieces of lines, in their order
+    // Pieces of lines, in their order, and the calls whose handlers print them.
+    void note_printed(std::string_view text, const OtlpSpanId& within);
     void keep_span(OtlpSpan span);
     OtlpNumbers numbers() const;
     // The last push: of the picture that was served last, and of all lines and spans. Waits 2 seconds at most, and not
-    // if `hurry`. Gives what was dropped during the session, in words; empty: nothing was.
+    // if `hurry`. Gives what was dropped during the session, in words, or else the collector's advice; empty: neither.
     std::string finish(const std::function<bool()>& hurry);
 
   private:
@@ -60,7 +61,7 @@ class OtlpPusher {
     };
     OtlpPusher(const plan::Plan& plan, const OtlpRequest& request);
     Result<void> open();
-    void keep_line(std::string text);
+    void keep_line();
     template <typename Item> void keep(OtlpSignal signal, OtlpQueue<Item>& queue, Item item);
     void run();
     void on_told();
@@ -93,8 +94,9 @@ class OtlpPusher {
     std::condition_variable done_changed_;
     bool is_done_ = false;
     std::string problem_; // the last one
+    std::string advice_;  // the last that came with a push that was taken
 
-    std::string begun_line_; // the session's own thread's: printed without an end so far
+    OtlpLine begun_line_; // the session's own thread's: printed without an end so far
 
     // The thread's own.
     std::optional<OtlpSignal> in_flight_;

@@ -122,6 +122,7 @@ void CallSpans::note_values(Thread& thread, const HitRow& row, const plan::Forma
         call = &thread.open.back();
     if (!call)
         return;
+    within_ = {call->span.trace, call->span.id};
     read_values(format, payload, [&](PrintedValue& value) {
         using Kind = plan::Directive::Kind;
         const Kind kind = value.directive->kind;
@@ -144,6 +145,7 @@ void CallSpans::note_values(Thread& thread, const HitRow& row, const plan::Forma
 }
 
 void CallSpans::add(const plan::RecordHeader& header, std::span<const uint8_t> payload) {
+    within_ = {};
     if (header.row >= rows_.size())
         return;
     const HitRow& row = rows_[header.row];

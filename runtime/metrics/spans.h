@@ -37,6 +37,9 @@ class CallSpans {
     void turn(int64_t now, int64_t offset_ns);
     // The session ends: so do all calls.
     void finish();
+    // The call whose handler the record comes from that was added, until that is left.
+    const OtlpSpanId& within() const { return within_; }
+    void leave_record() { within_ = {}; }
     uint64_t left_out() const { return left_out_; } // calls that are too deep in others
 
   private:
@@ -68,6 +71,7 @@ class CallSpans {
     std::map<std::pair<int64_t, int64_t>, Thread> threads_; // by process and thread
     ProcessNames process_names_;
     uint64_t state_ = 0; // of random()
+    OtlpSpanId within_;  // of the last record
     int64_t correction_ns_ = 0, turned_ns_ = 0;
     uint64_t left_out_ = 0;
 };

@@ -17,7 +17,16 @@ namespace sonde {
 namespace {
 
 // Numbers of fields.
-enum ProfileField : uint32_t { SampleType = 1, Sample, Mapping, Location, Function, StringTable, TimeNanos = 9 };
+enum ProfileField : uint32_t {
+    SampleType = 1,
+    Sample,
+    Mapping,
+    Location,
+    Function,
+    StringTable,
+    TimeNanos = 9,
+    DurationNanos
+};
 enum ValueTypeField : uint32_t { Type = 1, Unit };
 enum SampleField : uint32_t { LocationIds = 1, Values, Labels };
 enum LabelField : uint32_t { Key = 1, Text, Number };
@@ -66,8 +75,10 @@ class Profile {
 
     void sample(const ProtobufMessage& sample) { profile_.message(Sample, sample); }
 
-    std::string bytes(int64_t time_ns) {
+    std::string bytes(int64_t time_ns, int64_t duration_ns) {
         profile_.number(TimeNanos, static_cast<uint64_t>(time_ns));
+        if (duration_ns > 0)
+            profile_.number(DurationNanos, static_cast<uint64_t>(duration_ns));
         for (const std::string& text : all_texts_)
             profile_.text(StringTable, text);
         return profile_.bytes();
@@ -141,7 +152,7 @@ std::vector<Frame> stack_of(const plan::Global& global, Symbols& symbols, const 
 
 Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
-                                  int64_t time_ns) {
+                                  int64_t time_ns, int64_t duration_ns) {
     Profile profile;
     const bool is_statistic = global.type == plan::Value::Stats;
     profile.value_type(is_statistic ? global.name + "_count" : global.name, "count");
@@ -178,7 +189,7 @@ Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, cons
         }
         profile.sample(sample);
     }
-    return gzip(profile.bytes(time_ns));
+    return gzip(profile.bytes(time_ns, duration_ns));
 }
 
 } // namespace sonde

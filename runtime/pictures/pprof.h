@@ -19,9 +19,10 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
-// The file's bytes. `time_ns`: when it is made, since 1970. Errors: it cannot be compressed.
+// The file's bytes. `time_ns`: when it is made, or when its time began, since 1970; how long that was, 0: it does not
+// say. Errors: it cannot be compressed.
 Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
-                                  int64_t time_ns);
+                                  int64_t time_ns, int64_t duration_ns = 0);
 
 } // namespace sonde
