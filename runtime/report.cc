@@ -149,10 +149,10 @@ Result<void> Session::find_pictures() {
 
 Result<void> Session::draw_pictures(const std::function<bool()>& hurry) {
     for (size_t i = 0; i < pictured.size(); i++) {
-        std::vector<ArrayElement> elements = arrays[pictured[i]]->snapshot();
+        const std::vector<ArrayElement> elements = arrays[pictured[i]]->snapshot();
         const auto pusher = profile_pushers.find(i);
         Result<void> done = pusher != profile_pushers.end()
-                                ? pusher->second->finish(symbols, numbers, std::move(elements), hurry)
+                                ? pusher->second->finish(symbols, numbers, elements, hurry)
                                 : draw_picture(plan, symbols, numbers, pictured[i], elements, drawn[i],
                                                flame_base ? &*flame_base : nullptr, {options.pprof_push, hurry});
         if (!done)

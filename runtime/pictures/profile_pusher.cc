@@ -153,8 +153,8 @@ void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::v
     changed_.notify_all();
 }
 
-Result<void> ProfilePusher::finish(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements,
-                                   const std::function<bool()>& hurry) {
+Result<void> ProfilePusher::finish(Symbols& symbols, const ProcessNumbers& numbers,
+                                   const std::vector<ArrayElement>& elements, const std::function<bool()>& hurry) {
     const int64_t end = now_ns() + patience_at_end_ns;
     while (is_busy() && now_ns() < end && !hurry()) {
         std::unique_lock lock(mutex_);

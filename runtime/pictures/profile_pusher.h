@@ -46,7 +46,7 @@ class ProfilePusher {
     void push(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements, int64_t now);
     // The same at the session's end, for half a minute at most and not if `hurry`. Errors: the receiver did not take
     // it.
-    Result<void> finish(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements,
+    Result<void> finish(Symbols& symbols, const ProcessNumbers& numbers, const std::vector<ArrayElement>& elements,
                         const std::function<bool()>& hurry);
 
   private:
