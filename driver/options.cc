@@ -23,6 +23,7 @@
 #include "driver/called_as.h"
 #include "driver/completion/complete.h"
 #include "driver/metric_facts.h"
+#include "driver/option_messages.h"
 #include "driver/option_parser.h"
 #include "driver/plan_cache.h"
 #include "driver/push_options.h"
@@ -537,11 +538,17 @@ void add_machine_options(CLI::App& app, Options& o) {
     }
     // Hidden from --help; here for their messages.
     for (const Refused& option : refused) {
-        std::string problem = fmt::format("{}: {}", option.names, option.why);
-        app.add_option_function<std::vector<std::string>>(
-               option.names, [problem](const std::vector<std::string>&) { require(problem); }, "")
-            ->expected(0, 1)
-            ->group("");
+        std::istringstream names(option.names);
+        for (std::string name; std::getline(names, name, ',');)
+            app.add_option_function<std::vector<std::string>>(
+                   name,
+                   [problem = fmt::format("{}: {}", name, option.why)](const std::vector<std::string>&) {
+                       require(problem);
+                   },
+                   "")
+                ->expected(0, 1)
+                ->take_last()
+                ->group("");
     }
 }
 
@@ -680,7 +687,7 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     app.name("sonde");
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.failure_message([](const CLI::App*, const CLI::Error& error) {
-        return fmt::format("ERROR: {}\nSee sonde --help.\n", error.what());
+        return fmt::format("ERROR: {}\nSee sonde --help.\n", explain_option_error(error.what()));
     });
     // Scripts that make scripts read "version N.N" here, and decide by it what they write.
     app.set_version_flag("-V,--version",
