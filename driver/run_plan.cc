@@ -31,6 +31,7 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     SessionOptions session = session_options(options);
     session.saved_as = run.saved_as;
     session.inlined_copies = run.inlined_copies;
+    session.several_ways = !options.tool.empty() && options.warnings_off; // as driver/tools.cc says
     session.armed = [&] {
         drop_privileges(given);
         armed();

@@ -310,6 +310,10 @@ void Session::say_unhit() {
         whose = (has_target ? whose + " in " : "those of ") + describe_groups(plan.groups);
     std::vector<std::string> lines =
         explain_unhit({plan, marks, target_files, probed, whose, target_program, options.inlined_copies});
+    if (options.several_ways && !lines.empty() && !any_hit(plan, marks)) {
+        const std::string others = lines.size() > 1 ? fmt::format(", nor were {} more points", lines.size() - 1) : "";
+        return warn(fmt::format("nothing was seen: {}{}", lines[0], others), Weight::Answer);
+    }
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
         warn(lines[i]);
     if (lines.size() > most_lines)

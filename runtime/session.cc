@@ -473,7 +473,8 @@ Result<void> Run::begin_output() {
     session_.messages = *std::move(messages);
     if (options_.target_pid && !is_process(options_.target_pid))
         warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
-                         plan_.filter_target ? ", so that no probe sees it" : ""));
+                         plan_.filter_target ? ", so that no probe sees it" : ""),
+             plan_.filter_target ? Weight::Answer : Weight::Advice);
     if (Result<void> there = session_.groups.check(); !there)
         return there;
     if (options_.target_pid && plan_.filter_groups && is_process(options_.target_pid) &&

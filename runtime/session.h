@@ -44,6 +44,8 @@ struct SessionOptions {
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status
+    // The points are several ways to see one kind of event: that some were never hit is no news, that none was is.
+    bool several_ways = false;
     // How many inlined copies a point's function has that the point is not about; asked for points without a hit.
     std::function<uint64_t(const plan::Point&)> inlined_copies;
     // Called once, when every probe is armed.
