@@ -98,6 +98,9 @@ bool FunctionSearch::name_matches(FunctionRef function, const std::string& patte
     if (pattern.find('<') == std::string::npos && strchr(name, '<') &&
         glob_match(pattern, without_template_arguments(name)))
         return true;
+    if (pattern.find('<') != std::string::npos && strchr(name, '<') &&
+        glob_match(without_blanks(pattern), without_blanks(name)))
+        return true;
     bool wildcard = has_wildcard(pattern);
     if (wildcard || pattern.find("::") != std::string::npos) { // `*` crosses `::`
         FunctionRef naming = units_.naming_entry(function);

@@ -103,7 +103,10 @@ bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwar
     if (last.size() == name.size() || qualified_matches(unit, entry.scope, plain, name))
         return true;
     std::string qualified = qualified_global(units, die);
-    return ends_in_name(qualified, name) || ends_in_name(without_anonymous(qualified), name);
+    const std::string wanted = without_blanks(name);
+    return ends_in_name(without_blanks(qualified), wanted) ||
+           ends_in_name(without_blanks(without_anonymous(qualified)),
+                        without_blanks(without_anonymous(std::string(name))));
 }
 
 std::vector<std::string> global_names(UnitIndex& units) {

@@ -45,12 +45,23 @@ std::string without_template_arguments(std::string_view name) {
     return std::string(name);
 }
 
+std::string without_blanks(std::string_view name) {
+    std::string out(name);
+    std::erase(out, ' ');
+    return out;
+}
+
 bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) {
     std::string plain = without_template_arguments(name);
+    const bool any_blanks = pattern.find('<') != std::string_view::npos;
+    const std::string squeezed = any_blanks ? without_blanks(pattern) : "";
+    const auto matches = [&](const std::string& text) {
+        return any_blanks ? glob_match(squeezed, without_blanks(text)) : glob_match(pattern, text);
+    };
     for (bool with_arguments : {true, false})
         for (bool with_all : {true, false}) {
             std::string text = with_arguments ? std::string(name) : plain;
-            if (glob_match(pattern, text))
+            if (matches(text))
                 return true;
             for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) { // a parent is a smaller index
                 const ScopeEntry& entry = unit.scopes[at];
@@ -58,7 +69,7 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
                     continue;
                 std::string part = scope_name(entry);
                 text = fmt::format("{}::{}", with_arguments ? part : without_template_arguments(part), text);
-                if (glob_match(pattern, text))
+                if (matches(text))
                     return true;
             }
         }

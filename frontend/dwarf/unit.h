@@ -97,10 +97,14 @@ const char* scope_name(const ScopeEntry& scope);
 // "ns::C::", what stands before the name of an entry of that scope; empty outside of all.
 std::string scope_prefix(const Unit& unit, uint32_t scope);
 // Whether the pattern, which has a `::` or a wildcard, matches the whole qualified name or what follows a `::` in it,
-// with and without template arguments, and with and without inline and anonymous namespaces.
+// with and without template arguments, and with and without inline and anonymous namespaces. Blanks make no difference
+// where there is a `<`.
 bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern);
 // "f<int>" and "f<(anonymous namespace)::T>" are both found as "f".
 std::string without_template_arguments(std::string_view name);
+
+// Names with template arguments are compared so: `Box<int,3>` is `Box<int, 3>`.
+std::string without_blanks(std::string_view name);
 
 // The part after the last `::` that is not inside template arguments.
 std::string_view last_component(std::string_view name);
