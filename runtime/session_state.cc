@@ -291,6 +291,11 @@ std::string way_out(const std::string& error) {
     if (error.starts_with(plan::no_actions_left))
         return "help: `-D MAXACTION=N` lets a handler run N statements, and one of begin, end or a timer ten times as "
                "many";
+    if (error.starts_with("MAXNESTING exceeded"))
+        return "help: `-D MAXNESTING=N` lets calls of functions nest N deep";
+    if (error.starts_with("Array overflow, check MAXMAPENTRIES"))
+        return "help: `-D MAXMAPENTRIES=N` gives each array room for N elements, `global a[N]` one of them; "
+               "`global a%[N]` forgets the oldest one instead";
     if (error.find(" fault at 0x") == std::string::npos &&
         error.find(" fault [man error::fault] at 0x") == std::string::npos)
         return "";

@@ -60,8 +60,9 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
     if (std::set<uint64_t> others = context.files.inodes_at(path); !others.empty())
         return replaced
                    ? fmt::format("{} was replaced while the session ran, and {} ran the new file", path, context.target)
-                   : fmt::format("{} ran another file of that path (inode {}, probed is {}): it sees other mounts "
-                                 "or another root; probe the file by a path that leads to it from here",
+                   : fmt::format("{} ran another file of that path (inode {}, probed is {}): the file was replaced "
+                                 "after it began, or it sees other mounts or another root; `process(PID)` probes what "
+                                 "a process runs, and a path that leads there from here another root's file",
                                  context.target, *others.begin(), probed->second);
     if (replaced)
         return fmt::format("{} was replaced while the session ran", path);
