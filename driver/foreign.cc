@@ -82,18 +82,67 @@ std::string check_translation(Translation& t, const Options& options, const std:
     return diags.has_errors() ? diags.render(false) : "";
 }
 
+// The language of a script that has our `probe` in front of another tracer's point: `probe kprobe:vfs_read {`.
+std::optional<bridge::Dialect> guess_after_probe(std::string& text) {
+    constexpr std::string_view ours = "probe ";
+    const size_t begin = text.find_first_not_of(" \t\n");
+    if (begin == std::string::npos || !std::string_view(text).substr(begin).starts_with(ours))
+        return {};
+    const std::string without = text.substr(begin + ours.size());
+    const std::string_view point = std::string_view(without).substr(0, without.find_first_of(" {"));
+    if (point.find(':') == std::string_view::npos || point.find('"') != std::string_view::npos)
+        return {};
+    const std::optional<bridge::Dialect> dialect = bridge::guess_dialect(without);
+    if (dialect) // the places of what is said stay those of the script
+        text.replace(begin, ours.size(), ours.size(), ' ');
+    return dialect;
+}
+
+// The points in our language; empty: they cannot be translated.
+std::string translate_points(bridge::Dialect dialect, const std::string& points, const Options& options) {
+    Result<bridge::Bridged> bridged = bridge::translate_from(dialect, points + " { }", bridge_options(options));
+    const std::string script = bridged ? bridged->script : "";
+    const size_t begin = script.find("probe "), end = script.find('{', begin);
+    if (begin == std::string::npos || end == std::string::npos)
+        return "";
+    std::string ours = script.substr(begin + 6, end - begin - 6);
+    return ours.substr(0, ours.find_last_not_of(" \n") + 1);
+}
+
+void report_foreign_points(bridge::Dialect dialect, Range range, const std::string& help, Diagnostics& diags) {
+    diags
+        .report(DiagId::ForeignScript, range,
+                fmt::format("this probe point is in another language: {}", bridge::name_of(dialect)))
+        .help(help);
+    fmt::print(stderr, "{}", diags.render(isatty(STDERR_FILENO) == 1));
+}
+
 } // namespace
 
 bool explain_foreign(Translation& t, const Options& options) {
     if (t.files.empty() || !options.tool.empty())
         return false;
     const FileId file = t.files.front()->id;
-    const std::string text(t.sources.text(file));
-    const std::optional<bridge::Dialect> dialect = bridge::guess_dialect(text);
+    std::string text(t.sources.text(file));
+    std::optional<bridge::Dialect> dialect = bridge::guess_dialect(text);
+    const bool is_ours = !dialect; // but for the point
+    if (is_ours)
+        dialect = guess_after_probe(text);
     if (!dialect)
         return false;
     Result<bridge::Bridged> bridged = bridge::translate_from(*dialect, text, bridge_options(options));
     Diagnostics diags(t.sources);
+    if (is_ours && (!bridged || std::ranges::any_of(bridged->gaps, &bridge::Gap::is_lost))) {
+        const size_t begin = text.find_first_not_of(" \t\n"), brace = text.find('{', begin);
+        const std::string point = text.substr(begin, text.find_last_not_of(" \t\n", brace - 1) + 1 - begin);
+        const std::string ours = translate_points(*dialect, point, options);
+        if (brace == std::string::npos || ours.empty())
+            return false;
+        report_foreign_points(*dialect,
+                              {file, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + point.size())},
+                              fmt::format("the same in sonde's language: probe {}", ours), diags);
+        return true;
+    }
     const size_t first = std::min(text.find_first_not_of(" \t\n"), text.size());
     const size_t end = std::min(text.find_first_of(" \t\n{", first), text.size());
     DiagBuilder report =
@@ -116,6 +165,21 @@ bool explain_foreign(Translation& t, const Options& options) {
     fmt::print(stderr, "{}\n", options.has_script ? command_with(options, script) : script);
     if (std::string problems = check_translation(t, options, bridged->script); !problems.empty())
         fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems);
+    return true;
+}
+
+bool explain_foreign_points(Translation& t, const Options& options) {
+    const std::string& points = options.list_point;
+    const std::optional<bridge::Dialect> dialect = bridge::guess_dialect(points + " { }");
+    const std::string ours = dialect ? translate_points(*dialect, points, options) : "";
+    if (ours.empty())
+        return false;
+    Diagnostics diags(t.sources);
+    const FileId file = t.sources.add("<input>", points);
+    report_foreign_points(*dialect, {file, 0, static_cast<uint32_t>(points.size())},
+                          fmt::format("the same in sonde's language: sonde {} {}", options.list_variables ? "-L" : "-l",
+                                      in_shell_quotes(ours)),
+                          diags);
     return true;
 }
 

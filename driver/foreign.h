@@ -13,6 +13,9 @@ namespace sonde {
 // the translation. False: it does not, and nothing is said.
 bool explain_foreign(Translation& t, const Options& options);
 
+// A pattern of -l or -L that did not parse: the same of a point.
+bool explain_foreign_points(Translation& t, const Options& options);
+
 // --from=LANGUAGE: prints the translation. Gives the exit status: a failure where something has no counterpart.
 int print_foreign(const Options& options);
 

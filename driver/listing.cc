@@ -11,6 +11,7 @@
 
 #include "base/terminal_text.h"
 #include "driver/discovery.h"
+#include "driver/foreign.h"
 #include "driver/pass.h"
 #include "driver/progress.h"
 #include "frontend/probes/probe.h"
@@ -33,6 +34,8 @@ int list_points(Translation& t, const Options& options) {
     FileId file = t.sources.add("<input>", options.list_point);
     std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
     t.diags.say_held();
+    if (t.diags.has_errors() && explain_foreign_points(t, options))
+        return exit_failure;
     if (t.diags.has_errors())
         return t.report(), exit_failure;
     std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");

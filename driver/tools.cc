@@ -269,8 +269,13 @@ std::vector<std::string> tool_names() {
 
 // `sonde tools`, or `sonde tools WORD`: those that have the word in their name or their line.
 int list_tools(const std::vector<std::string>& words) {
+    const std::string usage = "`sonde tools` lists all tools, `sonde tools WORD` those with that word";
+    if (words.size() == 2 && (words[1] == "--help" || words[1] == "-h")) {
+        fmt::print("{}\n", usage);
+        return 0;
+    }
     if (words.size() > 2 || (words.size() == 2 && words[1].starts_with('-')))
-        return fail("`sonde tools` lists all tools, `sonde tools WORD` those with that word");
+        return fail(usage);
     const std::string word = words.size() == 2 ? words[1] : "";
     size_t listed = 0;
     for (const ToolFile& tool : tool_files()) {
@@ -312,6 +317,12 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
                              name));
         return words;
     }
+    if (name == "help" && words.size() == 1)
+        return std::vector<std::string>{"--help"};
+    if (name == "help" && words.size() == 2 && (words[1] == "tools" || !find_tool(words[1]).empty()))
+        return expand_tool({words[1], "--help"});
+    if (name == "help" && words.size() == 2 && !words[1].starts_with('-'))
+        return std::vector<std::string>{"-l", words[1]};
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());
         // A word that is neither a file nor near a tool is looked for among all that can be probed.

@@ -67,7 +67,29 @@ constexpr Habit names[] = {
     {"NULL", "0"},
 };
 
+constexpr Habit points[] = {
+    {"tracepoint", "`kernel.trace(\"SYSTEM:NAME\")` is a tracepoint"},
+    {"rawtracepoint", "`kernel.trace(\"SYSTEM:NAME\")` is a tracepoint"},
+    {"kretprobe", "`kernel.function(\"NAME\").return` is a function's return"},
+    {"fentry", "`kernel.function(\"NAME\")` is a function of the kernel"},
+    {"fexit", "`kernel.function(\"NAME\").return` is a function's return"},
+    {"uprobe", "`process(\"PATH\").function(\"NAME\")` is a function of a program"},
+    {"uretprobe", "`process(\"PATH\").function(\"NAME\").return` is a function's return"},
+    {"usdt", "`process(\"PATH\").mark(\"NAME\")` is a static mark"},
+    {"interval", "`timer.s(1)`, `timer.ms(100)` go off by time"},
+    {"profile", "`timer.profile.hz(99)` samples all processors"},
+    {"software", "`perf.sw.NAME` counts the kernel's events"},
+    {"hardware", "`perf.hw.NAME` counts the processor's events"},
+    {"watchpoint", "`process(\"PATH\").data(\"NAME\").write` watches memory"},
+    {"iter", "`kernel.iter(\"task\")` is hit for each thread"},
+};
+
 } // namespace
+
+std::string point_habit(std::string_view first) {
+    const auto found = std::ranges::find(points, first, &Habit::word);
+    return found == std::end(points) ? "" : std::string(found->ours);
+}
 
 std::string function_habit(std::string_view name) {
     const auto found = std::ranges::find(functions, name, &Habit::word);

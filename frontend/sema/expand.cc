@@ -12,6 +12,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/expand.h"
 
@@ -79,6 +80,18 @@ bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const 
            match_alias(target, pattern) > 0;
 }
 
+// The point of a function or a tracepoint of the kernel that is called so; empty: there is none.
+std::string point_in_kernel(const std::string& name, ProbeEnvironment& env) {
+    Result<KernelTypes*> kernel = env.kernel();
+    if (!kernel)
+        return "";
+    const std::string module; // the kernel itself
+    for (const KernelFunction& one : (*kernel)->tracepoints(name))
+        if (one.name == name || one.name.ends_with(":" + name))
+            return fmt::format("kernel.trace(\"{}\")", name);
+    return (*kernel)->functions(name, &module).empty() ? "" : fmt::format("kernel.function(\"{}\")", name);
+}
+
 ast::ProbePoint without_marks(ast::ProbePoint point) {
     point.optional = point.sufficient = false;
     point.condition = nullptr;
@@ -109,10 +122,18 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
             .suggest(nearest_name(written, whole));
         return;
     }
-    c_.report_once(DiagId::UnknownProbePoint, first.range,
-                   is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
-                                     : fmt::format("unknown probe point `{}`", first.name))
-        .suggest(nearest_name(first.name, names));
+    DiagBuilder report = c_.report_once(DiagId::UnknownProbePoint, first.range,
+                                        is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
+                                                          : fmt::format("unknown probe point `{}`", first.name));
+    const bool is_word = point.components.size() == 1 && !is_pattern(first) && first.arg == ast::PointComponent::None;
+    if (const std::string habit = bridge::point_habit(first.name); !habit.empty())
+        report.help(habit);
+    else if (const std::string inside = is_word ? point_in_kernel(first.name, c_.env) : ""; !inside.empty())
+        report.help(fmt::format("write `{}`", inside));
+    else if (const std::string near = nearest_name(first.name, names); !near.empty())
+        report.suggest(near);
+    else
+        report.help(fmt::format("`sonde -l '*'` lists what there is, `sonde {}` searches for the word", first.name));
 }
 
 bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,

@@ -87,6 +87,16 @@ std::vector<std::string> Names::function_names() const {
     return names;
 }
 
+// For "did you mean": what prints is not declared anywhere.
+std::vector<std::string> Names::callable_names() const {
+    std::vector<std::string> names = function_names();
+    for (const char* printer : {"print", "println", "printd", "printdln", "printf"}) {
+        names.emplace_back(printer);
+        names.push_back(std::string("s") + printer);
+    }
+    return names;
+}
+
 std::vector<std::string> Names::global_names() const {
     std::vector<std::string> names;
     for (const GlobalEntry& entry : globals_)
@@ -188,7 +198,7 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
         if (const std::string habit = bridge::function_habit(name); !habit.empty())
             report.help(habit);
         else if (c_.library.files_with_function(name).empty())
-            report.suggest(nearest_name(name, function_names()));
+            report.suggest(nearest_name(name, callable_names()));
         else
             report.help("the library has it for other versions of SystemTap only, see --compatible");
         return nullptr;

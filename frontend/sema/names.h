@@ -80,6 +80,7 @@ class Names {
     // True if it is a function of SystemTap's that cannot be, which is then said.
     bool report_refused(const std::string& name, Range range);
     std::vector<std::string> function_names() const; // for "did you mean"
+    std::vector<std::string> callable_names() const; // those, and what prints
 
     SemaContext& c_;
     Notes& notes_;
