@@ -258,6 +258,14 @@ bool is_full(const KernelObject& kernel, const std::string& name) {
     return elements >= info.max_entries / 4 * 3;
 }
 
+// Hits whose stack found no room among those that processes share.
+uint64_t count_unshared(const KernelObject& kernel) {
+    const int map = kernel.map_fd("sonde_unshared");
+    uint32_t only = 0;
+    uint64_t count = 0;
+    return map >= 0 && bpf_map_lookup_elem(map, &only, &count) == 0 ? count : 0;
+}
+
 } // namespace
 
 void Session::count_losses() {
@@ -289,6 +297,8 @@ void Session::count_losses() {
     if (kernel)
         count_no_stacks(plan, *kernel, accounting);
     accounting.add(Loss::Tasks, words->lost_tasks);
+    if (kernel)
+        accounting.add(Loss::Unshared, count_unshared(*kernel), "");
     accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
 }
 

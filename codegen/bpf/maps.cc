@@ -82,6 +82,7 @@ std::string Maps::declare() {
                 bpf_.state.options.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.options),
                 stacks);
         declare("sonde_owners", Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
+        declare("sonde_unshared", Array, 4, 8, 1); // hits whose stack found no room in these
     }
     if (bpf_.state.plan.has_subjects()) {
         declare("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));

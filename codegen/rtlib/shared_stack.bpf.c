@@ -9,7 +9,7 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
 int sonde_rt_padded_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count, u64 noughts);
 
-extern u8 sonde_shared, sonde_owners; /* maps, defined by the script's module */
+extern u8 sonde_shared, sonde_owners, sonde_unshared; /* maps, defined by the script's module */
 extern const u32 sonde_rt_places;     /* sonde_shared_places() */
 enum { NEW_ONLY = 1 /* BPF_NOEXIST */ };
 
@@ -57,14 +57,12 @@ ONCE int sonde_rt_identify_text(struct sonde_identity* to, struct sonde_slot* sl
     LOOP(sonde_rt_max / 8, add_word, &d);
     return 0;
 }
-/* Whether no other stack has that text. Where there is no room, it is not noted. */
-static inline int is_own(struct sonde_slot* slot, const struct sonde_identity* stack)
+static void count_unshared(void)
 {
-    struct sonde_identity text = {};
-    sonde_rt_identify_text(&text, slot);
-    bpf_map_update_elem(&sonde_owners, &text, stack, NEW_ONLY);
-    const struct sonde_identity* owner = bpf_map_lookup_elem(&sonde_owners, &text);
-    return !owner || (owner->word[0] == stack->word[0] && owner->word[1] == stack->word[1]);
+    u32 only = 0;
+    u64* count = bpf_map_lookup_elem(&sonde_unshared, &only);
+    if (count)
+        __sync_fetch_and_add(count, 1);
 }
 struct sharing {
     struct sonde_stacks* stacks;
@@ -72,11 +70,18 @@ struct sharing {
     const struct sonde_identity* key;
     u64 first;
     s64 count;
+    u64 has_no_room;
 };
+/* Until no other stack has the text. Where there is no room, it is not noted. */
 static long find_text(u64 noughts, struct sharing* s)
 {
+    struct sonde_identity text = {};
     sonde_rt_padded_stack_text(s->slot, &s->stacks->user, s->first, s->count, noughts);
-    return is_own(s->slot, s->key);
+    sonde_rt_identify_text(&text, s->slot);
+    bpf_map_update_elem(&sonde_owners, &text, s->key, NEW_ONLY);
+    const struct sonde_identity* owner = bpf_map_lookup_elem(&sonde_owners, &text);
+    s->has_no_room = !owner;
+    return !owner || (owner->word[0] == s->key->word[0] && owner->word[1] == s->key->word[1]);
 }
 static long copy_place(u64 i, struct sharing* s)
 {
@@ -87,11 +92,11 @@ static long copy_place(u64 i, struct sharing* s)
     return 0;
 }
 /* A stack that is met for the first time: what is in the slot then is its text, padded. Without room in the map it is that
- * of this process, as if nothing were shared. */
+ * of this process, as if nothing were shared, which is counted. */
 RT u64 sonde_rt_share_stack(struct sonde_slot* slot, struct sonde_stacks* stacks, u64 first, s64 count,
                             const struct sonde_identity* key)
 {
-    struct sharing s = {stacks, slot, key, first, count};
+    struct sharing s = {stacks, slot, key, first, count, 0};
     LOOP(SONDE_NOUGHTS_MOST + 1, find_text, &s);
     struct sonde_shared* shared = (void*)(slot->text + sonde_rt_max);
     u64 frames = count_frames(stacks, first, count);
@@ -103,6 +108,8 @@ RT u64 sonde_rt_share_stack(struct sonde_slot* slot, struct sonde_stacks* stacks
     const u8* text = bpf_map_lookup_elem(&sonde_shared, key);
     if (text)
         copy_bytes(slot->text, sonde_rt_max, text);
+    if (!text || s.has_no_room)
+        count_unshared();
     return 0;
 }
 /* The text by which all processes know the stack, padded: in the slot or elsewhere. */

@@ -70,6 +70,7 @@ add_run_trigger(stacks-fixed stacks.c -O2 -fomit-frame-pointer -fno-pie)
 target_link_options(trigger_stacks-fixed PRIVATE -no-pie)
 add_run_trigger(stacks-pointers stacks.c -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables)
 add_run_trigger(stacks-neither stacks.c -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables)
+add_run_trigger(many_stacks many_stacks.c -O1 -fno-optimize-sibling-calls)
 # The same stacks in many processes; and in another program, which differs in one function.
 foreach(kind pie fixed)
   foreach(program same other)
