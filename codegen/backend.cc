@@ -24,7 +24,7 @@ namespace sonde {
 namespace {
 
 // A script that has more instructions before it is optimised has hundreds of handlers, and somebody waits for it.
-constexpr unsigned many_instructions = 20'000;
+constexpr unsigned many_instructions = 10'000;
 
 // Of O2, which goes over everything several times, what makes handlers small: once after inlining. Half the time, and
 // no larger code: 89,700 instructions of syscall.* with argstr and 94,300 by O2.

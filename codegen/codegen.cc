@@ -28,7 +28,7 @@ namespace {
 // That needs no more arguments than BPF passes in registers, and none that says whether memory may be waited for, which
 // has to be known where it is read (separate_waits).
 void keep_shared_functions(Backend& backend, llvm::Module& module) {
-    constexpr size_t most_arguments = 5, often = 4, many_instructions = 30;
+    constexpr size_t most_arguments = 5, often = 4, many_instructions = 10;
     if (llvm::none_of(module, [](const llvm::Function& function) {
             return function.hasWeakAnyLinkage() && function.getName().starts_with(once_prefix);
         }))

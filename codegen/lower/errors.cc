@@ -7,6 +7,7 @@
 #include "codegen/lower/expr.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
+#include "frontend/hir/walk.h"
 
 namespace sonde {
 namespace {
@@ -14,6 +15,49 @@ namespace {
 llvm::Value* is_aborted(Lowerer& l) {
     Emitter& e = l.e;
     return e.CreateICmpEQ(e.CreateLoad(e.i64(), l.env.error), e.number(abort_site));
+}
+
+// The pending error came out of one call more: the calls move up by one place.
+void note_call(Lowerer& l, llvm::Value* number) {
+    Emitter& e = l.e;
+    for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
+        llvm::Value* place = error_details(e, l.env, offsetof(plan::ErrorDetails, calls) + 8 * i);
+        llvm::Value* old = e.CreateLoad(e.i64(), place);
+        e.CreateStore(e.CreateOr(e.CreateShl(old, plan::call_bits), number), place);
+        number = e.CreateLShr(old, 64 - plan::call_bits);
+    }
+}
+
+// A function that is no script's: `lower` gives it its code. What is being lowered waits.
+void lower_apart(Lowerer& l, llvm::Function* out, Range range, llvm::function_ref<void()> lower) {
+    Emitter& e = l.e;
+    BodyState& body = l;
+    BodyState waiting = std::exchange(body, {});
+    auto saved_point = e.saveIP();
+    llvm::DebugLoc saved_location = e.getCurrentDebugLocation();
+    e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
+    e.lines().describe(out, range);
+    lower();
+    e.CreateRetVoid();
+    body = std::move(waiting);
+    e.restoreIP(saved_point);
+    e.SetCurrentDebugLocation(saved_location);
+}
+
+// void note_call(words, number), once for all calls: a third of what system calls' texts are made by was this.
+llvm::Function* note_call_function(Lowerer& l) {
+    Emitter& e = l.e;
+    constexpr const char* name = "note_call";
+    if (llvm::Function* made = e.module().getFunction(name))
+        return made;
+    auto* type = llvm::FunctionType::get(e.getVoidTy(), {e.ptr(), e.i64()}, false);
+    llvm::Function* out = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, e.module());
+    out->addFnAttr(llvm::Attribute::NoInline);
+    lower_apart(l, out, l.function ? l.function->range : l.handler->range, [&] {
+        place_environment(l, out->getArg(0), false);
+        note_call(l, out->getArg(1));
+    });
+    return out;
 }
 
 } // namespace
@@ -48,13 +92,11 @@ void check_call(Lowerer& l, const hir::Call& expr, llvm::Value* status) {
     e.CreateCondBr(e.CreateICmpEQ(status, e.number(0)), good, failed);
     if (!expr.callee->bounded) { // what sonde has made itself is no call that anybody wrote
         e.SetInsertPoint(failed);
-        llvm::Value* low = e.number(e.state().add_call(expr.callee->name, expr.range));
-        for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
-            llvm::Value* place = error_details(e, l.env, offsetof(plan::ErrorDetails, calls) + 8 * i);
-            llvm::Value* old = e.CreateLoad(e.i64(), place);
-            e.CreateStore(e.CreateOr(e.CreateShl(old, plan::call_bits), low), place);
-            low = e.CreateLShr(old, 64 - plan::call_bits);
-        }
+        llvm::Value* number = e.number(e.state().add_call(expr.callee->name, expr.range));
+        if (e.in_kernel() && !l.machine)
+            e.CreateCall(note_call_function(l), {l.env.error, number});
+        else
+            note_call(l, number);
         e.CreateBr(l.on_error);
     }
     e.SetInsertPoint(good);
@@ -81,9 +123,27 @@ llvm::Value* has_error_text(Lowerer& l) {
     return e.CreateICmpNE(bit, e.number(0));
 }
 
+namespace {
+
+// Of the library's functions, those without loops do: a loop around a call of them is counted, and the check of each
+// call was a fifth of their code.
+bool ends_by_itself(Lowerer& l, const hir::Function& function) {
+    if (function.bounded)
+        return true;
+    if (function.recursive || function.c_code.range.valid() || !l.e.state().sources.is_tapset(function.range.file))
+        return false;
+    bool has_loop = false;
+    for_each_stmt(*function.body, [&](const hir::Stmt& stmt) {
+        has_loop = has_loop || stmt.kind == hir::StmtKind::Loop || stmt.kind == hir::StmtKind::Foreach;
+    });
+    return !has_loop;
+}
+
+} // namespace
+
 void spend(Lowerer& l, uint64_t statements, Range range) {
     Emitter& e = l.e;
-    if (l.function && l.function->bounded)
+    if (l.function && ends_by_itself(l, *l.function))
         return;
     llvm::Value* left = e.CreateSub(e.CreateLoad(e.i64(), l.env.budget), e.number(static_cast<int64_t>(statements)));
     e.CreateStore(left, l.env.budget);
@@ -133,21 +193,13 @@ llvm::Function* report_function(Lowerer& l) {
     auto* type = llvm::FunctionType::get(e.getVoidTy(), {e.ptr(), e.ptr(), e.ptr(), e.getInt32Ty(), e.i64()}, false);
     llvm::Function* out = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, e.module());
     out->addFnAttr(llvm::Attribute::NoInline);
-    BodyState& body = l;
-    BodyState waiting = std::exchange(body, {});
-    auto saved_point = e.saveIP();
-    llvm::DebugLoc saved_location = e.getCurrentDebugLocation();
-    e.SetInsertPoint(llvm::BasicBlock::Create(e.getContext(), "entry", out));
-    e.lines().describe(out, waiting.handler->range);
-    l.env.context = out->getArg(0);
-    place_environment(l, out->getArg(1), has_text);
-    l.env.row = out->getArg(3);
-    l.env.probe = out->getArg(4);
-    lower_report(l, out->getArg(2));
-    e.CreateRetVoid();
-    body = std::move(waiting);
-    e.restoreIP(saved_point);
-    e.SetCurrentDebugLocation(saved_location);
+    lower_apart(l, out, l.handler->range, [&] {
+        l.env.context = out->getArg(0);
+        place_environment(l, out->getArg(1), has_text);
+        l.env.row = out->getArg(3);
+        l.env.probe = out->getArg(4);
+        lower_report(l, out->getArg(2));
+    });
     return out;
 }
 

@@ -89,25 +89,24 @@ llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr, llvm::Value* slot
         llvm::Value* text = lower(l, *part);
         if (length)
             length = l.take(before);
-        length = length ? e.routine("sonde_rt_append", e.i64(), {slot, length, text})
-                        : e.routine("sonde_rt_copy", e.i64(), {slot, text});
+        length = length ? e.routine("sonde_rt_append", e.i64(), {slot, length, text}) : copy_text(l, slot, text);
     }
     return slot;
 }
 
-llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr) {
+// A text goes to the slot.
+llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     bool string = expr.type == ValueType::String;
-    llvm::Value* result = string ? l.new_slot() : e.stack(8);
+    llvm::Value* result = string ? slot : e.stack(8);
     llvm::BasicBlock *yes = e.block("then"), *no = e.block("else"), *end = e.block("endternary");
     e.CreateCondBr(truth(l, *expr.condition), yes, no);
     for (auto [at, value] : {std::pair(yes, expr.then_value), std::pair(no, expr.else_value)}) {
         e.SetInsertPoint(at);
         Mark mark(l);
-        llvm::Value* chosen = lower(l, *value);
         if (string)
-            store_string(l, result, chosen);
-        else if (expr.type == ValueType::Long)
+            lower_into(l, *value, result);
+        else if (llvm::Value* chosen = lower(l, *value); expr.type == ValueType::Long)
             e.CreateStore(chosen, result);
         e.CreateBr(end);
     }
@@ -117,14 +116,13 @@ llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr) {
     return string ? result : e.CreateLoad(e.i64(), result);
 }
 
-llvm::Value* lower_guarded(Lowerer& l, const hir::Guarded& expr) {
+llvm::Value* lower_guarded(Lowerer& l, const hir::Guarded& expr, llvm::Value* slot) {
     Emitter& e = l.e;
-    llvm::Value* result = l.new_slot();
     llvm::BasicBlock *caught = e.block("unreadable"), *handle = e.block("otherwise"), *end = e.block("guarded");
     llvm::BasicBlock* outer = l.on_error;
     auto give = [&](const hir::Expr& text) {
         Mark mark(l);
-        store_string(l, result, lower(l, text));
+        lower_into(l, text, slot);
         e.CreateBr(end);
     };
     l.on_error = caught;
@@ -135,7 +133,7 @@ llvm::Value* lower_guarded(Lowerer& l, const hir::Guarded& expr) {
     e.SetInsertPoint(handle);
     give(*expr.otherwise);
     e.SetInsertPoint(end);
-    return result;
+    return slot;
 }
 
 llvm::Value* lower_store(Lowerer& l, const hir::Store& expr) {
@@ -188,9 +186,9 @@ llvm::Value* lower(Lowerer& l, const hir::Expr& expr) {
     case ExprKind::Concat:
         return lower_concat(l, as<Concat>(expr), l.new_slot());
     case ExprKind::Ternary:
-        return lower_ternary(l, as<Ternary>(expr));
+        return lower_ternary(l, as<Ternary>(expr), expr.type == ValueType::String ? l.new_slot() : nullptr);
     case ExprKind::Guarded:
-        return lower_guarded(l, as<Guarded>(expr));
+        return lower_guarded(l, as<Guarded>(expr), l.new_slot());
     case ExprKind::Assign:
         return lower_assign(l, as<Assign>(expr));
     case ExprKind::StatAdd:
@@ -382,15 +380,25 @@ void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot) {
         print_into(l, hir::as<hir::Print>(expr), slot);
     else if (expr.kind == hir::ExprKind::Concat)
         lower_concat(l, hir::as<hir::Concat>(expr), slot);
+    else if (expr.kind == hir::ExprKind::Ternary)
+        lower_ternary(l, hir::as<hir::Ternary>(expr), slot);
+    else if (expr.kind == hir::ExprKind::Guarded)
+        lower_guarded(l, hir::as<hir::Guarded>(expr), slot);
     else if (expr.kind == hir::ExprKind::Call && !hir::as<hir::Call>(expr).callee->recursive)
         lower_call(l, hir::as<hir::Call>(expr), slot);
     else
         store_string(l, slot, lower(l, expr));
 }
 
-void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source) {
-    l.e.routine("sonde_rt_copy", l.e.i64(), {destination, source});
+llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text) {
+    Emitter& e = l.e;
+    if (text != e.literal(""))
+        return e.routine("sonde_rt_copy", e.i64(), {slot, text});
+    e.CreateStore(e.getInt8(0), slot);
+    return e.number(0);
 }
+
+void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source) { copy_text(l, destination, source); }
 
 llvm::Value* global_address(Lowerer& l, const hir::Global& global) {
     return l.e.offset(l.env.data, l.e.state().plan.globals[global.index].offset);

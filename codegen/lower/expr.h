@@ -34,6 +34,8 @@ void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t
 void note_write(Lowerer& l, Range range, const std::string& what);
 constexpr const char* write_fault = "write fault [man error::fault] at %#x";
 
+// Gives its length.
+llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text);
 void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source);
 // In a slot of its own.
 llvm::Value* copy_of(Lowerer& l, llvm::Value* string);

@@ -136,7 +136,7 @@ llvm::Value* emit_flags(Lowerer& l, const hir::Intrinsic& expr) {
         return e.literal("");
     llvm::Value* slot = l.new_slot();
     Mark mark(l);
-    llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {slot, lower(l, *expr.args[0])});
+    llvm::Value* length = copy_text(l, slot, lower(l, *expr.args[0]));
     e.routine("sonde_rt_flags", e.i64(),
               {slot, length, number_of(l, e.literal(table), slot), e.number(static_cast<int64_t>(count)),
                lower(l, *expr.args[3])});
