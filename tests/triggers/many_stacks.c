@@ -1,5 +1,5 @@
-// Many different stacks: two functions call themselves and each other in all orders, eleven deep, so that hit() is called
-// over 2,048 ways.
+// Many different stacks: two functions call themselves and each other in all orders, eleven deep, so that hit() is
+// called over 2,048 ways.
 static volatile int sink;
 
 __attribute__((noinline)) void hit(int way) { sink += way; }
