@@ -54,8 +54,9 @@ struct CBody {
     llvm::PHINode* early_status = nullptr;
     // Of the first read that failed: the status, the address, and all ones.
     llvm::AllocaInst *fault_status = nullptr, *fault_address = nullptr, *has_fault = nullptr;
-    unsigned reads = 0;                              // of the kernel's memory, in the code
-    bool has_may_goto = false;                       // its loops are bounded by may_goto, and not callbacks
+    unsigned reads = 0;            // of the kernel's memory, in the code
+    bool has_may_goto = false;     // its loops are bounded by may_goto, and not callbacks
+    bool loosens_at_heads = false; // what a loop changes is unknown to the verifier at its head, not only at its end
     std::map<uint64_t, llvm::AllocaInst*> variables; // that reads go to, by their size
 };
 

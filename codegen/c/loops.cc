@@ -8,7 +8,9 @@
 //
 // Either way the verifier looks at few turns and takes them for all. So what a turn changes must be unknown to it at
 // the loop's head: numbers get a zero added that only memory knows, arrays are read onto themselves. A pointer that
-// moves becomes a distance, which is checked where memory is accessed.
+// moves becomes a distance, which is checked where memory is accessed. Where loops are nested, also what the first turn
+// finds must be unknown, in memory too: else the verifier looks at the inner loop several times for each time that it
+// looks at the outer one.
 #include "codegen/c/loops.h"
 
 #include <algorithm>
@@ -49,6 +51,16 @@ uint64_t count_branches(const llvm::Function& function) {
     for (const llvm::BasicBlock& block : function)
         out += block.getTerminator()->getNumSuccessors() > 1;
     return out;
+}
+
+// A variable that has no value on a way which C never takes, since a loop runs at least once: the verifier does not
+// know that, and refuses to read it.
+void define_values(llvm::Function& function) {
+    for (llvm::BasicBlock& block : function)
+        for (llvm::PHINode& phi : block.phis())
+            for (llvm::Use& value : phi.incoming_values())
+                if (llvm::isa<llvm::UndefValue>(value) && phi.getType()->isIntegerTy())
+                    value.set(llvm::Constant::getNullValue(phi.getType()));
 }
 
 bool has_nested_loops(llvm::Function& function) {
@@ -126,6 +138,22 @@ bool keeps_address(const llvm::AllocaInst& variable) {
     return false;
 }
 
+// What is in memory at the head of a loop is unknown to the verifier from here on. `changed`: what the loop changes.
+void loosen_variables(CBody& body, CPointers& pointers, const std::set<llvm::AllocaInst*>& changed,
+                      llvm::BasicBlock& from) {
+    body.ir.SetInsertPoint(&*from.getFirstInsertionPt());
+    for (llvm::AllocaInst* variable : changed) {
+        if (variable->getAllocatedType()->isIntegerTy()) {
+            llvm::Type* number = variable->getAllocatedType();
+            llvm::Value* value = body.ir.CreateLoad(number, variable);
+            llvm::Value* zero = body.ir.CreateZExtOrTrunc(body.unknown_zero(), number);
+            body.ir.CreateStore(body.ir.CreateAdd(value, zero), variable);
+        } else if (!keeps_address(*variable)) {
+            pointers.read_onto_itself(*variable);
+        }
+    }
+}
+
 void mark_loop(CBody& body, CPointers& pointers, const llvm::Loop& loop, uint64_t status) {
     const std::set<llvm::AllocaInst*> changed = changed_variables(body, loop);
     llvm::BasicBlock* head = loop.getHeader();
@@ -141,17 +169,7 @@ void mark_loop(CBody& body, CPointers& pointers, const llvm::Loop& loop, uint64_
     llvm::FunctionType* type = llvm::FunctionType::get(body.ir.getInt1Ty(), false);
     llvm::FunctionCallee mark = body.function.getParent()->getOrInsertFunction(loop_mark, type);
     body.ir.CreateCondBr(body.ir.CreateCall(mark), limit, turn);
-    body.ir.SetInsertPoint(&*turn->getFirstInsertionPt());
-    for (llvm::AllocaInst* variable : changed) {
-        if (variable->getAllocatedType()->isIntegerTy()) {
-            llvm::Type* number = variable->getAllocatedType();
-            llvm::Value* value = body.ir.CreateLoad(number, variable);
-            llvm::Value* zero = body.ir.CreateZExtOrTrunc(body.unknown_zero(), number);
-            body.ir.CreateStore(body.ir.CreateAdd(value, zero), variable);
-        } else if (!keeps_address(*variable)) {
-            pointers.read_onto_itself(*variable);
-        }
-    }
+    loosen_variables(body, pointers, changed, *turn);
 }
 
 // In registers they would be handed on at each head and each way out of a loop, each time in a place of its own on the
@@ -167,8 +185,10 @@ void keep_in_memory(const llvm::AllocaInst& variable) {
 } // namespace
 
 void loosen_loops(CBody& body, CPointers& pointers) {
+    define_values(body.function);
     const Edges edges = back_edges(body.function);
-    body.has_may_goto = body.limits.may_goto && !has_nested_loops(body.function);
+    body.has_may_goto = body.limits.may_goto;
+    body.loosens_at_heads = !body.has_may_goto || has_nested_loops(body.function);
     std::set<const llvm::BasicBlock*> heads;
     for (const auto& [from, to] : edges)
         heads.insert(to);
@@ -181,7 +201,7 @@ void loosen_loops(CBody& body, CPointers& pointers) {
                 if (llvm::PHINode* distance = pointers.make_distance(*phi))
                     phi = distance;
             const bool is_number = phi->getType()->isIntegerTy();
-            if (!body.has_may_goto && (is_number || !pointers.target_of(phi).has_local)) {
+            if (body.loosens_at_heads && (is_number || !pointers.target_of(phi).has_local)) {
                 loosen_at_head(body, *phi);
                 continue;
             }
@@ -238,8 +258,8 @@ void bound_loops(CBody& body, CPointers& pointers) {
         body.end_if(body.ir.CreateICmpSLT(now, body.ir.getInt64(0)), end, status);
         if (body.has_may_goto)
             end_by_may_goto(body, *end, status);
-        else if (has_head &&
-                 std::none_of(marked.begin(), marked.end(), [&](const auto& one) { return one.first == loop; }))
+        if (body.loosens_at_heads && has_head &&
+            std::none_of(marked.begin(), marked.end(), [&](const auto& one) { return one.first == loop; }))
             marked.emplace_back(loop, status);
     }
     if (marked.empty())
@@ -250,9 +270,15 @@ void bound_loops(CBody& body, CPointers& pointers) {
         statuses[loop->getHeader()] = status;
     llvm::DominatorTree now(body.function);
     llvm::LoopInfo whole(now);
-    for (const llvm::Loop* loop : whole.getLoopsInPreorder())
-        if (auto found = statuses.find(loop->getHeader()); found != statuses.end())
+    for (const llvm::Loop* loop : whole.getLoopsInPreorder()) {
+        auto found = statuses.find(loop->getHeader());
+        if (found == statuses.end())
+            continue;
+        if (body.has_may_goto)
+            loosen_variables(body, pointers, changed_variables(body, *loop), *loop->getHeader());
+        else
             mark_loop(body, pointers, *loop, found->second);
+    }
     for (const llvm::AllocaInst* variable : {body.fault_status, body.fault_address, body.has_fault, left})
         keep_in_memory(*variable);
 }
