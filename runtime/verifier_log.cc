@@ -21,9 +21,9 @@ bool is_reason(const std::string& line) {
     size_t digits = line.find_first_not_of("0123456789");
     if (digits == std::string::npos || (digits > 0 && line[digits] == ':'))
         return false;
-    for (const char* start :
-         {"processed ", "verification time", "stack depth", "-- ", "libbpf", "from ", "mark_precise", "last_idx",
-          "first_idx", "regs=", "parent ", "Func#", "func#", "Validating ", "max_states", "peak_states", "arg#"})
+    for (const char* start : {"processed ", "insns processed ", "verification time", "stack depth", "-- ", "libbpf",
+                              "from ", "mark_precise", "last_idx", "first_idx", "regs=", "parent ", "Func#", "func#",
+                              "Validating ", "max_states", "peak_states", "arg#"})
         if (line.starts_with(start))
             return line.starts_with("arg#") && line.find("expected") != std::string::npos;
     // A register's state, `R1=...` or `R1_w=...`; `R1 type=...` is a reason.
@@ -45,6 +45,16 @@ std::string missing_in_old_kernel(const std::string& log) {
         if (log.find(sign.said) != std::string::npos)
             return sign.what;
     return "";
+}
+
+// "combined stack size of 5 calls is 576. Too large", at no place. Empty: it is another reason.
+std::string stack_needed(const std::string& reason) {
+    constexpr std::string_view before = " calls is ";
+    const size_t at = reason.starts_with("combined stack size of ") ? reason.find(before) : std::string::npos;
+    if (at == std::string::npos)
+        return {};
+    const size_t number = at + before.size();
+    return reason.substr(number, reason.find('.', number) - number);
 }
 
 } // namespace
@@ -80,6 +90,12 @@ std::string explain_verifier_log(const std::string& log) {
     }
     if (log.find("BPF program is too large") != std::string::npos)
         error = "it takes more steps to check than the kernel allows";
+    if (const auto needed = stack_needed(error); !needed.empty())
+        return fmt::format(
+            "the handler's calls need {} bytes of stack together, and BPF has 512: before Linux 6.9 each "
+            "loop is a call. Use fewer loops in each other, fewer variables around them, or several "
+            "probes",
+            needed);
     std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
     return fmt::format("the kernel's verifier refuses the handler{}: {}", where,
                        error.empty() ? "no reason given" : error);

@@ -150,12 +150,21 @@ class Securing {
         }
     }
 
+    // Of a member the address is computed at each read: LLVM would compute it once, and keep all of them on the stack.
+    llvm::Value* address_here(llvm::Value* pointer) {
+        llvm::APInt offset(64, 0);
+        llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
+        if (base == pointer)
+            return pointers_.as_number(pointer, false);
+        return ir_.CreateAdd(body_.opaque(pointers_.as_number(base, false)), ir_.getInt64(offset.getZExtValue()));
+    }
+
     // bpf_probe_read_kernel() before `at`. Where it fails it gives zeros, and the function goes on with them to its
     // next check: every branch here is one that the verifier has to follow, in each turn of a loop.
     void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
         ir_.SetInsertPoint(&at);
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
-        llvm::Value* address = has_local ? pointers_.number_of(from) : pointers_.as_number(from, false);
+        llvm::Value* address = has_local ? pointers_.number_of(from) : address_here(from);
         ir_.SetInsertPoint(&at);
         body_.note_fault(at, pointers_.read_kernel(to, size, address), address);
     }
@@ -379,6 +388,21 @@ class Securing {
         return true;
     }
 
+    // Where these read from is any number to the verifier. A pointer it would follow, and it wants one to stay near its
+    // object also where it moves by a distance that nobody has checked.
+    void read_from_number(llvm::CallBase& call) {
+        llvm::Use& from = call.getArgOperandUse(2);
+        llvm::APInt offset(64, 0);
+        if (!from->getType()->isPointerTy())
+            return;
+        const CPointers::Target target = pointers_.target_of(from);
+        if (!target.has_local || from->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local)
+            return;
+        llvm::Value* address = pointers_.number_of(from);
+        ir_.SetInsertPoint(&call);
+        from.set(ir_.CreateIntToPtr(address, ir_.getPtrTy()));
+    }
+
     void secure_helper(llvm::CallBase& call, uint64_t number) {
         if (helper_name(number).empty()) {
             body_.refuse(call, fmt::format("C in a script cannot call address {}", number))
@@ -402,6 +426,8 @@ class Securing {
                 !pointers_.stay_inside(call, target, call.getOperandUse(memory.pointer), bytes->getZExtValue()))
                 return;
         }
+        if (number == probe_read_kernel || number == probe_read_kernel_str)
+            read_from_number(call);
         if (number == helper_task_pt_regs && !call.use_empty()) {
             // A pointer to the verifier, and read as any other of the kernel's.
             ir_.SetInsertPoint(call.getNextNode());
@@ -492,6 +518,23 @@ void move_to_script(llvm::Function& function, const Sources& sources) {
         }
 }
 
+constexpr unsigned most_inlining_rounds = 8; // one for each function that hands on a pointer to the next
+
+bool calls_own_functions(const llvm::Module& module) {
+    for (const llvm::Function& function : module)
+        for (const llvm::BasicBlock& block : function)
+            for (const llvm::Instruction& at : block) {
+                const auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
+                const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+                const bool has_labels = callee && llvm::any_of(*callee, [](const llvm::BasicBlock& one) {
+                                            return one.hasAddressTaken(); // refused
+                                        });
+                if (callee && !callee->isDeclaration() && callee != &function && !has_labels)
+                    return true;
+            }
+    return false;
+}
+
 // Debug information then says what the script's files are called.
 void name_files(llvm::Module& module, const Sources& sources) {
     llvm::DebugInfoFinder finder;
@@ -558,8 +601,13 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         function.addFnAttr(llvm::Attribute::AlwaysInline);
         function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
-    backend.run(module, "always-inline,globaldce,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
-                        "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
+    // A function that is handed on as a pointer is known, and called, only after what hands it on has been inlined.
+    unsigned rounds = most_inlining_rounds;
+    do {
+        backend.run(module,
+                    "always-inline,globaldce,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+                    "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
+    } while (--rounds && calls_own_functions(module));
     for (const auto& [symbol, function] : by_symbol)
         refuse_what_stays(*module.getFunction(symbol), function->c_code.range, diags);
     if (diags.has_errors())

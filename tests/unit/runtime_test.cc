@@ -440,6 +440,9 @@ TEST(VerifierLog, NamesTheLineAndTheReason) {
                     "'scalar'");
     text = explain_verifier_log("R1 type=scalar expected=fp\nCaller passes invalid args into func#1 ('f')\n");
     EXPECT_NE(text.find("R1 type=scalar expected=fp; Caller passes"), std::string::npos) << text;
+    text =
+        explain_verifier_log("; x @ script.stp:3\n0: (b7) r0 = 0\ncombined stack size of 5 calls is 576. Too large\n");
+    EXPECT_TRUE(text.starts_with("the handler's calls need 576 bytes of stack together, and BPF has 512: ")) << text;
     EXPECT_NE(explain_verifier_log("").find("no reason given"), std::string::npos);
 }
 
