@@ -29,7 +29,7 @@ struct CodegenOptions {
     bool tells_hits = false;             // each hit has a record: Plan::tells_hits
     bool suppress_errors = false;        // --suppress-handler-errors
     bool may_goto = true; // the kernel has it (6.9, bpf: Introduce may_goto instruction); else bpf_loop() runs loops
-    bool kernel_types = true; // the kernel tells them, so that its structures can be read with plain loads
+    bool kernel_types = true;    // the kernel tells them, so that its structures can be read with plain loads
     bool syscall_events = false; // system calls are probed at perf events of their tracepoints (runtime/preemption.h)
     // The kernel has session links; the target's own program, which is no gain to have one in.
     bool uprobe_session = false;

@@ -107,9 +107,8 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
         (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
     // A perf event has room for 64 programs, of all sessions.
     constexpr int most_at_event = 24;
-    const auto at_syscalls =
-        std::count_if(program.handlers.begin(), program.handlers.end(),
-                      [](const hir::Handler* handler) { return is_at_syscalls(*handler); });
+    const auto at_syscalls = std::count_if(program.handlers.begin(), program.handlers.end(),
+                                           [](const hir::Handler* handler) { return is_at_syscalls(*handler); });
     codegen.syscall_events =
         at_syscalls > 0 && (options.attach == "perf_event" ||
                             (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));

@@ -99,8 +99,8 @@ std::string make_key(const Options& options, const hir::Program& program, const 
     // A field that is added does not compile until it is named here.
     const auto& [max_nesting, max_backtrace, max_string, max_action, max_action_interruptible, max_errors, max_skipped,
                  ring_bytes, filter_target, groups, timing, tells_context, one_by_one, tells_hits, suppress_errors,
-                 may_goto, kernel_types, syscall_events, uprobe_session, target_program, arrangement, script, module, c_code] =
-        made_with;
+                 may_goto, kernel_types, syscall_events, uprobe_session, target_program, arrangement, script, module,
+                 c_code] = made_with;
     for (uint64_t number : {max_nesting, max_backtrace, uint64_t{max_string}, max_action, max_action_interruptible,
                             max_errors, max_skipped, ring_bytes, uint64_t{arrangement}})
         key.number(number);

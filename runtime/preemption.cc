@@ -23,7 +23,8 @@ bool is_at_least(int major, int minor) {
     const utsname name = kernel_name();
     char* end = nullptr;
     const long running = std::strtol(name.release, &end, 10);
-    return std::pair(running, *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0) >= std::pair<long, long>(major, minor);
+    return std::pair(running, *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0) >=
+           std::pair<long, long>(major, minor);
 }
 
 bool is_full(std::string_view model) { return model == "full" || model == "lazy"; }

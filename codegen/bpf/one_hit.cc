@@ -118,15 +118,15 @@ void OneHit::go_if_running() {
 }
 
 bool OneHit::is_any_shared() {
-    return !bpf_.state.options.one_by_one &&
-           std::any_of(places().begin(), places().end(),
-                       [](const auto& place) { return place.second.first != place.second.second; });
+    return !bpf_.state.options.one_by_one && std::any_of(places().begin(), places().end(), [](const auto& place) {
+        return place.second.first != place.second.second;
+    });
 }
 
 llvm::Value* OneHit::set_first(llvm::Value* word, llvm::Value* value) {
-    auto* exchange = e_.CreateAtomicCmpXchg(word, e_.number(0), value, llvm::Align(8),
-                                            llvm::AtomicOrdering::SequentiallyConsistent,
-                                            llvm::AtomicOrdering::SequentiallyConsistent);
+    auto* exchange =
+        e_.CreateAtomicCmpXchg(word, e_.number(0), value, llvm::Align(8), llvm::AtomicOrdering::SequentiallyConsistent,
+                               llvm::AtomicOrdering::SequentiallyConsistent);
     return e_.CreateICmpEQ(e_.CreateExtractValue(exchange, 0), e_.number(0));
 }
 

@@ -10,9 +10,9 @@
 // comes. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
 // there but the last, below a nanosecond.
 //
-// The session's end has to wait for the handlers of such a hit: its own probes see all that they have done. So who ends the
-// session says of which thread's hit that is (`ending_task` of the session's words) before the session can know that it
-// ends, and the last handler of the hit takes it back (runtime/session.cc).
+// The session's end has to wait for the handlers of such a hit: its own probes see all that they have done. So who ends
+// the session says of which thread's hit that is (`ending_task` of the session's words) before the session can know
+// that it ends, and the last handler of the hit takes it back (runtime/session.cc).
 //
 // Where the context has the address of the instruction that was hit, that is the place: handlers may share some of
 // their points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and

@@ -7,8 +7,8 @@ namespace {
 class BpfTarget final : public Target {
   public:
     explicit BpfTarget(Emitter& emitter)
-        : bpf_(emitter), maps_(bpf_), one_hit_(bpf_), accounting_(bpf_, one_hit_), claims_(bpf_, accounting_), output_(bpf_, maps_, accounting_),
-          arrays_(bpf_), memory_(bpf_), task_(bpf_), registers_(bpf_),
+        : bpf_(emitter), maps_(bpf_), one_hit_(bpf_), accounting_(bpf_, one_hit_), claims_(bpf_, accounting_),
+          output_(bpf_, maps_, accounting_), arrays_(bpf_), memory_(bpf_), task_(bpf_), registers_(bpf_),
           entry_values_(bpf_, memory_, registers_, accounting_),
           programs_({bpf_, maps_, accounting_, claims_, task_, registers_, entry_values_, one_hit_}) {}
     HandlerPrograms& programs() override { return programs_; }

@@ -24,11 +24,11 @@ namespace sonde {
 
 // How the kernel's functions and tracepoints can be probed.
 struct KernelProbing {
-    bool fentry = false;           // trampolines at a function's entry and return
-    bool kprobe = false;           // breakpoints
-    bool only_breakpoints = false; // the user wants no others
+    bool fentry = false;            // trampolines at a function's entry and return
+    bool kprobe = false;            // breakpoints
+    bool only_breakpoints = false;  // the user wants no others
     bool preempts_handlers = false; // at trampolines, which then miss hits (runtime/preemption.h)
-    bool may_goto = false;         // loops are loops; without, each round is a call, and calls share 512 bytes of stack
+    bool may_goto = false; // loops are loops; without, each round is a call, and calls share 512 bytes of stack
     bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
     // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them. `function`:
     // of the kernel, for those about one.

@@ -134,8 +134,8 @@ struct FileIdentity {
 
 FileIdentity identify_file(const std::string& path) {
     constexpr decltype(std::declval<struct statfs>().f_type) overlay = 0x794c7630; // OVERLAYFS_SUPER_MAGIC
-    struct stat file {};
-    struct statfs system {};
+    struct stat file{};
+    struct statfs system{};
     if (stat(path.c_str(), &file) != 0 || statfs(path.c_str(), &system) != 0)
         return {};
     return {system.f_type == overlay ? 0 : file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,

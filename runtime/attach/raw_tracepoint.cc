@@ -1,5 +1,5 @@
-// Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/preemption.h), programs for
-// system calls are made for the tracepoints' perf events.
+// Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/preemption.h),
+// programs for system calls are made for the tracepoints' perf events.
 #include <bpf/bpf.h>
 
 #include <cerrno>

@@ -316,8 +316,7 @@ Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, con
     Result<std::vector<size_t>> found = find_groups(picture, wanted);
     if (!found)
         return std::move(found).error();
-    struct stat own {
-    }, other{};
+    struct stat own{}, other{};
     stat("/", &own);
     std::vector<std::string> out;
     std::set<std::pair<dev_t, ino_t>> seen;

@@ -44,9 +44,8 @@ timeval time_of(int64_t ns) { return {ns / second_ns, ns % second_ns / 1000}; }
 } // namespace
 
 OtlpPusher::OtlpPusher(const plan::Plan& plan, const OtlpRequest& request)
-    : plan_(plan), request_(request),
-      names_(name_metrics(plan)), resource_{host_name(), request.service.empty() ? service_of(plan) : request.service,
-                                            getpid()} {}
+    : plan_(plan), request_(request), names_(name_metrics(plan)),
+      resource_{host_name(), request.service.empty() ? service_of(plan) : request.service, getpid()} {}
 
 Result<void> OtlpPusher::open() {
     const Error no_memory("no memory or no descriptors for a connection");

@@ -48,8 +48,8 @@ std::vector<ArrayElement> elements_since(const plan::Global& global, const std::
 
 ProfilePusher::ProfilePusher(const plan::Plan& plan, size_t global, const HttpTarget& target,
                              const HttpSettings& settings, int64_t interval_ns)
-    : plan_(plan), global_(global), target_(target), settings_(settings),
-      interval_ns_(interval_ns), taken_{{}, real_time_ns()}, next_ns_(now_ns() + interval_ns) {}
+    : plan_(plan), global_(global), target_(target), settings_(settings), interval_ns_(interval_ns),
+      taken_{{}, real_time_ns()}, next_ns_(now_ns() + interval_ns) {}
 
 Result<std::unique_ptr<ProfilePusher>> ProfilePusher::start(const plan::Plan& plan, size_t global,
                                                             const HttpTarget& target, const HttpSettings& settings,
