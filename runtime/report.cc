@@ -266,6 +266,18 @@ uint64_t count_unshared(const KernelObject& kernel) {
     return map >= 0 && bpf_map_lookup_elem(map, &only, &count) == 0 ? count : 0;
 }
 
+// What sonde's own programs, which follow tasks, have missed.
+uint64_t count_unfollowed(const KernelObject& kernel) {
+    uint64_t out = 0;
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, kernel.object()) {
+        const std::string name = bpf_program__name(program);
+        if (name.starts_with("sonde_"))
+            out += kernel.missed_by(name);
+    }
+    return out;
+}
+
 } // namespace
 
 void Session::count_losses() {
@@ -297,8 +309,10 @@ void Session::count_losses() {
     if (kernel)
         count_no_stacks(plan, *kernel, accounting);
     accounting.add(Loss::Tasks, words->lost_tasks);
-    if (kernel)
-        accounting.add(Loss::Unshared, count_unshared(*kernel), "");
+    if (kernel) {
+        accounting.add(Loss::Unfollowed, count_unfollowed(*kernel));
+        accounting.add(Loss::Unshared, count_unshared(*kernel));
+    }
     accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
 }
 
