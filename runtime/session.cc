@@ -722,7 +722,7 @@ void Run::wait_for_events(int64_t most_ns) {
 // The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never
 // comes (the kernel missed it, the thread is not given a processor) is not waited for.
 void Run::wait_for_hit() const {
-    constexpr int64_t most_ns = 200'000'000, turn_ns = 200'000;
+    constexpr int64_t most_ns = 500'000'000, turn_ns = 200'000;
     const int64_t began = now_ns();
     const timespec turn{0, turn_ns};
     while (__atomic_load_n(&session_.words->ending_task, __ATOMIC_SEQ_CST) && now_ns() - began < most_ns)
