@@ -1,5 +1,6 @@
 // What the end of a session says: globals that nobody read, errors, losses, times.
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include <algorithm>
 #include <cmath>
