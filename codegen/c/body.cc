@@ -30,6 +30,12 @@ llvm::Value* CBody::opaque(llvm::Value* value) {
     return ir.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
+llvm::Value* CBody::at_most(llvm::Value* value, uint64_t most) {
+    auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
+    const std::string text = fmt::format("if $0 <= {} goto +1\n\t$0 = {}", most, most);
+    return ir.CreateCall(type, llvm::InlineAsm::get(type, text, "=r,0", true), {value});
+}
+
 llvm::Value* CBody::unknown_zero() {
     llvm::Value* unknown = ir.CreateLoad(ir.getInt64Ty(), argument(c_error_argument), true);
     return ir.CreateSub(unknown, opaque(unknown));
