@@ -126,10 +126,10 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     body_.ir.SetInsertPoint(&at);
     llvm::Value* distance = body_.opaque(exact);
     llvm::Value* beyond = body_.ir.CreateICmpUGT(distance, body_.ir.getInt64(target.size - bytes));
-    // Right after the check. Before 6.8 the verifier learns nothing of a copy that was put on the stack before it, which
-    // LLVM may still read instead: what is known of the number has to be known by itself.
-    auto* checked = llvm::cast<llvm::Instruction>(
-        body_.limits.may_goto ? body_.opaque(distance) : body_.at_most(distance, target.size - bytes));
+    // Right after the check. Before 6.8 the verifier learns nothing of a copy that was put on the stack before it,
+    // which LLVM may still read instead: what is known of the number has to be known by itself.
+    auto* checked = llvm::cast<llvm::Instruction>(body_.limits.may_goto ? body_.opaque(distance)
+                                                                        : body_.at_most(distance, target.size - bytes));
     pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, checked));
     body_.end_if(
         beyond, checked,
