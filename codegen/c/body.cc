@@ -5,6 +5,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include <fmt/format.h>
+
 #include "codegen/c/place.h"
 #include "codegen/c/refuse.h"
 #include "codegen/lower/errors.h"

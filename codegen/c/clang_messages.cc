@@ -93,7 +93,7 @@ bool is_macro(std::string_view word) {
     return word == "MAXSTRINGLEN";
 }
 
-// "struct s" of "`const struct s`", "t" of "`t`".
+// "struct s" of "`const struct s`", "t" of "`t`". Nothing for THIS, which no kernel has.
 std::optional<CTypeName> read_type(std::string_view text) {
     for (std::string_view qualifier : {"const ", "volatile "})
         if (text.starts_with(qualifier))
@@ -105,7 +105,7 @@ std::optional<CTypeName> read_type(std::string_view text) {
     out.name = text.substr(blank == std::string_view::npos ? 0 : blank + 1);
     const bool is_name =
         std::all_of(out.name.begin(), out.name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    return is_name &&
+    return is_name && !out.name.starts_with(c_symbol("")) &&
                    (out.keyword.empty() || out.keyword == "struct" || out.keyword == "union" || out.keyword == "enum")
                ? std::optional(out)
                : std::nullopt;
