@@ -1,5 +1,6 @@
 #include "driver/translation.h"
 
+#include <linux/capability.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "driver/tools.h"
 #include "runtime/containers/groups.h"
 #include "runtime/preemption.h"
+#include "runtime/privileges.h"
 #include "runtime/session.h"
 #include "stdlib/stdlib.h"
 
@@ -62,7 +64,8 @@ KernelProbing find_kernel_probing(const std::string& forced) {
     out.only_breakpoints = forced == "kprobe";
     out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
     out.kprobe = functions.why_not_kprobe.empty();
-    out.preempts_handlers = forced != "fentry" && handlers_are_preempted();
+    // Breakpoints want more than trampolines do, and what misses hits is better than what cannot be attached.
+    out.preempts_handlers = forced != "fentry" && has_capability(CAP_SYS_ADMIN) && handlers_are_preempted();
     out.why_no_decision = why_no_decision;
     out.register_writes = features.register_writes;
     return out;

@@ -82,6 +82,11 @@ std::string own_path() {
 
 } // namespace
 
+bool has_capability(int capability) {
+    Sets sets{};
+    return read_sets(sets) && has(sets, capability);
+}
+
 std::string missing_capabilities() {
     Sets sets{};
     std::string missing, names; // setcap(8) replaces what a file has: all are named
