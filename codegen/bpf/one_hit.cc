@@ -118,9 +118,11 @@ void OneHit::go_if_running() {
 }
 
 bool OneHit::is_any_shared() {
-    return !bpf_.state.options.one_by_one && std::any_of(places().begin(), places().end(), [](const auto& place) {
-        return place.second.first != place.second.second;
-    });
+    if (!is_any_shared_)
+        is_any_shared_ = !bpf_.state.options.one_by_one && std::ranges::any_of(places(), [](const auto& place) {
+            return place.second.first != place.second.second;
+        });
+    return *is_any_shared_;
 }
 
 llvm::Value* OneHit::set_first(llvm::Value* word, llvm::Value* value) {

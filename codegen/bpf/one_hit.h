@@ -7,8 +7,8 @@
 // which probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread
 // and place and of a probe before it in the script: the kernel runs them in the script's order
 // (runtime/attach/attach.cc). At the thread's next hit of that place the note is of the last of them, after which none
-// comes. A hit pays nothing for this but where it shares its place: one load and branch at the end of all handlers
-// there but the last, below a nanosecond.
+// comes. Scripts without such a place pay nothing for this; in the others each handler has one load and branch more at
+// its end, below a nanosecond.
 //
 // The session's end has to wait for the handlers of such a hit: its own probes see all that they have done. So who ends
 // the session says of which thread's hit that is (`ending_task` of the session's words) before the session can know
@@ -75,6 +75,7 @@ class OneHit {
     BpfContext& bpf_;
     Emitter& e_;
     std::optional<Places> places_;
+    std::optional<bool> is_any_shared_;
 };
 
 } // namespace sonde

@@ -25,7 +25,8 @@ struct CBody {
 
     // The value, of whose origin the compiler knows nothing.
     llvm::Value* opaque(llvm::Value* value);
-    // The value, or `most` if that is less, in one piece: LLVM puts nothing between the check and what it is about.
+    // The smaller of the two. Comparison and result are one piece of assembly, which LLVM cannot take apart: the
+    // verifier knows the bound of the register that comes out.
     llvm::Value* at_most(llvm::Value* value, uint64_t most);
     // 0, as the verifier cannot know it.
     llvm::Value* unknown_zero();
