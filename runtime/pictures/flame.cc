@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "runtime/pictures/flame_script.h"
 #include "runtime/pictures/flame_tree.h"
+#include "runtime/pictures/page.h"
 #include "runtime/pictures/xml.h"
 #include "runtime/symbols/frames.h"
 
@@ -19,11 +19,8 @@ constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
 constexpr double letter_width = 7.3; // of the font below
 constexpr double least_width = 0.1;  // pixels: narrower boxes are not drawn
 
-// The same name has the same shade in every picture.
 std::string color_of(const FlameFrame& frame) {
-    const size_t shade = std::accumulate(frame.name.begin(), frame.name.end(), size_t{7}, [](size_t sum, char c) {
-        return (sum * 31 + static_cast<unsigned char>(c)) & 0xffff;
-    });
+    const size_t shade = shade_of(frame.name);
     const auto some = [&](size_t base, size_t span) { return base + shade % span; };
     switch (frame.kind) {
     case FrameKind::Label:
@@ -76,7 +73,7 @@ class Drawing {
         else
             out_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no stacks</text>\n", page_width / 2,
                                 bottom_ - 5);
-        out_ += fmt::format("<script><![CDATA[{}]]></script>\n</svg>\n", flame_script);
+        out_ += svg_script(flame_script) + "</svg>\n";
         return std::move(out_);
     }
 
@@ -110,9 +107,8 @@ class Drawing {
         if (width < least_width)
             return;
         const double y = bottom_ - row_height * static_cast<double>(depth + 1);
-        const auto room = static_cast<size_t>(std::max(0.0, (width - 6) / letter_width));
         const std::string& name = box.frame.name;
-        const std::string label = room < 3 ? "" : name.size() <= room ? name : name.substr(0, room - 2) + "..";
+        const std::string label = fitted(name, width - 6, letter_width);
         std::string about = fmt::format("{} ({}{}{}, {:.2f}%)", name, box.weight, options_.unit.empty() ? "" : " ",
                                         options_.unit, share * 100);
         if (options_.base)
@@ -176,14 +172,7 @@ std::string flame_svg(const std::vector<FlameStack>& stacks, const FlameOptions&
 }
 
 std::string flame_html(const std::vector<FlameStack>& stacks, const FlameOptions& options) {
-    std::string svg = Drawing(stacks, options).svg();
-    // HTML takes what is in a script as it is.
-    for (const auto& [from, to] : {std::pair("<script><![CDATA[", "<script>"), {"]]></script>", "</script>"}})
-        if (const size_t at = svg.rfind(from); at != std::string::npos)
-            svg.replace(at, std::string_view(from).size(), to);
-    return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{}</title></head>\n"
-                       "<body style=\"margin: 0; text-align: center\">\n{}</body>\n</html>\n",
-                       xml_escaped(options.title), svg);
+    return html_page(options.title, Drawing(stacks, options).svg());
 }
 
 } // namespace sonde

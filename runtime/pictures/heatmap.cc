@@ -13,6 +13,7 @@
 #include "base/terminal_text.h"
 #include "runtime/array_values.h"
 #include "runtime/histogram.h"
+#include "runtime/pictures/page.h"
 #include "runtime/pictures/xml.h"
 
 namespace sonde {
@@ -388,10 +389,6 @@ std::string Heatmap::svg() const {
     return out + "</svg>\n";
 }
 
-std::string Heatmap::html() const {
-    return fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{}</title></head>\n"
-                       "<body style=\"margin: 0; text-align: center\">\n{}</body>\n</html>\n",
-                       xml_escaped(title()), svg());
-}
+std::string Heatmap::html() const { return html_page(title(), svg()); }
 
 } // namespace sonde
