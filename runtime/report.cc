@@ -105,7 +105,7 @@ Result<void> Session::find_pictures() {
             Result<std::unique_ptr<Timeline>> started = Timeline::start(plan, request.file);
             if (!started)
                 return std::move(started).error();
-            timeline = *std::move(started);
+            timelines.push_back(*std::move(started));
             continue;
         }
         Result<size_t> global = find_pictured(plan, request);
@@ -181,12 +181,16 @@ Result<void> Session::draw_heatmaps() {
     return {};
 }
 
-Result<void> Session::finish_timeline() {
-    return timeline ? timeline->finish(data, accounting.count(Loss::Records)) : Result<void>();
+Result<void> Session::finish_timelines() {
+    Result<void> out;
+    for (const std::unique_ptr<Timeline>& timeline : timelines)
+        if (Result<void> finished = timeline->finish(data, accounting.count(Loss::Records)); out)
+            out = std::move(finished);
+    return out;
 }
 
 int64_t Session::until_pictures(int64_t now, int64_t most) const {
-    if (timeline)
+    for (const std::unique_ptr<Timeline>& timeline : timelines)
         most = std::min(most, timeline->until_sample(now));
     for (const Heatmap& heatmap : heatmaps)
         most = std::min(most, heatmap.until_look(now));
@@ -199,7 +203,7 @@ void Session::look_after_pictures(int64_t now, bool at_once) {
     for (const auto& [index, pusher] : profile_pushers)
         if (pusher->until_push(now) == 0)
             pusher->push(symbols, numbers, arrays[pusher->global()]->snapshot(), now);
-    if (timeline)
+    for (const std::unique_ptr<Timeline>& timeline : timelines)
         timeline->sample(now, data);
     if (spans)
         spans->turn(now, words->realtime_offset_ns);

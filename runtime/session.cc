@@ -768,7 +768,7 @@ Result<int> Run::end() {
     session_.print_hits();
     finish_output(session_, *signals_);
     session_.count_losses();
-    if (Result<void> finished = session_.finish_timeline(); drawn)
+    if (Result<void> finished = session_.finish_timelines(); drawn)
         drawn = std::move(finished);
     if (session_.is_json()) {
         session_.output.write(

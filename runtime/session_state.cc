@@ -158,7 +158,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::Print:
         if (header.format >= plan.formats.size())
             break;
-        if (timeline)
+        for (const std::unique_ptr<Timeline>& timeline : timelines)
             timeline->add(header, payload, symbols);
         if (spans)
             spans->add(header, payload);

@@ -89,8 +89,8 @@ class Session {
     std::vector<PictureRequest> drawn;           // and which pictures
     std::map<size_t, std::unique_ptr<ProfilePusher>> profile_pushers; // by the index in `drawn`: --pprof-interval
     std::optional<FoldedWeights> flame_base;                          // SessionOptions::flame_base
-    std::unique_ptr<Timeline> timeline;                               // null: nobody wants one
-    std::unique_ptr<CallSpans> spans;                                 // --otlp-only=traces; null: without
+    std::vector<std::unique_ptr<Timeline>> timelines;
+    std::unique_ptr<CallSpans> spans; // --otlp-only=traces; null: without
     std::vector<Heatmap> heatmaps;
     std::vector<std::string> heatmap_files; // of each
     bool error_counted_in_kernel = false;   // while records from the ring are handled: their errors are counted already
@@ -128,7 +128,7 @@ class Session {
     // Errors: an array that is not there; a file that cannot be read or written.
     Result<void> find_pictures();
     Result<void> draw_pictures(const std::function<bool()>& hurry);
-    Result<void> finish_timeline(); // after count_losses()
+    Result<void> finish_timelines(); // after count_losses()
     // While it runs: nanoseconds until a picture wants to be looked after, `most` at most; and what there is to do
     // then. `at_once`: what they are made of may change.
     int64_t until_pictures(int64_t now, int64_t most) const;

@@ -1,11 +1,9 @@
-// --timeline: what happened when, by thread, as a trace that Perfetto shows (ui.perfetto.dev, trace_processor).
+// --timeline: what happened when, by thread, as a trace that Perfetto shows or as a picture (TimelineFile).
 //
 // The script stays as it is. Its handlers in the kernel begin with a record that says which probe was hit, when, and by
 // which thread (Plan::tells_hits); what it prints says so too. A function that is probed at its entry and at its return
 // becomes slices, one for each call; a probe without its counterpart an instant, and so does what is printed. Numbers
 // in globals become counters, looked at while the session runs.
-//
-// The file is written while the session runs, and is a trace at any moment: one that is killed leaves what it had.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/result.h"
 #include "runtime/calls.h"
+#include "runtime/pictures/timeline_file.h"
 #include "runtime/plan.h"
 
 namespace sonde {
 
-class ProtobufMessage;
 class Symbols;
 
 class Timeline {
@@ -54,23 +51,14 @@ class Timeline {
         int64_t last = 0;           // time of its last event
         std::vector<uint32_t> open; // functions that are being called, the outermost first
     };
-    Timeline(const plan::Plan& plan, std::string file, Fd fd);
-    void begin_file();
+    Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file);
     Thread& thread_of(const HitTask& task);
     uint64_t process_track(const HitTask& task);
     void hit(Thread& thread, const HitRow& row, int64_t time);
-    void event(uint64_t type, uint64_t track, int64_t time, std::string_view name, std::string_view note = "",
-               std::string_view what = "");
-    void count(Counter& counter, int64_t time, int64_t value);
-    void packet(ProtobufMessage& packet);
-    void write();
+    void count(Counter& counter, int64_t time, const char* data);
 
     const plan::Plan& plan_;
-    std::string file_;
-    Fd fd_;
-    Result<void> written_;
-    std::string buffer_;
-    int64_t to_boot_ = 0; // from times since 1970 to those since the machine was started, which traces have
+    const std::unique_ptr<TimelineFile> file_;
     int64_t sampled_ = 0, wrote_ = 0;
     const std::vector<HitRow> rows_;
     std::vector<Counter> counters_;

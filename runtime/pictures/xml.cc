@@ -11,7 +11,9 @@ std::string xml_escaped(std::string_view text) {
     while (!text.empty()) {
         const size_t length = utf8_length(text);
         const auto first = static_cast<unsigned char>(text[0]);
-        if (length == 0 || first < 0x20)
+        if (first == '\n' || first == '\t')
+            out += first == '\n' ? "&#10;" : "&#9;"; // attributes keep them so
+        else if (length == 0 || first < 0x20)
             out += "\xef\xbf\xbd";
         else if (first == '<')
             out += "&lt;";
