@@ -154,12 +154,12 @@ void CallSpans::add(const plan::RecordHeader& header, std::span<const uint8_t> p
     if (format.is_hit && !is_event)
         return;
     const HitTask task = task_of(format, payload);
-    if (task.is_session())
+    if (task.is_zero())
         return;
-    const auto found = threads_.find({task.pid, task.tid});
+    const auto found = threads_.find(key_of(task));
     if (found == threads_.end() && (!is_event || row.role == HitRole::End))
         return;
-    Thread& thread = found == threads_.end() ? threads_[{task.pid, task.tid}] : found->second;
+    Thread& thread = found == threads_.end() ? threads_[key_of(task)] : found->second;
     // A thread's records come in order; its clock may have been set back between them.
     thread.pid = task.pid;
     thread.tid = task.tid;

@@ -68,7 +68,7 @@ class CallSpans {
     const plan::Plan& plan_;
     const std::vector<HitRow> rows_;
     const Keep keep_;
-    std::map<std::pair<int64_t, int64_t>, Thread> threads_; // by process and thread
+    std::map<ThreadKey, Thread> threads_;
     ProcessNames process_names_;
     uint64_t state_ = 0; // of random()
     OtlpSpanId within_;  // of the last record

@@ -1,6 +1,7 @@
 #include "runtime/pictures/timeline.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -18,6 +19,7 @@ namespace sonde {
 namespace {
 
 constexpr int64_t write_every_ns = 1'000'000'000, sample_every_ns = 10'000'000;
+const std::string idle_name = "idle";
 constexpr size_t longest_name = 100; // of a moment: what is printed is whole beside it
 
 bool is_printed(const plan::Format& format) {
@@ -69,7 +71,7 @@ uint64_t Timeline::process_track(const HitTask& task) {
     auto& [number, name] = processes_[task.pid];
     if (number == 0)
         number = next_track_++;
-    const std::string& now = process_names_.of(task);
+    const std::string& now = task.is_idle() ? idle_name : process_names_.of(task);
     if (now != name)
         file_->process(number, task.pid, name = now);
     return number;
@@ -79,7 +81,7 @@ Timeline::Thread& Timeline::thread_of(const HitTask& task) {
     if (task.is_session())
         return session_;
     const uint64_t process = process_track(task);
-    Thread& thread = threads_[{task.pid, task.tid}];
+    Thread& thread = threads_[key_of(task)];
     if (thread.track == 0)
         thread.track = next_track_++;
     else if (thread.name == task.name)
@@ -94,7 +96,12 @@ void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     case HitRole::None:
         return;
     case HitRole::Begin:
+        if (row.is_wait && thread.is_waiting) { // kernels do not tell every switch
+            file_->end(thread.track, time, "not seen: when it came back");
+            thread.open.pop_back();
+        }
         thread.open.push_back(row.function);
+        thread.is_waiting = row.is_wait;
         return file_->begin(thread.track, time, row.name);
     case HitRole::Instant:
         return file_->moment(thread.track, time, {row.name, row.name});
@@ -102,6 +109,9 @@ void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
         break;
     }
     const size_t ending = calls_that_end(thread.open, row.function);
+    thread.is_waiting = false;
+    if (ending == 0 && row.is_wait) // it waited already when the session began
+        return;
     if (ending == 0)
         return file_->moment(thread.track, time, {row.name + " returns", "the call's entry was not seen"});
     for (size_t inner = 1; inner < ending; inner++)
@@ -159,6 +169,11 @@ Result<void> Timeline::finish(const char* data, uint64_t lost) {
         counter.told = false; // the last value is said again: it lasted until now
         count(counter, time, data);
     }
+    // A thread that has ended left its processor for good, and does not wait.
+    for (auto& [key, thread] : threads_)
+        if (const auto& [pid, tid, idle] = key;
+            thread.is_waiting && pid && access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) != 0)
+            file_->end(thread.track, thread.last, "the thread has ended");
     if (lost)
         file_->moment(
             session_.track, std::max(session_.last, time),

@@ -50,6 +50,7 @@ class Timeline {
         std::string name;
         int64_t last = 0;           // time of its last event
         std::vector<uint32_t> open; // functions that are being called, the outermost first
+        bool is_waiting = false;    // the innermost one is a time off the processor
     };
     Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file);
     Thread& thread_of(const HitTask& task);
@@ -64,7 +65,7 @@ class Timeline {
     std::vector<Counter> counters_;
     std::map<int64_t, std::pair<uint64_t, std::string>> processes_; // track and name
     ProcessNames process_names_;
-    std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+    std::map<ThreadKey, Thread> threads_;
     Thread session_; // its own handlers
     uint64_t next_track_ = 1;
 };
