@@ -15,6 +15,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/bpf/jumps.h"
+#include "codegen/bpf/kernel_calls.h"
 #include "codegen/bpf/sink_addresses.h"
 #include "codegen/bpf/wiped_scratch.h"
 #include "codegen/lower/function.h"
@@ -205,7 +206,10 @@ Result<std::vector<uint8_t>> Backend::emit_object(llvm::Module& module, const pl
         return Error(explain_stack(failure_, plan));
     if (!failure_.empty())
         return Error(failure_);
-    return std::vector<uint8_t>(object.begin(), object.end());
+    std::vector<uint8_t> out(object.begin(), object.end());
+    if (bpf_)
+        aim_kernel_calls(out);
+    return out;
 }
 
 std::string Backend::emit_assembly(llvm::Module& module) {

@@ -57,6 +57,21 @@ std::string stack_needed(const std::string& reason) {
     return reason.substr(number, reason.find('.', number) - number);
 }
 
+// How to go on where C calls functions that the kernel has for BPF.
+std::string advice_for_calls(const std::string& reason) {
+    if (reason.starts_with("calling kernel function ") && reason.ends_with(" is not allowed"))
+        return "\n  each kernel lets some kinds of probes call it: try it at a function of the kernel with "
+               "--attach=fentry, or at "
+               "perf.*";
+    if (reason.find("reference leak") != std::string::npos || reason.starts_with("Unreleased reference"))
+        return "\n  what such a function gives (bpf_task_from_pid) is to be given back on every way (bpf_task_release)";
+    if (reason.find("NULL pointer passed to trusted") != std::string::npos ||
+        reason.find("trusted_ptr_") != std::string::npos)
+        return "\n  it takes what another such function has given, once that is known not to be NULL, or "
+               "`bpf_get_current_task_btf()`; an address that was read is not enough";
+    return "";
+}
+
 } // namespace
 
 std::string explain_verifier_log(const std::string& log) {
@@ -97,8 +112,8 @@ std::string explain_verifier_log(const std::string& log) {
             "probes",
             needed);
     std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
-    return fmt::format("the kernel's verifier refuses the handler{}: {}", where,
-                       error.empty() ? "no reason given" : error);
+    return fmt::format("the kernel's verifier refuses the handler{}: {}{}", where,
+                       error.empty() ? "no reason given" : error, advice_for_calls(error));
 }
 
 std::string explain_permission() {

@@ -310,6 +310,10 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
         report.help(fmt::format("`/* pragma:write:{} */` in the function makes it known", name.substr(16)));
     else if (name.starts_with("STAP_CALL_"))
         report.help(fmt::format("`/* pragma:call:{} */` in the function makes it known", name.substr(10)));
+    else if (name.starts_with("bpf_"))
+        report.help(
+            "C in a script has the helpers that docs/embedded-c.md names, and what the kernel has for BPF in its "
+            "types (kfuncs); other helpers need what a probe has not: a map, a packet, a socket");
     else if (const Advice* found =
                  std::find_if(std::begin(advices), std::end(advices),
                               [&](const Advice& one) { return name.find(one.part) != std::string::npos; });

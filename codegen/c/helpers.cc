@@ -29,7 +29,7 @@ std::optional<uint64_t> helper_number(const llvm::CallBase& call) {
 
 std::string helper_name(uint64_t number) {
     // `static long (*const bpf_x)(...) = (void *)113;`
-    constexpr std::string_view begin = " (*const ";
+    constexpr std::string_view begin = "(*const ";
     const std::string end = fmt::format(" = (void *){};", number);
     const std::string_view text = c_prelude;
     const size_t found = text.find(end);
@@ -47,6 +47,10 @@ std::vector<HelperMemory> helper_memory(uint64_t number) {
         return {{1, 2, false}};
     if (name == "bpf_snprintf")
         return {{0, 1, true}, {3, 4, false}};
+    if (name == "bpf_get_ns_current_pid_tgid")
+        return {{2, 3, true}};
+    if (name == "bpf_get_task_stack")
+        return {{1, 2, true}};
     return {};
 }
 

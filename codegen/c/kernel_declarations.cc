@@ -10,9 +10,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "codegen/bpf/kernel_calls.h"
 
 namespace sonde {
 namespace {
@@ -20,6 +23,9 @@ namespace {
 class Declarations {
   public:
     Declarations(const btf& types, const std::set<std::string>& names) : types_(types), names_(names) {}
+
+    // "struct x": only that there is one.
+    const std::set<std::string>& mentioned() const { return mentioned_; }
 
     // All types to declare, in the order in which they came up: the kernel's by their names, and `chosen`.
     std::vector<uint32_t> find(uint32_t kernel_count, const std::set<uint32_t>& chosen) {
@@ -36,7 +42,54 @@ class Declarations {
         return std::move(found_);
     }
 
+    // The kernel's functions for BPF of those names. What their parameters need is declared with the types.
+    std::vector<uint32_t> find_functions(uint32_t kernel_count) {
+        std::vector<uint32_t> out;
+        std::set<uint32_t> tagged; // Linux 6.10 ("bpf: add bpf_kfunc decl tags")
+        for (uint32_t id = 1; id < kernel_count; id++) {
+            const btf_type* type = btf__type_by_id(&types_, id);
+            if (btf_is_decl_tag(type) && std::strcmp(name(type->name_off), "bpf_kfunc") == 0)
+                tagged.insert(type->type);
+            else if (btf_is_func(type) && is_wanted(name(type->name_off)) &&
+                     std::string_view(name(type->name_off)).starts_with("bpf_") && !is_helper(type->type))
+                out.push_back(id);
+        }
+        if (!tagged.empty())
+            std::erase_if(out, [&](uint32_t id) { return !tagged.contains(id); });
+        for (uint32_t id : out) {
+            const btf_type* prototype = btf__type_by_id(&types_, btf__type_by_id(&types_, id)->type);
+            want_signature(prototype->type);
+            for (int i = 0; i < btf_vlen(prototype); i++)
+                want_signature(btf_params(prototype)[i].type);
+        }
+        return out;
+    }
+
   private:
+    // What is behind a helper has its name, and takes five numbers (BPF_CALL_1 and its like, include/linux/filter.h).
+    bool is_helper(uint32_t prototype) const {
+        const btf_type* type = btf__type_by_id(&types_, prototype);
+        bool out = btf_vlen(type) == 5;
+        for (int i = 0; out && i < btf_vlen(type); i++) {
+            const btf_type* param = btf__type_by_id(&types_, btf_params(type)[i].type);
+            out = btf_is_typedef(param) && std::string_view(name(param->name_off)) == "u64";
+        }
+        return out;
+    }
+
+    // What a pointer leads to need not be known, only that there is such a thing.
+    void want_signature(uint32_t id) {
+        const btf_type* type = btf__type_by_id(&types_, id);
+        while (btf_is_ptr(type) || btf_is_mod(type)) {
+            id = type->type;
+            type = btf__type_by_id(&types_, id);
+        }
+        if (btf_is_typedef(type) || btf_is_any_enum(type))
+            want(id);
+        else if (btf_is_composite(type))
+            mentioned_.insert(fmt::format("{} {}", btf_is_union(type) ? "union" : "struct", name(type->name_off)));
+    }
+
     const char* name(uint32_t offset) const { return btf__name_by_offset(&types_, offset); }
     bool is_wanted(const char* text) const { return text && *text && names_.contains(text); }
 
@@ -101,6 +154,7 @@ class Declarations {
     const std::set<std::string>& names_;
     std::set<uint32_t> seen_;
     std::vector<uint32_t> found_, todo_;
+    std::set<std::string> mentioned_;
 };
 
 void append(void* out, const char* format, va_list arguments) {
@@ -126,9 +180,27 @@ Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std
                                                               btf_dump__free);
     if (!dump)
         return Error(fmt::format("the kernel's types cannot be written as C: {}", std::strerror(errno)));
-    for (uint32_t id : Declarations(*types, names).find(kernel_count, chosen))
+    const auto failure = [](int failed) {
+        return Error(fmt::format("the kernel's types cannot be written as C: {}", std::strerror(-failed)));
+    };
+    Declarations declarations(*types, names);
+    const std::vector<uint32_t> functions = declarations.find_functions(kernel_count);
+    for (uint32_t id : declarations.find(kernel_count, chosen))
         if (int failed = btf_dump__dump_type(dump.get(), id); failed < 0)
-            return Error(fmt::format("the kernel's types cannot be written as C: {}", std::strerror(-failed)));
+            return failure(failed);
+    for (const std::string& mentioned : declarations.mentioned())
+        out += mentioned + ";\n";
+    for (uint32_t id : functions) {
+        const btf_type* function = btf__type_by_id(types.get(), id);
+        const std::string pointer = fmt::format("(*const {})", btf__name_by_offset(types.get(), function->name_off));
+        btf_dump_emit_type_decl_opts options{};
+        options.sz = sizeof options;
+        options.field_name = pointer.c_str();
+        out += "static ";
+        if (int failed = btf_dump__emit_type_decl(dump.get(), function->type, &options); failed < 0)
+            return failure(failed);
+        out += fmt::format(" = (void *){};\n", kernel_call + id);
+    }
     return out;
 }
 

@@ -1,4 +1,4 @@
-// The kernel's types as C declarations, as many as a text needs.
+// The kernel's types and the functions that it has for BPF (kfuncs) as C declarations, as many as a text needs.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/backend.h"
+#include "codegen/bpf/kernel_calls.h"
 #include "codegen/c/body.h"
 #include "codegen/c/constants.h"
 #include "codegen/c/helpers.h"
@@ -403,7 +404,30 @@ class Securing {
         from.set(ir_.CreateIntToPtr(address, ir_.getPtrTy()));
     }
 
+    // A pointer to the verifier, which may be handed on and compared as it is, and is read as any other of the
+    // kernel's.
+    void read_result_from_number(llvm::CallBase& call) {
+        if (call.use_empty())
+            return;
+        ir_.SetInsertPoint(call.getNextNode());
+        llvm::Value* address = pointers_.as_number(&call, true);
+        call.replaceUsesWithIf(ir_.CreateIntToPtr(address, ir_.getPtrTy()), [&](const llvm::Use& use) {
+            const llvm::User* user = use.getUser();
+            return !llvm::isa<llvm::PtrToIntInst>(user) && !is_handed_on(use) && !llvm::isa<llvm::ICmpInst>(user);
+        });
+    }
+
+    static bool is_handed_on(const llvm::Use& use) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+        return call && call->isArgOperand(&use) && helper_number(*call);
+    }
+
     void secure_helper(llvm::CallBase& call, uint64_t number) {
+        if (is_kernel_call(number)) {
+            if (call.getType()->isPointerTy())
+                read_result_from_number(call);
+            return;
+        }
         if (helper_name(number).empty()) {
             body_.refuse(call, fmt::format("C in a script cannot call address {}", number))
                 .help("of BPF's functions those can be called that docs/embedded-c.md names, by their names");
@@ -428,12 +452,8 @@ class Securing {
         }
         if (number == probe_read_kernel || number == probe_read_kernel_str)
             read_from_number(call);
-        if (number == helper_task_pt_regs && !call.use_empty()) {
-            // A pointer to the verifier, and read as any other of the kernel's.
-            ir_.SetInsertPoint(call.getNextNode());
-            llvm::Value* address = pointers_.as_number(&call, true);
-            call.replaceUsesWithIf(ir_.CreateIntToPtr(address, ir_.getPtrTy()),
-                                   [&](const llvm::Use& use) { return !llvm::isa<llvm::PtrToIntInst>(use.getUser()); });
+        if (number == helper_task_pt_regs) {
+            read_result_from_number(call);
             return;
         }
         llvm::StringRef format;

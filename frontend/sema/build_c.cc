@@ -215,7 +215,7 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
         b.context.report_once(DiagId::NeedsGuru, range, "this C code needs guru mode, as its `/* guru */` says")
             .help("-g allows it");
     else if (!b.context.options.guru)
-        for (const char* name : {"bpf_probe_write_user", "copy_to_user", "put_user"})
+        for (const char* name : {"bpf_probe_write_user", "copy_to_user", "put_user", "bpf_send_signal_task"})
             if (calls.has(name))
                 b.context.report_once(DiagId::NeedsGuru, range, fmt::format("`{}` changes the traced program", name))
                     .help("-g allows it");

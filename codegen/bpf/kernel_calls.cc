@@ -1,0 +1,35 @@
+#include "codegen/bpf/kernel_calls.h"
+
+#include <elf.h>
+#include <linux/bpf.h>
+
+#include <cstring>
+
+namespace sonde {
+
+void aim_kernel_calls(std::vector<uint8_t>& object) {
+    Elf64_Ehdr head;
+    std::memcpy(&head, object.data(), sizeof head);
+    for (size_t i = 0; i < head.e_shnum; i++) {
+        Elf64_Shdr section;
+        std::memcpy(&section, object.data() + head.e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_type != SHT_PROGBITS || !(section.sh_flags & SHF_EXECINSTR))
+            continue;
+        bpf_insn one;
+        for (size_t at = 0; at + sizeof one <= section.sh_size; at += sizeof one) {
+            uint8_t* place = object.data() + section.sh_offset + at;
+            std::memcpy(&one, place, sizeof one);
+            if (one.code == (BPF_LD | BPF_IMM | BPF_DW)) { // two of them
+                at += sizeof one;
+                continue;
+            }
+            if (one.code != (BPF_JMP | BPF_CALL) || one.src_reg != 0 || !is_kernel_call(static_cast<uint32_t>(one.imm)))
+                continue;
+            one.src_reg = BPF_PSEUDO_KFUNC_CALL;
+            one.imm -= static_cast<int32_t>(kernel_call);
+            std::memcpy(place, &one, sizeof one);
+        }
+    }
+}
+
+} // namespace sonde
