@@ -7,85 +7,24 @@
 #include <dwarf.h>
 
 #include "base/debug/die.h"
+#include "frontend/dwarf/class_passing.h"
+#include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/go_results.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
 #include "frontend/dwarf/unit_index.h"
+#include "frontend/dwarf/value_classes.h"
 #include "frontend/dwarf/variables.h"
 
 namespace sonde {
 namespace {
-
-// Classes of the two eightbytes of a small value (section 3.2.3).
-struct Classes {
-    bool integer[2] = {false, false};
-    bool sse[2] = {false, false};
-    bool memory = false;
-};
-
-void classify(const Type* type, uint64_t offset, Classes& classes, int depth) {
-    type = strip(type);
-    if (!type || depth > 16 || offset >= 16) {
-        classes.memory = true;
-        return;
-    }
-    size_t eightbyte = offset / 8;
-    switch (type->kind) {
-    case Type::Integer:
-    case Type::Boolean:
-    case Type::Character:
-    case Type::Enum:
-    case Type::Pointer:
-    case Type::Reference:
-        if (type->size == 0 || offset % std::min<uint64_t>(type->size, 8) != 0)
-            classes.memory = true; // packed: an unaligned member
-        classes.integer[eightbyte] = true;
-        if (type->size > 8)
-            classes.integer[1] = true;
-        break;
-    case Type::Float:
-        if (type->size > 8)
-            classes.memory = true; // long double inside a record
-        classes.sse[eightbyte] = true;
-        break;
-    case Type::Array: {
-        uint64_t size = type->target ? type->target->size : 0;
-        for (uint64_t i = 0; size != 0 && i < type->count.value_or(0) && !classes.memory; i++)
-            classify(type->target, offset + i * size, classes, depth + 1);
-        break;
-    }
-    case Type::Struct:
-    case Type::Union:
-        complete(type);
-        for (const TypeMember& member : type->members) {
-            if (member.bit_size != 0) // bitfields never make a record unaligned
-                classes.integer[std::min<uint64_t>((offset + member.byte_offset + member.bit_offset / 8) / 8, 1)] =
-                    true;
-            else
-                classify(member.type, offset + member.byte_offset, classes, depth + 1);
-        }
-        break;
-    default:
-        classes.memory = true;
-        break;
-    }
-}
 
 Location in_register(int reg) {
     Location location;
     location.kind = Location::Register;
     location.reg = reg;
     return location;
-}
-
-Classes classes_of(const Type* type, bool by_reference) {
-    Classes classes;
-    if (type->size > 16 || type->size == 0 || by_reference)
-        classes.memory = true;
-    else
-        classify(type, 0, classes, 0);
-    return classes;
 }
 
 // The scalars that a value consists of, by their offsets: all forms of a tagged union together.
@@ -114,6 +53,24 @@ bool add_leaves(const Type* type, uint64_t offset, Leaves& leaves, int depth) {
 
 const char* float_result = "is returned in a floating point register, which a probe cannot read";
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
+const char* no_data = "is an object without data, which is not passed";
+
+constexpr int rsp = 7; // DWARF's number
+
+// What a call has pushed: the return address is below the arguments.
+Location above_return_address(uint64_t offset, bool by_address) {
+    constexpr uint64_t return_address = 8;
+    Location location;
+    location.kind = Location::Memory;
+    location.ops = {{LocationOp::Register, rsp},
+                    {LocationOp::Constant, static_cast<int64_t>(return_address + offset)},
+                    {LocationOp::Add}};
+    if (by_address)
+        location.ops.push_back({LocationOp::Deref, 8});
+    return location;
+}
+
+bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
 
 // Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
 // each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. After the
@@ -166,21 +123,6 @@ Location narrow_result(const Type* type) {
 
 } // namespace
 
-bool CallingConvention::by_reference(const Type* type) {
-    Dwarf_Die die;
-    if (!types_.die_of(type, &die))
-        return false;
-    if (std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention))
-        return *convention == DW_CC_pass_by_reference;
-    bool destructor = false;
-    for_each_child(die, [&](Dwarf_Die& child) {
-        const char* name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
-        destructor = destructor || (name && name[0] == '~' && !flag_attribute(child, DW_AT_artificial));
-        return true;
-    });
-    return destructor;
-}
-
 Location CallingConvention::result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(variables_.result_type(function));
@@ -202,8 +144,11 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
         return in_register(rax);
     if (is_rust)
         return rust_result(type);
-    Classes classes = classes_of(type, by_reference(type));
-    if (classes.memory) {
+    bool by_address = is_passed_by_address(types_, type);
+    ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
+    if (classes.doubt)
+        return unavailable(classes.doubt);
+    if (classes.memory || by_address) {
         // The caller passed the address of room for it; the function returns that address.
         Location location;
         location.kind = Location::Memory;
@@ -214,19 +159,18 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     Location location;
     location.kind = Location::Pieces;
     int next = rax; // INTEGER eightbytes take rax, then rdx
-    bool any = false;
     for (size_t i = 0; i < count; i++) {
         uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
-        if (classes.integer[i]) {
+        if (classes.eightbytes[i] == ValueClass::Integer) {
             location.pieces.push_back({bytes, in_register(next)});
             next = rdx;
-            any = true;
         } else {
-            location.pieces.push_back({bytes, unavailable(float_result)});
+            location.pieces.push_back(
+                {bytes, unavailable(classes.eightbytes[i] == ValueClass::None ? no_data : float_result)});
         }
     }
-    if (!any)
-        return unavailable(float_result);
+    if (classes.registers(ValueClass::Integer) == 0)
+        return location.pieces[0].place;
     return count == 1 ? location.pieces[0].place : location;
 }
 
@@ -234,37 +178,63 @@ Location CallingConvention::result_location(const FunctionInstance& function, co
     return function.is_go ? go_result_location(units_, variables_, function, result) : result_location(function);
 }
 
+// Unoptimised code has one location for a parameter. What gcc leaves where the caller has put it lies above the frame's
+// canonical address; a class that is passed by address is one step further.
+CallingConvention::Described CallingConvention::described(const FunctionInstance& function, const Variable& argument) {
+    Described out;
+    Dwarf_Die die, frame;
+    Dwarf_Attribute attribute;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    if (!debug_.unpack(argument.die, &die) || !debug_.unpack(function.die, &frame) ||
+        !dwarf_attr(&die, DW_AT_location, &attribute) || dwarf_getlocation(&attribute, &ops, &length) != 0 ||
+        length == 0 || ops[0].atom != DW_OP_fbreg)
+        return out;
+    auto offset = static_cast<int64_t>(ops[0].number);
+    if (length > 2 || (length == 2 && ops[1].atom != DW_OP_deref))
+        return out;
+    out.by_address = length == 2;
+    if (offset >= 0 && dwarf_attr_integrate(&frame, DW_AT_frame_base, &attribute) &&
+        dwarf_getlocation(&attribute, &ops, &length) == 0 && length == 1 && ops[0].atom == DW_OP_call_frame_cfa)
+        out.above_frame = static_cast<uint64_t>(offset);
+    return out;
+}
+
 Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
     constexpr int integer_registers[] = {5, 4, 1, 2, 8, 9}; // rdi rsi rdx rcx r8 r9
-    constexpr int rsp = 7;
     constexpr size_t sse_registers = 8;
     size_t integers = 0, sses = 0;
-    uint64_t stack = 8; // above the return address
+    uint64_t stack = 0; // above the return address
     const Type* result = strip(variables_.result_type(function));
-    if (result && !is_scalar(result) && result->kind != Type::Float && classes_of(result, by_reference(result)).memory)
+    if (result && !is_scalar(result) && result->kind != Type::Float &&
+        (value_classes(types_, result).memory || is_passed_by_address(types_, result)))
         integers = 1; // the room for the result
-    for (const Variable& one : variables_.parameters(function)) {
+    for (const Variable& one : variables_.arguments(function)) {
         const Type* type = strip(one.type);
         if (!type)
             return unavailable("the type of an argument before it is unknown");
         Location here;
-        bool indirect = !is_scalar(type) && type->kind != Type::Float && by_reference(type);
-        Classes classes = classes_of(type, false);
-        if (indirect) {
-            classes = {};
-            classes.integer[0] = true;
-        }
-        auto needed = [&](const bool(&of)[2]) { return static_cast<size_t>(of[0]) + of[1]; };
-        if (classes.memory || integers + needed(classes.integer) > std::size(integer_registers) ||
-            sses + needed(classes.sse) > sse_registers) {
-            uint64_t alignment = type->size >= 16 && (is_scalar(type) || type->kind == Type::Float) ? 16 : 8;
-            stack = (stack - 8 + alignment - 1) / alignment * alignment + 8;
-            here.kind = Location::Memory;
-            here.ops = {
-                {LocationOp::Register, rsp}, {LocationOp::Constant, static_cast<int64_t>(stack)}, {LocationOp::Add}};
-            if (indirect)
-                here.ops.push_back({LocationOp::Deref, 8});
-            stack += indirect ? 8 : (type->size + 7) / 8 * 8;
+        Described said = described(function, one);
+        bool indirect = is_class(type) && said.by_address.value_or(is_passed_by_address(types_, type));
+        ValueClasses classes;
+        if (indirect)
+            classes.eightbytes[0] = ValueClass::Integer;
+        else
+            classes = value_classes(types_, type);
+        size_t integer = classes.registers(ValueClass::Integer), sse = classes.registers(ValueClass::Sse);
+        bool on_stack =
+            classes.memory || integers + integer > std::size(integer_registers) || sses + sse > sse_registers;
+        // Older clangs divide such a number between a register and the stack, or do not align it.
+        if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
+            classes.doubt = "a number of 16 bytes on the stack is passed differently by different compilers";
+        if (one.die == argument.die && said.above_frame)
+            return above_return_address(*said.above_frame, indirect);
+        if (classes.doubt)
+            return unavailable(classes.doubt);
+        if (on_stack) {
+            stack = (stack + classes.alignment - 1) / classes.alignment * classes.alignment;
+            here = above_return_address(stack, indirect);
+            stack += std::max((indirect ? 8 : (type->size + 7) / 8 * 8), (integer + sse) * 8);
         } else if (indirect) {
             here.kind = Location::Memory;
             here.ops = {{LocationOp::Register, integer_registers[integers++]}};
@@ -272,14 +242,16 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             here.kind = Location::Pieces;
             for (size_t i = 0; i < (type->size > 8 ? 2 : 1); i++) {
                 auto bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
-                // What is of both classes goes into an integer register.
-                if (classes.integer[i])
-                    here.pieces.push_back({bytes, in_register(integer_registers[integers++])});
-                else
-                    here.pieces.push_back({bytes, unavailable(float_argument)}), sses++;
+                bool is_integer = classes.eightbytes[i] == ValueClass::Integer;
+                here.pieces.push_back({bytes, is_integer ? in_register(integer_registers[integers + i])
+                                              : classes.eightbytes[i] == ValueClass::None
+                                                  ? unavailable(no_data)
+                                                  : unavailable(float_argument)});
             }
             if (here.pieces.size() == 1)
                 here = Location(here.pieces[0].place);
+            integers += integer;
+            sses += sse;
         }
         if (one.die == argument.die)
             return here;

@@ -4,10 +4,14 @@
 // All of it follows from types. Nothing is kept.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "frontend/dwarf/module_data.h"
 
 namespace sonde {
 
+class DebugFiles;
 class ProgramFile;
 class TypeReader;
 class UnitIndex;
@@ -15,8 +19,9 @@ class Variables;
 
 class CallingConvention {
   public:
-    CallingConvention(const ProgramFile& file, UnitIndex& units, TypeReader& types, Variables& variables)
-        : file_(file), units_(units), types_(types), variables_(variables) {}
+    CallingConvention(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, TypeReader& types,
+                      Variables& variables)
+        : file_(file), debug_(debug), units_(units), types_(types), variables_(variables) {}
 
     // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
     // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
@@ -29,10 +34,15 @@ class CallingConvention {
     bool keeps_to_abi(const FunctionInstance& function);
 
   private:
-    // C++: a class that is not trivially copyable is constructed in the caller's memory, whatever its size.
-    bool by_reference(const Type* type);
+    // What a parameter's own location tells of how it was passed.
+    struct Described {
+        std::optional<bool> by_address;
+        std::optional<uint64_t> above_frame; // bytes above the return address, where the caller has put it
+    };
+    Described described(const FunctionInstance& function, const Variable& argument);
 
     const ProgramFile& file_;
+    DebugFiles& debug_;
     UnitIndex& units_;
     TypeReader& types_;
     Variables& variables_;

@@ -96,6 +96,32 @@ std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
     return variables;
 }
 
+// Constructors and destructors of C++ are one function in the source and several in the program: which arguments are
+// added for virtual bases, only the concrete one says.
+void Variables::add_arguments(Dwarf_Die& scope, std::vector<Variable>& arguments, int depth) {
+    for_each_child(scope, [&](Dwarf_Die& child) {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_GNU_formal_parameter_pack && depth < 4) {
+            add_arguments(child, arguments, depth + 1);
+        } else if (tag == DW_TAG_formal_parameter) {
+            Variable& argument = arguments.emplace_back();
+            argument.is_parameter = true;
+            argument.type = types_.type_of(child);
+            complete_deep(argument.type);
+            argument.die = debug_.pack(child);
+        }
+        return true;
+    });
+}
+
+std::vector<Variable> Variables::arguments(const FunctionInstance& function) {
+    std::vector<Variable> arguments;
+    Dwarf_Die die;
+    if (function.has_debug_info && debug_.unpack(function.die, &die))
+        add_arguments(die, arguments, 0);
+    return arguments;
+}
+
 std::vector<Variable> Variables::at(Address address, bool with_globals) {
     return in(units_.function_at(address), address, with_globals);
 }

@@ -30,6 +30,8 @@ class Variables {
     std::vector<Variable> globals(std::string_view name, std::string_view file);
 
     std::vector<Variable> parameters(const FunctionInstance& function);
+    // What a caller passes, in its order: parameters without a name too, and none that only the source has.
+    std::vector<Variable> arguments(const FunctionInstance& function);
     std::vector<Variable> results(const FunctionInstance& function);
     const Type* result_type(const FunctionInstance& function);
     std::string signature(const FunctionInstance& function);
@@ -40,6 +42,7 @@ class Variables {
     std::vector<Variable> in(FunctionRef function, Address address, bool with_globals);
     std::vector<Variable> locals(FunctionRef function, Address address, Depth depth);
     void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
+    void add_arguments(Dwarf_Die& scope, std::vector<Variable>& arguments, int depth);
     void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
     std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types);
 

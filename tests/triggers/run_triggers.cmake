@@ -116,6 +116,14 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc VERBATIM)
 add_custom_target(trigger_libcxx_values ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values)
 
+# Arguments and results as both compilers pass them.
+add_run_trigger(passed_values-gcc passed_values.cc -O0 -std=gnu++20 -w)
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang
+  COMMAND ${TRIGGER_CLANGXX} -g -O0 -std=gnu++20 -w -o ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang
+          ${CMAKE_CURRENT_LIST_DIR}/passed_values.cc
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/passed_values.cc VERBATIM)
+add_custom_target(trigger_passed_values-clang ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang)
+
 # What probes must not change (tests/harmless).
 add_run_trigger(harmless harmless.c -O1)
 target_link_libraries(trigger_harmless PRIVATE pthread)

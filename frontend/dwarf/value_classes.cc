@@ -1,0 +1,176 @@
+#include "frontend/dwarf/value_classes.h"
+
+#include <algorithm>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/type_reader.h"
+
+namespace sonde {
+namespace {
+
+constexpr int max_depth = 16;
+constexpr uint64_t vector_register = 16; // bytes that every processor has
+
+const char* wide_vector = "a vector of more than 16 bytes is passed as the compiler's options say";
+const char* unknown_type = "an argument's type is not known";
+
+ValueClass merge(ValueClass a, ValueClass b) {
+    if (a == b || b == ValueClass::None)
+        return a;
+    if (a == ValueClass::None)
+        return b;
+    return a == ValueClass::Integer || b == ValueClass::Integer ? ValueClass::Integer : ValueClass::Sse;
+}
+
+class Classifier {
+  public:
+    Classifier(TypeReader& types, ValueClasses& classes) : types_(types), classes_(classes) {}
+
+    // Adds what is at `offset`; returns its alignment.
+    uint64_t add(const Type* type, uint64_t offset, int depth) {
+        type = strip(type);
+        if (!type || depth > max_depth) {
+            classes_.doubt = unknown_type;
+            return 1;
+        }
+        switch (type->kind) {
+        case Type::Integer:
+        case Type::Boolean:
+        case Type::Character:
+        case Type::Enum:
+        case Type::Pointer:
+        case Type::Reference:
+            return add_scalar(type, offset, ValueClass::Integer, ValueClass::Integer);
+        case Type::Float:
+            return add_float(type, offset);
+        case Type::Array:
+            return is_vector(type) ? add_vector(type, offset) : add_array(type, offset, depth);
+        case Type::Struct:
+        case Type::Union:
+            return add_record(type, offset, depth);
+        default:
+            return add_unnamed(type, offset);
+        }
+    }
+
+  private:
+    void put(uint64_t offset, ValueClass value) {
+        if (offset / 8 < std::size(classes_.eightbytes))
+            classes_.eightbytes[offset / 8] = merge(classes_.eightbytes[offset / 8], value);
+        else
+            classes_.memory = true;
+    }
+
+    // Of a packed record an unaligned member goes to memory, and the record with it.
+    uint64_t add_scalar(const Type* type, uint64_t offset, ValueClass first, ValueClass second) {
+        if (type->size == 0) {
+            classes_.doubt = unknown_type;
+            return 1;
+        }
+        if (offset % std::min<uint64_t>(type->size, 8) != 0)
+            classes_.memory = true;
+        put(offset, first);
+        if (type->size > 8)
+            put(offset + 8, second);
+        return std::min<uint64_t>(type->size, 16);
+    }
+
+    uint64_t add_float(const Type* type, uint64_t offset) {
+        Dwarf_Die die;
+        bool complex = types_.die_of(type, &die) && number_attribute(die, DW_AT_encoding) == DW_ATE_complex_float;
+        // The x87's numbers are passed in memory; others of their size are not, and only names tell them apart.
+        if (type->name.ends_with("long double") || type->name.ends_with("_Float64x")) {
+            classes_.memory = true;
+            return 16;
+        }
+        if (type->size > 16) { // two numbers of 16 bytes
+            classes_.memory = true;
+            return 16;
+        }
+        uint64_t alignment = add_scalar(type, offset, ValueClass::Sse, complex ? ValueClass::Sse : ValueClass::SseUp);
+        return complex ? std::max<uint64_t>(alignment / 2, 1) : alignment;
+    }
+
+    bool is_vector(const Type* type) {
+        Dwarf_Die die;
+        return types_.die_of(type, &die) && flag_attribute(die, DW_AT_GNU_vector);
+    }
+
+    uint64_t add_vector(const Type* type, uint64_t offset) {
+        if (type->size > vector_register)
+            classes_.doubt = wide_vector;
+        else
+            add_scalar(type, offset, ValueClass::Sse, ValueClass::SseUp);
+        return std::max<uint64_t>(type->size, 1);
+    }
+
+    uint64_t add_array(const Type* type, uint64_t offset, int depth) {
+        uint64_t size = type->target ? type->target->size : 0;
+        uint64_t alignment = size != 0 ? add(type->target, offset, depth + 1) : 1;
+        for (uint64_t i = 1; size != 0 && i < type->count.value_or(0) && !classes_.memory; i++)
+            add(type->target, offset + i * size, depth + 1);
+        return alignment;
+    }
+
+    uint64_t add_record(const Type* type, uint64_t offset, int depth) {
+        complete(type);
+        if (type->incomplete)
+            classes_.doubt = unknown_type;
+        uint64_t alignment = 1;
+        for (const TypeMember& member : type->members) {
+            uint64_t at = offset + member.byte_offset;
+            if (member.bit_size != 0) { // bitfields never make a record unaligned
+                put(at + member.bit_offset / 8, ValueClass::Integer);
+                alignment = std::max(alignment, std::min<uint64_t>(strip(member.type)->size, 8));
+            } else {
+                uint64_t needed = add(member.type, at, depth + 1);
+                if (needed != 0 && member.byte_offset % needed == 0)
+                    alignment = std::max(alignment, needed);
+            }
+        }
+        if (type->size % alignment != 0)
+            alignment = 1; // packed
+        Dwarf_Die die;
+        if (types_.die_of(type, &die))
+            alignment = std::max<uint64_t>(alignment, number_attribute(die, DW_AT_alignment).value_or(1));
+        return alignment;
+    }
+
+    // Pointers to members, whose second word, if it is a function, says what to add to `this`; nullptr.
+    uint64_t add_unnamed(const Type* type, uint64_t offset) {
+        Dwarf_Die die;
+        int tag = types_.die_of(type, &die) ? dwarf_tag(&die) : 0;
+        if (tag == DW_TAG_ptr_to_member_type) {
+            put(offset, ValueClass::Integer);
+            const Type* pointed = strip(types_.type_of(die));
+            if (pointed && pointed->kind == Type::Function)
+                put(offset + 8, ValueClass::Integer);
+        } else if (tag == DW_TAG_unspecified_type && type->name == "decltype(nullptr)") {
+            put(offset, ValueClass::Integer);
+        } else {
+            classes_.doubt = unknown_type;
+        }
+        return 8;
+    }
+
+    TypeReader& types_;
+    ValueClasses& classes_;
+};
+
+} // namespace
+
+size_t ValueClasses::registers(ValueClass of) const {
+    return memory ? 0 : static_cast<size_t>(std::count(std::begin(eightbytes), std::end(eightbytes), of));
+}
+
+ValueClasses value_classes(TypeReader& types, const Type* type) {
+    ValueClasses classes;
+    classes.alignment = std::max<uint64_t>(Classifier(types, classes).add(type, 0, 0), 8);
+    if (type->size > 16 || (type->size == 0 && type->kind == Type::Struct))
+        classes.memory = true;
+    return classes;
+}
+
+} // namespace sonde
