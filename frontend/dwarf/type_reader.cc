@@ -6,6 +6,7 @@
 #include <dwarf.h>
 
 #include "base/debug/die.h"
+#include "frontend/dwarf/library_strings.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_definitions.h"
 
@@ -305,7 +306,8 @@ void TypeReader::complete(Type& record) {
             record.size = number_attribute(die, DW_AT_byte_size).value_or(0);
             record.incomplete = false;
         } else {
-            record.incomplete = true;
+            record.scope = definitions_.scope_of(die);
+            record.incomplete = file_.is_32_bit() || !describe_library_string(*this, record);
             return;
         }
     }

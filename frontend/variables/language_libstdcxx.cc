@@ -31,8 +31,14 @@ bool add_string(Binding& b, Text& text, const Place& place, Level) {
     const Type* character = template_argument(place.type, 0);
     if (size_of(character) != 1)
         return false;
-    if (hir::Expr* data = field_value(b, place, "_M_dataplus._M_p"))
-        return add_bytes(b, text, data, field_value(b, place, "_M_string_length"));
+    if (hir::Expr* data = field_value(b, place, "_M_dataplus._M_p")) {
+        hir::Expr* length = field_value(b, place, "_M_string_length");
+        // The older string (_GLIBCXX_USE_CXX11_ABI=0): length, capacity and count of owners are before the characters.
+        constexpr int64_t length_before = -24;
+        if (!length)
+            length = b.make<hir::Load>(b.expr.range, b.binary(BinaryOp::Add, data, b.number(length_before)), 8u, false);
+        return add_bytes(b, text, data, length);
+    }
     return add_bytes(b, text, field_value(b, place, "_M_str"), field_value(b, place, "_M_len"));
 }
 

@@ -118,11 +118,18 @@ add_custom_target(trigger_libcxx_values ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/tr
 
 # Arguments and results as both compilers pass them.
 add_run_trigger(passed_values-gcc passed_values.cc -O0 -std=gnu++20 -w)
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang
-  COMMAND ${TRIGGER_CLANGXX} -g -O0 -std=gnu++20 -w -o ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang
-          ${CMAKE_CURRENT_LIST_DIR}/passed_values.cc
-  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/passed_values.cc VERBATIM)
-add_custom_target(trigger_passed_values-clang ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/passed_values-clang)
+function(add_clang_trigger name source)
+  set(output ${CMAKE_BINARY_DIR}/tests/triggers/${name})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${TRIGGER_CLANGXX} -g -O0 -w ${ARGN} -o ${output} ${CMAKE_CURRENT_LIST_DIR}/${source}
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${source} VERBATIM)
+  add_custom_target(trigger_${name} ALL DEPENDS ${output})
+endfunction()
+add_clang_trigger(passed_values-clang passed_values.cc -std=gnu++20)
+# Strings that debug information only declares, wholly or a class inside of them; and those of the older ABI.
+add_clang_trigger(library_strings-clang11 library_strings.cc -std=gnu++11)
+add_clang_trigger(library_strings-clang17 library_strings.cc -std=gnu++17)
+add_run_trigger(library_strings-older library_strings.cc -O0 -D_GLIBCXX_USE_CXX11_ABI=0)
 
 # What probes must not change (tests/harmless).
 add_run_trigger(harmless harmless.c -O1)

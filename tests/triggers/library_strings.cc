@@ -1,0 +1,22 @@
+// Strings of libstdc++, which clang only declares where the library has them, and its older strings.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct Lamp {
+    std::string name;
+    int watts;
+};
+
+__attribute__((noinline)) size_t strings(const std::string& text, const Lamp& lamp, std::vector<std::string>& words,
+                                         std::map<std::string, int>& counts, std::shared_ptr<std::string> shared) {
+    return text.size() + lamp.name.size() + words.size() + counts.size() + shared->size();
+}
+
+int main() {
+    std::vector<std::string> words{"a", "a text that is too long to be inside"};
+    std::map<std::string, int> counts{{"x", 1}, {"y", 2}};
+    printf("%zu\n", strings("short", {"lamp", 40}, words, counts, std::make_shared<std::string>("shared")));
+}
