@@ -227,6 +227,9 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         // Older clangs divide such a number between a register and the stack, or do not align it.
         if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
             classes.doubt = "a number of 16 bytes on the stack is passed differently by different compilers";
+        // Windows' convention has room on the stack for arguments in registers, and no attribute that names it.
+        if (said.above_frame && !on_stack && !classes.doubt)
+            return unavailable("the function has another calling convention");
         if (one.die == argument.die && said.above_frame)
             return above_return_address(*said.above_frame, indirect);
         if (classes.doubt)
@@ -261,7 +264,11 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
 
 bool CallingConvention::keeps_to_abi(const FunctionInstance& function) {
     FunctionRef found = units_.find_function(function.die);
-    if (!found || file_.is_32_bit())
+    Dwarf_Die die;
+    if (!found || file_.is_32_bit() || !debug_.unpack(function.die, &die))
+        return false;
+    // clang names the convention of a function that has another one than the program's (ms_abi, vectorcall).
+    if (number_attribute(die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_normal)
         return false;
     return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);
 }

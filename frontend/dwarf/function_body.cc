@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,29 @@ int base_register(const Dwarf_Op& op) {
     return -1;
 }
 
+// Pointers and integers of one register.
+bool takes_a_register(Dwarf_Die parameter) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    if (!dwarf_attr_integrate(&parameter, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type) ||
+        dwarf_peel_type(&type, &type) != 0)
+        return false;
+    switch (dwarf_tag(&type)) {
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+    case DW_TAG_enumeration_type:
+        return true;
+    case DW_TAG_base_type: {
+        std::optional<uint64_t> encoding = number_attribute(type, DW_AT_encoding);
+        return number_attribute(type, DW_AT_byte_size).value_or(16) <= 8 && encoding != DW_ATE_float &&
+               encoding != DW_ATE_complex_float && encoding != DW_ATE_decimal_float;
+    }
+    default:
+        return false;
+    }
+}
+
 // True if parameters have a fixed home in the frame that the prologue fills.
 bool keeps_parameters_in_frame(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
@@ -36,6 +60,7 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
     for_each_child(die, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_formal_parameter)
             return true;
+        bool is_first = !parameters;
         parameters = true;
         Dwarf_Op* ops = nullptr;
         size_t length = 0;
@@ -44,11 +69,16 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
             dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
             return true;
         if (ops[0].atom == DW_OP_fbreg) {
-            // Above the CFA are the arguments that the caller put on the stack; they are right from the start.
-            in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0;
+            // Above the CFA are the arguments that the caller put on the stack; they are right from the start. The
+            // first one is in a register, for which Windows' convention (ms_abi) has room there.
+            in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0 || (is_first && takes_a_register(child));
         } else {
-            int reg = base_register(ops[0]);
-            in_frame = ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 && (reg == 6 || reg == 7);
+            // Only a register that the caller passes an argument in leads to a place from the start. Another one is set
+            // by the prologue: rbp, or rbx where the frame is aligned and its size is not constant (clang).
+            constexpr int arguments[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
+            in_frame =
+                ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
+                std::find(std::begin(arguments), std::end(arguments), base_register(ops[0])) == std::end(arguments);
         }
         return !in_frame;
     });

@@ -74,6 +74,14 @@ KEPT int of_unnamed(int, long, int z) { return z; }
 KEPT int of_methods(int (Method::*method)(int), int z, int Method::*member) { Method m = {1}; return (m.*method)(z) + m.*member; }
 KEPT int of_nullptr(std::nullptr_t, int z) { return z; }
 KEPT int of_allocator(std::allocator<char>, int z) { return z; }
+// Windows' convention, and a frame that clang addresses by rbx.
+KEPT __attribute__((ms_abi)) int of_windows(int v, int z) { return v + z; }
+KEPT int of_frame(int v, int z) {
+    alignas(64) char buffer[64];
+    char* room = static_cast<char*>(__builtin_alloca(static_cast<size_t>(z)));
+    room[0] = buffer[1] = 1;
+    return v + z + room[0] + buffer[1];
+}
 KEPT Member member_of(int z) { return {"result", z}; }
 KEPT Owner owner_of(int z) { return {std::make_unique<int>(z)}; }
 KEPT Defaulted defaulted_of(int z) { return {z}; }
@@ -94,7 +102,7 @@ int main() {
     sum += of_mixed(0, 0, 0, 0, 0, 0, 0, 0, {2, 20}, 120) + of_vector(Four{}, {1, 2}, 121, 1, 2, 3, 4, 5, 221);
     sum += of_wide(1, 2, 3, 4, 5, 6, 7, 22, 122) + of_long_double(1, 2, 3, 4, 5, 6, 7, 123) + of_complex(1, 2, 3, 4, 5, 6, 7, 8, 124);
     sum += of_quad(1, 2, 3, 4, 5, 6, 7, 125) + of_split(1, 2, 3, 4, 5, {6, 26}, 126) + of_big(1, {{2, 3, 27}}, 127);
-    sum += of_unnamed(1, 2, 128) + of_methods(&Method::add, 129, &Method::n) + of_nullptr(nullptr, 130) + of_allocator({}, 131);
+    sum += of_unnamed(1, 2, 128) + of_methods(&Method::add, 129, &Method::n) + of_nullptr(nullptr, 130) + of_allocator({}, 131) + of_windows(32, 132) + of_frame(33, 133);
     sum += member_of(141).n + *owner_of(142).p + defaulted_of(143).v + user_copy_of(144).v + virtual_of(145).v + outside_of(146).v;
     sum += pair_of(147).first + Last(1, 2).v + Middle(5, 6).v;
     printf("%d\n", sum);
