@@ -97,6 +97,9 @@ bool is_by_address(TypeReader& types, const Type* type, int depth) {
     Dwarf_Die die;
     if (!types.die_of(type, &die))
         return false;
+    // Of a class that is only declared nothing is known; the library's strings are copied by their constructors.
+    if (flag_attribute(die, DW_AT_declaration))
+        return !type->incomplete;
     if (std::optional<bool> answer = says_itself(die))
         return *answer;
     for (const TypeMember& member : type->members)

@@ -161,6 +161,12 @@ const Type* TypeReader::type_from(Dwarf_Die& die) {
     auto found = by_die_.find(die.addr);
     if (found != by_die_.end())
         return found->second;
+    // A type with a unit of its own (-fdebug-types-section): this DIE only stands for it. DWARF 5, section 5.7.1.
+    Dwarf_Attribute signature;
+    Dwarf_Die definition;
+    if (dwarf_attr(&die, DW_AT_signature, &signature) && dwarf_formref_die(&signature, &definition) &&
+        !dwarf_hasattr(&definition, DW_AT_signature))
+        return type_from(definition);
     return make_type(die);
 }
 

@@ -19,11 +19,15 @@ std::deque<Unit>& UnitIndex::all() {
         return units_;
     for_each_unit(debug_.dwarf(), [&](Dwarf_Die& unit_die, uint8_t unit_type) {
         int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
-        if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit)
-            return;
+        // A type's own unit (-fdebug-types-section) is one of .debug_info from DWARF 5 on; .debug_types counts its
+        // offsets anew, and is reached by signatures only.
         Dwarf_Half version = 0;
+        bool of_type = tag == DW_TAG_type_unit && unit_type == DW_UT_type;
+        if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit && !of_type)
+            return;
         Dwarf_Die split_die = {};
-        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0)
+        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0 ||
+            (of_type && version < 5))
             return;
         Unit unit;
         unit.unit_die = unit_die;
