@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include <dwarf.h>
+#include <elf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/debug/die.h"
 #include "base/debug_file.h"
 
 namespace sonde {
@@ -28,8 +34,50 @@ Dwarf* DebugFiles::dwarf() {
         if (dwarf_)
             dwarfs_.push_back(dwarf_.get());
         open_common();
+        if (found())
+            note_unreadable(separate_ ? *separate_ : file_.elf());
     }
     return dwarf_.get();
+}
+
+// libelf reads what it was built for; then libdw finds no unit, or opens nothing at all.
+void DebugFiles::note_unreadable(const ElfFile& file) {
+    Dwarf_Off next = 0;
+    size_t header = 0;
+    if (dwarf_ &&
+        dwarf_next_unit(dwarf_.get(), 0, &next, &header, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == 0)
+        return;
+    constexpr uint32_t zstd = 2; // ELFCOMPRESS_ZSTD, which older <elf.h> do not have
+    Elf64_Chdr header_of_section = {};
+    const ElfSection* section = file.find_section(".debug_info");
+    if (!section || !(section->flags & SHF_COMPRESSED) ||
+        pread(file.fd(), &header_of_section, sizeof header_of_section, static_cast<off_t>(section->offset)) !=
+            static_cast<ssize_t>(sizeof header_of_section) ||
+        header_of_section.ch_type != zstd)
+        return;
+    std::string problem =
+        fmt::format("the debug information in `{}` is compressed by zstd, which this machine's libelf "
+                    "cannot read; `objcopy --decompress-debug-sections` writes a copy that it can",
+                    file.path());
+    if (std::find(problems_.begin(), problems_.end(), problem) == problems_.end())
+        problems_.push_back(std::move(problem));
+}
+
+void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
+    const char* name = string_attribute(skeleton, DW_AT_dwo_name);
+    if (!name)
+        name = string_attribute(skeleton, DW_AT_GNU_dwo_name);
+    if (!name || missing_unit_noted_)
+        return;
+    missing_unit_noted_ = true;
+    const char* folder = string_attribute(skeleton, DW_AT_comp_dir);
+    std::string path = name[0] == '/' || !folder ? name : fmt::format("{}/{}", folder, name);
+    std::string package = file_.elf().path() + ".dwp";
+    const char* why = access(path.c_str(), R_OK) == 0 ? "which cannot be read or is of another build"
+                      : access(package.c_str(), R_OK) == 0
+                          ? "and this machine's libdw does not read packages (.dwp) of them"
+                          : "which is not there";
+    problems_.push_back(fmt::format("debug information is in files of its own (-gsplit-dwarf): `{}`, {}", path, why));
 }
 
 // dwz's common file: libdw finds it by its name only.

@@ -24,6 +24,8 @@ class DebugFiles {
     bool found();
     // What stood in the way of it, in words: files of other builds, what a server said.
     const std::vector<std::string>& problems() const { return problems_; }
+    // Where a unit's debug information is said to be (-gsplit-dwarf), and could not be read.
+    void note_missing_unit(Dwarf_Die& skeleton);
     // The file beside the program that has it; null if the program itself does, or nothing. Looks for it.
     const ElfFile* separate();
 
@@ -42,11 +44,13 @@ class DebugFiles {
 
   private:
     void open_common();
+    void note_unreadable(const ElfFile& file);
     size_t number_of(Dwarf* dwarf);
 
     const ProgramFile& file_;
     bool searched_ = false, opened_ = false, eh_frame_opened_ = false;
     std::vector<std::string> problems_;
+    bool missing_unit_noted_ = false;
     std::optional<ElfFile> separate_, common_;
     DwarfHandle common_dwarf_, dwarf_;
     std::vector<Dwarf*> dwarfs_; // what a DieOffset's upper bits mean

@@ -32,6 +32,8 @@ std::deque<Unit>& UnitIndex::all() {
         Unit unit;
         unit.unit_die = unit_die;
         bool split = unit_type == DW_UT_skeleton && split_die.addr && dwarf_tag(&split_die) == DW_TAG_compile_unit;
+        if (unit_type == DW_UT_skeleton && !split)
+            debug_.note_missing_unit(unit_die);
         unit.die = split ? split_die : unit_die;
         unit.dwarf = dwarf_cu_getdwarf(unit.die.cu);
         unit.version = version;

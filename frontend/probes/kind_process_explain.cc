@@ -97,6 +97,7 @@ bool lacks_file(Resolving& resolving, DwarfModule& module, const ProcessPattern&
     DiagBuilder builder =
         report(resolving, pattern, DiagId::NoMatch, fmt::format("no source file `{}` {}", file, place_of(module)));
     add_names(builder, std::filesystem::path(file).filename(), names);
+    add_debug_problems(builder, module);
     return true;
 }
 
@@ -120,9 +121,9 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     if (!module.has_debug_info()) {
         builder.note({}, "the program has no debug information, so only its symbols are known")
             .help(debug_information_advice(false));
-        add_debug_problems(builder, module);
         add_what_is_left(builder, module);
     }
+    add_debug_problems(builder, module);
     return true;
 }
 
@@ -240,11 +241,14 @@ void explain_no_statement(Resolving& resolving, DwarfModule& module, const Proce
     }
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
                                  fmt::format("no code at `{}` {}", pattern.component->text, place_of(module)));
+    add_debug_problems(builder, module);
     if (elsewhere.line_kind != FunctionPattern::Absolute || elsewhere.file.empty())
         return;
     std::vector<int> lines = module.statement_lines(elsewhere.file);
     auto after = std::lower_bound(lines.begin(), lines.end(), elsewhere.line);
-    if (after != lines.begin() && after != lines.end())
+    if (after != lines.end() && *after == elsewhere.line)
+        builder.help("the line has code, of a function that the debug information does not describe");
+    else if (after != lines.begin() && after != lines.end())
         builder.help(fmt::format("the nearest lines with code are {} and {}", *std::prev(after), *after));
     else if (!lines.empty())
         builder.help(fmt::format("the nearest line with code is {}", after == lines.end() ? lines.back() : *after));
