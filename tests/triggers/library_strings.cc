@@ -15,11 +15,14 @@ __attribute__((noinline)) size_t strings(const std::string& text, const Lamp& la
     return text.size() + lamp.name.size() + words.size() + counts.size() + shared->size();
 }
 
-__attribute__((noinline)) size_t by_value(std::string text, int after) { return text.size() + static_cast<size_t>(after); }
+__attribute__((noinline)) size_t by_value(std::string text, int after) {
+    return text.size() + static_cast<size_t>(after);
+}
 __attribute__((noinline)) std::string made(size_t length) { return std::string(length, 'z'); }
 
 int main() {
     std::vector<std::string> words{"a", "a text that is too long to be inside"};
     std::map<std::string, int> counts{{"x", 1}, {"y", 2}};
-    printf("%zu %zu\n", by_value("value", 7) + made(3).size(), strings("short", {"lamp", 40}, words, counts, std::make_shared<std::string>("shared")));
+    printf("%zu %zu\n", by_value("value", 7) + made(3).size(),
+           strings("short", {"lamp", 40}, words, counts, std::make_shared<std::string>("shared")));
 }

@@ -12,35 +12,108 @@
 #define KEPT __attribute__((noinline))
 
 // By address: what a destructor, a copy or a move does decides, of members and bases too.
-struct Member { std::string name; int n; };
-struct Owner { std::unique_ptr<int> p; };
-struct UserCopy { int v; UserCopy(int a) : v(a) {} UserCopy(const UserCopy& other) : v(other.v) {} };
-struct UserMove { int v; UserMove(int a) : v(a) {} UserMove(UserMove&& other) : v(other.v) {} };
-struct Outside { int v; Outside(int a) : v(a) {} Outside(const Outside&); };
+struct Member {
+    std::string name;
+    int n;
+};
+struct Owner {
+    std::unique_ptr<int> p;
+};
+struct UserCopy {
+    int v;
+    UserCopy(int a) : v(a) {}
+    UserCopy(const UserCopy& other) : v(other.v) {}
+};
+struct UserMove {
+    int v;
+    UserMove(int a) : v(a) {}
+    UserMove(UserMove&& other) : v(other.v) {}
+};
+struct Outside {
+    int v;
+    Outside(int a) : v(a) {}
+    Outside(const Outside&);
+};
 Outside::Outside(const Outside&) = default;
-struct Virtual { int v; Virtual(int a) : v(a) {} virtual int get() { return v; } };
-struct Deleted { int v; Deleted(int a) : v(a) {} Deleted(const Deleted&) = delete; };
-struct InArray { UserCopy a[1]; };
-struct Derived : UserCopy { Derived(int a) : UserCopy(a) {} };
+struct Virtual {
+    int v;
+    Virtual(int a) : v(a) {}
+    virtual int get() { return v; }
+};
+struct Deleted {
+    int v;
+    Deleted(int a) : v(a) {}
+    Deleted(const Deleted&) = delete;
+};
+struct InArray {
+    UserCopy a[1];
+};
+struct Derived : UserCopy {
+    Derived(int a) : UserCopy(a) {}
+};
 // By value.
-struct Defaulted { int v; ~Defaulted() = default; };
-struct DefaultedCopy { int v; DefaultedCopy(int a) : v(a) {} DefaultedCopy(const DefaultedCopy&) = default; };
-struct Assigned { int v; Assigned& operator=(const Assigned& other) { v = other.v; return *this; } };
-struct MoveOnly { int v; MoveOnly(int a) : v(a) {} MoveOnly(const MoveOnly&) = delete; MoveOnly(MoveOnly&&) = default; };
-struct Converting { int v; Converting(int a) : v(a) {} template <class T> Converting(const T& t) : v(t) {} };
+struct Defaulted {
+    int v;
+    ~Defaulted() = default;
+};
+struct DefaultedCopy {
+    int v;
+    DefaultedCopy(int a) : v(a) {}
+    DefaultedCopy(const DefaultedCopy&) = default;
+};
+struct Assigned {
+    int v;
+    Assigned& operator=(const Assigned& other) {
+        v = other.v;
+        return *this;
+    }
+};
+struct MoveOnly {
+    int v;
+    MoveOnly(int a) : v(a) {}
+    MoveOnly(const MoveOnly&) = delete;
+    MoveOnly(MoveOnly&&) = default;
+};
+struct Converting {
+    int v;
+    Converting(int a) : v(a) {}
+    template <class T> Converting(const T& t) : v(t) {}
+};
 struct Empty {};
-struct Mixed { float f; int v; };
-struct Packed { char c; float f; } __attribute__((packed));
-struct alignas(32) Aligned { int v; };
-struct Pair { long a, b; };
-struct Big { long a[3]; };
+struct Mixed {
+    float f;
+    int v;
+};
+struct Packed {
+    char c;
+    float f;
+} __attribute__((packed));
+struct alignas(32) Aligned {
+    int v;
+};
+struct Pair {
+    long a, b;
+};
+struct Big {
+    long a[3];
+};
 typedef float Four __attribute__((vector_size(16)));
-struct Method { int n; int add(int a) { return a + n; } };
+struct Method {
+    int n;
+    int add(int a) { return a + n; }
+};
 // One function in the source, two in the program; one of them has an argument more.
-struct Base { int k = 5; };
-struct Middle : virtual Base { int v; KEPT Middle(int a, int b); };
+struct Base {
+    int k = 5;
+};
+struct Middle : virtual Base {
+    int v;
+    KEPT Middle(int a, int b);
+};
 Middle::Middle(int a, int b) : v(a * 100 + b) {}
-struct Last : Middle { KEPT Last(int a, int b); };
+struct Last : Middle {
+    KEPT Last(int a, int b);
+};
 Last::Last(int a, int b) : Middle(a + 1, b + 1) {}
 
 KEPT int of_member(Member c, int z) { return c.n + z; }
@@ -71,7 +144,10 @@ KEPT int of_quad(int, int, int, int, int, int, __float128, int z) { return z; }
 KEPT int of_split(int, int, int, int, int, Pair c, int z) { return static_cast<int>(c.b) + z; }
 KEPT int of_big(int, Big c, int z) { return static_cast<int>(c.a[2]) + z; }
 KEPT int of_unnamed(int, long, int z) { return z; }
-KEPT int of_methods(int (Method::*method)(int), int z, int Method::*member) { Method m = {1}; return (m.*method)(z) + m.*member; }
+KEPT int of_methods(int (Method::*method)(int), int z, int Method::* member) {
+    Method m = {1};
+    return (m.*method)(z) + m.*member;
+}
 KEPT int of_nullptr(std::nullptr_t, int z) { return z; }
 KEPT int of_allocator(std::allocator<char>, int z) { return z; }
 // Windows' convention, and a frame that clang addresses by rbx.
@@ -94,16 +170,21 @@ int main() {
     volatile int sum = 0;
     Assigned assigned;
     assigned.v = 12;
-    sum += of_member({"text", 1}, 101) + of_owner({std::make_unique<int>(2)}, 102) + of_user_copy(3, 103) + of_user_move(4, 104);
-    sum += of_outside(5, 105) + of_virtual(6, 106) + of_deleted(7, 107) + of_in_array({UserCopy(8)}, 108) + of_derived(9, 109);
+    sum += of_member({"text", 1}, 101) + of_owner({std::make_unique<int>(2)}, 102) + of_user_copy(3, 103) +
+           of_user_move(4, 104);
+    sum += of_outside(5, 105) + of_virtual(6, 106) + of_deleted(7, 107) + of_in_array({UserCopy(8)}, 108) +
+           of_derived(9, 109);
     sum += of_defaulted({10}, 110) + of_defaulted_copy(11, 111) + of_assigned(assigned, 112) + of_move_only(13, 113);
     sum += of_converting({}, 14, 114) + of_aligned({15}, 115, 1, 2, 3, 4, 5, 215) + of_packed({16, 1.5f}, 116);
     sum += of_pair({17, "p"}, 117) + of_tuple(std::make_tuple(std::make_unique<int>(18)), 118) + of_optional(19, 119);
     sum += of_mixed(0, 0, 0, 0, 0, 0, 0, 0, {2, 20}, 120) + of_vector(Four{}, {1, 2}, 121, 1, 2, 3, 4, 5, 221);
-    sum += of_wide(1, 2, 3, 4, 5, 6, 7, 22, 122) + of_long_double(1, 2, 3, 4, 5, 6, 7, 123) + of_complex(1, 2, 3, 4, 5, 6, 7, 8, 124);
+    sum += of_wide(1, 2, 3, 4, 5, 6, 7, 22, 122) + of_long_double(1, 2, 3, 4, 5, 6, 7, 123) +
+           of_complex(1, 2, 3, 4, 5, 6, 7, 8, 124);
     sum += of_quad(1, 2, 3, 4, 5, 6, 7, 125) + of_split(1, 2, 3, 4, 5, {6, 26}, 126) + of_big(1, {{2, 3, 27}}, 127);
-    sum += of_unnamed(1, 2, 128) + of_methods(&Method::add, 129, &Method::n) + of_nullptr(nullptr, 130) + of_allocator({}, 131) + of_windows(32, 132) + of_frame(33, 133);
-    sum += member_of(141).n + *owner_of(142).p + defaulted_of(143).v + user_copy_of(144).v + virtual_of(145).v + outside_of(146).v;
+    sum += of_unnamed(1, 2, 128) + of_methods(&Method::add, 129, &Method::n) + of_nullptr(nullptr, 130) +
+           of_allocator({}, 131) + of_windows(32, 132) + of_frame(33, 133);
+    sum += member_of(141).n + *owner_of(142).p + defaulted_of(143).v + user_copy_of(144).v + virtual_of(145).v +
+           outside_of(146).v;
     sum += pair_of(147).first + Last(1, 2).v + Middle(5, 6).v;
     printf("%d\n", sum);
 }
