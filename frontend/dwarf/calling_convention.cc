@@ -11,6 +11,7 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/go_results.h"
 #include "frontend/dwarf/language.h"
+#include "frontend/dwarf/locations.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
 #include "frontend/dwarf/unit_index.h"
@@ -68,6 +69,28 @@ Location above_return_address(uint64_t offset, bool by_address) {
     if (by_address)
         location.ops.push_back({LocationOp::Deref, 8});
     return location;
+}
+
+// A place that is a register and a number of bytes.
+struct Offset {
+    int64_t reg = -1;
+    int64_t bytes = 0;
+};
+
+std::optional<Offset> offset_of(const Location& place) {
+    if (place.kind != Location::Memory || place.ops.empty() || place.ops[0].code != LocationOp::Register)
+        return std::nullopt;
+    Offset offset{.reg = place.ops[0].operand, .bytes = 0};
+    for (size_t i = 1; i < place.ops.size(); i += 2) {
+        bool steps = i + 1 < place.ops.size() && place.ops[i].code == LocationOp::Constant;
+        if (steps && place.ops[i + 1].code == LocationOp::Add)
+            offset.bytes += place.ops[i].operand;
+        else if (steps && place.ops[i + 1].code == LocationOp::Sub)
+            offset.bytes -= place.ops[i].operand;
+        else
+            return std::nullopt;
+    }
+    return offset;
 }
 
 bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
@@ -260,6 +283,24 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             return here;
     }
     return unavailable("it is no parameter");
+}
+
+Location CallingConvention::corrected(const Variable& parameter, Address address, Location place) {
+    const Type* type = strip(parameter.type);
+    if (!parameter.is_parameter || place.kind != Location::Memory || !type || !is_class(type) || file_.is_32_bit())
+        return place;
+    // The slots of a call's arguments are above the return address; no object that is passed by address lies there.
+    std::optional<Offset> there = offset_of(place);
+    std::optional<Offset> below = there ? offset_of(locations_.return_address(address)) : std::nullopt;
+    if (!below || below->reg != there->reg || there->bytes <= below->bytes)
+        return place;
+    FunctionRef function = units_.function_at(address);
+    int language = function ? function.unit->language : 0;
+    constexpr uint64_t two_registers = 16; // what Rust passes in them
+    if (is_cxx_language(language) ? is_passed_by_address(types_, type)
+                                  : language == DW_LANG_Rust && type->size > two_registers)
+        place.ops.push_back({LocationOp::Deref, 8});
+    return place;
 }
 
 bool CallingConvention::keeps_to_abi(const FunctionInstance& function) {

@@ -12,6 +12,7 @@
 namespace sonde {
 
 class DebugFiles;
+class Locations;
 class ProgramFile;
 class TypeReader;
 class UnitIndex;
@@ -20,8 +21,8 @@ class Variables;
 class CallingConvention {
   public:
     CallingConvention(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, TypeReader& types,
-                      Variables& variables)
-        : file_(file), debug_(debug), units_(units), types_(types), variables_(variables) {}
+                      Variables& variables, Locations& locations)
+        : file_(file), debug_(debug), units_(units), types_(types), variables_(variables), locations_(locations) {}
 
     // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
     // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
@@ -30,6 +31,9 @@ class CallingConvention {
     // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
     // that keeps to the ABI, as unoptimised C and C++ do.
     Location argument_location(const FunctionInstance& function, const Variable& argument);
+    // A parameter's place at an address as it is said, or where the address leads that a caller has put there: LLVM
+    // leaves that step out of optimised code (clang before 19, rustc 1.95).
+    Location corrected(const Variable& parameter, Address address, Location place);
     // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
     bool keeps_to_abi(const FunctionInstance& function);
 
@@ -46,6 +50,7 @@ class CallingConvention {
     UnitIndex& units_;
     TypeReader& types_;
     Variables& variables_;
+    Locations& locations_;
 };
 
 } // namespace sonde

@@ -42,12 +42,12 @@ struct DwarfModule::Impl {
     FunctionInstances instances{file, debug, symbols, units, lines};       // functions as places
     FunctionSearch functions{debug, symbols, units, variables, instances}; // patterns to functions
     Statements statements{file, symbols, units, lines, instances, functions}; // lines to addresses and back
-    UnwindTable unwind{file, debug};                                 // functions and frames as unwinders see them
-    CodeLayout code{file, symbols, units, lines, unwind};            // where instructions begin
-    ReturnSites returns{file, debug, symbols, units, unwind, code};  // who may unwind, and where it returns
-    Calls calls{file, debug, units, instances, functions};           // who calls whom
-    Locations locations{file, debug, units, instances, statements};  // where variables are
-    CallingConvention calling{file, debug, units, types, variables}; // where arguments and results are
+    UnwindTable unwind{file, debug};                                // functions and frames as unwinders see them
+    CodeLayout code{file, symbols, units, lines, unwind};           // where instructions begin
+    ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
+    Calls calls{file, debug, units, instances, functions};          // who calls whom
+    Locations locations{file, debug, units, instances, statements}; // where variables are
+    CallingConvention calling{file, debug, units, types, variables, locations}; // where arguments and results are
 
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does.
@@ -114,10 +114,13 @@ std::vector<Variable> DwarfModule::parameters(const FunctionInstance& function) 
     return impl_->variables.parameters(function);
 }
 Location DwarfModule::locate(const Variable& variable, Address address) {
-    return impl_->locations.locate(variable, address);
+    return impl_->calling.corrected(variable, address, impl_->locations.locate(variable, address));
 }
 std::vector<LocationRange> DwarfModule::location_ranges(const Variable& variable, const FunctionInstance& function) {
-    return impl_->locations.ranges(variable, function);
+    std::vector<LocationRange> ranges = impl_->locations.ranges(variable, function);
+    for (LocationRange& range : ranges)
+        range.place = impl_->calling.corrected(variable, range.low, std::move(range.place));
+    return ranges;
 }
 std::optional<Address> DwarfModule::global_address(const Variable& variable) {
     return impl_->locations.global_address(variable);

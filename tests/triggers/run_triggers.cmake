@@ -130,6 +130,9 @@ add_clang_trigger(passed_values-clang passed_values.cc -std=gnu++20)
 add_clang_trigger(library_strings-clang11 library_strings.cc -std=gnu++11)
 add_clang_trigger(library_strings-clang17 library_strings.cc -std=gnu++17)
 add_run_trigger(library_strings-older library_strings.cc -O0 -D_GLIBCXX_USE_CXX11_ABI=0)
+# Where optimised code has what is on the stack.
+add_clang_trigger(stack_arguments-clang stack_arguments.cc -O2)
+add_run_trigger(stack_arguments-gcc stack_arguments.cc -O2)
 
 # What probes must not change (tests/harmless).
 add_run_trigger(harmless harmless.c -O1)

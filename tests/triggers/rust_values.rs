@@ -83,6 +83,12 @@ fn owners(boxed: &Box<shop::Item>, counted: &Rc<i64>, shared: &Arc<String>, leng
 }
 
 #[inline(never)]
+fn seventh(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, text: String, after: Result<u8, String>) -> u64 {
+    black_box((a, b, c, d, e, f, &text, &after));
+    a + f
+}
+
+#[inline(never)]
 fn maybe(x: u32) -> Option<u32> {
     if black_box(x) > 1 { Some(x) } else { None }
 }
@@ -122,6 +128,7 @@ fn main() {
     let base = black_box(3);
     let add = |x: i32| black_box(x + base);
     black_box(add(4));
+    black_box(seventh(1, 2, 3, 4, 5, 6, "seventh".to_string(), Err("eighth".to_string())));
     black_box(maybe(2));
     black_box(maybe(1));
     black_box(named(5));
