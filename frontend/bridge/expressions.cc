@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/bridge/tracepoint_fields.h"
 #include "frontend/bridge/words.h"
 
 namespace sonde::bridge {

@@ -1,4 +1,5 @@
 #include "frontend/bridge/facts.h"
+#include "frontend/bridge/tracepoint_fields.h"
 
 #include <algorithm>
 #include <array>

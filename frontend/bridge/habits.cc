@@ -47,6 +47,45 @@ constexpr Habit functions[] = {
     {"reg", "`register(\"NAME\")` reads a register, `u_register(\"NAME\")` the program's"},
     {"signal", "`raise(NUMBER)` sends a signal, with -g"},
     {"cat", "`system(\"cat FILE\")` runs a program that prints it"},
+    {"puts", "`println(text)` prints a line"},
+    {"echo", "`println(text)` prints a line"},
+    {"say", "`println(text)` prints a line"},
+    {"strcat", "`a . b` puts texts together"},
+    {"concat", "`a . b` puts texts together"},
+    {"strcmp", "`a == b` compares texts"},
+    {"strdup", "`a = b` copies a text"},
+    {"len", "`strlen(text)` is a text's length; an array's elements are counted by `foreach`"},
+    {"length", "`strlen(text)` is a text's length; an array's elements are counted by `foreach`"},
+    {"atoi", "`strtol(text, 10)` is the number in a text"},
+    {"int", "`strtol(text, 10)` is the number in a text"},
+    {"now",
+     "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; `tz_ctime(gettimeofday_s())` its text"},
+    {"gettimeofday",
+     "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; `tz_ctime(gettimeofday_s())` its text"},
+    {"sleep", "a handler never waits: what comes later is a probe of its own, `probe timer.s(1)`"},
+    {"usleep", "a handler never waits: what comes later is a probe of its own, `probe timer.ms(10)`"},
+    {"getpid", "`pid()` is the number of the process"},
+    {"gettid", "`tid()` is the number of the thread"},
+    {"getuid", "`uid()` is the number of the user"},
+    {"getppid", "`ppid()` is the number of the parent"},
+    {"getenv", "`env_var(\"NAME\")` is a variable of the environment"},
+    {"env", "`env_var(\"NAME\")` is a variable of the environment"},
+    {"sizeof", "`@cast_sizeof(\"struct NAME\")` is the size of a type"},
+    {"offsetof", "`@offsetof(\"struct NAME\", MEMBER)` is where a member lies"},
+    {"container_of", "`@container_of(p, \"struct NAME\", MEMBER)` is what a member is part of"},
+    {"bt", "`print_ubacktrace()` prints the program's stack, `print_backtrace()` the kernel's"},
+    {"stack", "`print_backtrace()` prints the kernel's stack, `print_ubacktrace()` the program's"},
+    {"print_hist", "`print(@hist_log(s))` prints a histogram of `s <<< value`"},
+    {"elif", "it is `else if (...)` here"},
+    {"elsif", "it is `else if (...)` here"},
+    {"unless", "it is `if (!(...))` here"},
+    {"until", "it is `while (!(...))` here"},
+    {"loop", "loops are `while (...)`, `for (i = 0; i < 3; i++)` and `foreach (key in array)`"},
+    {"switch", "there is no `switch`: write `if (x == 1) ... else if (x == 2) ...`"},
+    {"throw", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
+    {"raise_error", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
+    {"quit", "`exit()` ends the session"},
+    {"kernel_str", "`kernel_string(p)` reads the kernel's string"},
 };
 
 constexpr Habit names[] = {
@@ -55,7 +94,6 @@ constexpr Habit names[] = {
     {"nsecs", "ktime_get_ns()"},
     {"timestamp", "ktime_get_ns()"},
     {"walltimestamp", "gettimeofday_ns()"},
-    {"retval", "$return"},
     {"kstack", "backtrace()"},
     {"ustack", "ubacktrace()"},
     {"curtask", "task_current()"},
@@ -65,6 +103,46 @@ constexpr Habit names[] = {
     {"cgroup", "cgroup_id()"},
     {"rand", "randint(n)"},
     {"NULL", "0"},
+    {"null", "0"},
+    {"nil", "0"},
+    {"None", "0"},
+    {"true", "1"},
+    {"false", "0"},
+    {"True", "1"},
+    {"False", "0"},
+    {"PID", "pid()"},
+    {"TID", "tid()"},
+    {"bt", "print_ubacktrace()"},
+    {"now", "gettimeofday_s()"},
+};
+
+// Names that are taken for variables where another language has a word of its own.
+constexpr Habit words[] = {
+    {"int", "a variable needs no type: leave `int` out"},
+    {"long", "a variable needs no type: leave `long` out"},
+    {"string", "a variable needs no type: leave `string` out"},
+    {"struct", "a variable needs no type; a pointer's is `@cast(pointer, \"struct NAME\")->member`"},
+    {"exit", "what a function takes stands in parentheses: `exit()`"},
+    {"char", "a variable needs no type: leave `char` out"},
+    {"unsigned", "a variable needs no type: leave `unsigned` out"},
+    {"uint64_t", "a variable needs no type: leave `uint64_t` out"},
+    {"u64", "a variable needs no type: leave `u64` out"},
+    {"const", "a variable needs no declaration: leave `const` out"},
+    {"static", "what lasts longer than its handler is a global: `global x`, outside of the probes"},
+    {"var", "a variable needs no declaration: leave `var` out"},
+    {"let", "a variable needs no declaration: leave `let` out"},
+    {"my", "a variable needs no declaration: leave `my` out"},
+    {"local", "a variable needs no declaration: leave `local` out"},
+    {"then", "leave `then` out: `if (...) statement`"},
+    {"do", "there is no `do`: write `while (1) { ... if (...) break }`"},
+    {"goto", "there is no `goto`"},
+    {"switch", "there is no `switch`: write `if (x == 1) ... else if (x == 2) ...`"},
+    {"throw", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
+    {"pass", "an empty block is `{ }`"},
+    {"printf", "what a function takes stands in parentheses: `printf(\"%d\\n\", x)`"},
+    {"println", "what a function takes stands in parentheses: `println(x)`"},
+    {"print", "what a function takes stands in parentheses: `println(x)`"},
+    {"echo", "`println(text)` prints a line"},
 };
 
 constexpr Habit points[] = {
@@ -82,6 +160,66 @@ constexpr Habit points[] = {
     {"hardware", "`perf.hw.NAME` counts the processor's events"},
     {"watchpoint", "`process(\"PATH\").data(\"NAME\").write` watches memory"},
     {"iter", "`kernel.iter(\"task\")` is hit for each thread"},
+    {"every", "`timer.s(1)`, `timer.ms(100)` go off by time"},
+    {"tick", "`timer.s(1)`, `timer.ms(100)` go off by time"},
+    {"start", "`begin` is where the session begins, `process(\"PATH\").begin` where a program does"},
+    {"function",
+     "`process(\"PATH\").function(\"NAME\")` is a function of a program, `kernel.function(\"NAME\")` of the kernel"},
+    {"pid", "`process(PID)` is a process by its number"},
+    {"syscall", "`syscall.openat` is a system call, by its name"},
+    {"mark", "`process(\"PATH\").mark(\"NAME\")` is a static mark"},
+    {"python", "`process(\"PATH\").mark(\"function__entry\")` is a mark of Python"},
+};
+
+// Words after the first one of a point, and the one of ours that is meant.
+constexpr Habit components[] = {
+    {"exit", "return"},      {"ret", "return"},
+    {"leave", "return"},     {"exits", "return"},
+    {"func", "function"},    {"fun", "function"},
+    {"fn", "function"},      {"probe", "function"},
+    {"symbol", "function"},  {"kprobe", "function"},
+    {"uprobe", "function"},  {"line", "statement"},
+    {"source", "statement"}, {"address", "statement"},
+    {"usdt", "mark"},        {"static", "mark"},
+    {"probe_mark", "mark"},  {"lib", "library"},
+    {"so", "library"},       {"minutes", "s"},
+    {"minute", "s"},         {"min", "s"},
+    {"seconds", "s"},        {"second", "s"},
+    {"milliseconds", "ms"},  {"start", "begin"},
+    {"exec", "begin"},       {"stop", "end"},
+    {"variable", "data"},    {"global", "data"},
+    {"watch", "data"},       {"event", "trace"},
+    {"hertz", "hz"},         {"freq", "hz"},
+    {"every", "s"},
+};
+
+// Tokens where the grammar expects something else; one of the two may be empty, for any.
+struct SyntaxHabit {
+    std::string_view before, got, help;
+};
+constexpr std::string_view no_type =
+    "a variable needs no type or declaration: write `x = 1`; a parameter's type is after its name, `x:long`";
+constexpr SyntaxHabit syntax[] = {
+    {"", "and", "`&&` is that here"},
+    {"", "or", "`||` is that here"},
+    {"not", "", "`!` is that here"},
+    {"", "eq", "`==` compares texts and numbers"},
+    {"", "ne", "`!=` compares texts and numbers"},
+    {"", "**", "there is no operator for powers: multiply, or shift for powers of 2 (`1 << 10`)"},
+    {"", "*", "what a pointer points at is `$x[0]`, a member `$x->member`"},
+    {"", "~", "`=~` compares a text with a regular expression"},
+    {"<", ">", "`!=` is that here"},
+    {"==", "=", "`==` compares"},
+    {"!=", "=", "`!=` compares"},
+    {"", "as", "a loop over an array is `foreach (key in array)`"},
+    {"", "then", "leave `then` out"},
+    {"=", "{", "an array is empty at the beginning: `global a`, then `a[key] = value`"},
+    {"", ":", "`:` stands in `c ? a : b` only: `=` assigns, and there are no labels and no `switch`"},
+    {"int", "", no_type},
+    {"char", "", no_type},
+    {"unsigned", "", no_type},
+    {"const", "", no_type},
+    {"struct", "", "a cast is `@cast(pointer, \"struct NAME\")->member`"},
 };
 
 } // namespace
@@ -101,14 +239,51 @@ std::string name_habit(std::string_view name) {
     if (argument)
         return fmt::format("`long_arg({})` is the function's argument of that place, and `$NAME` the one of that name",
                            name[3] - '0' + 1);
+    if (name == "retval")
+        return "`$return` is the result, in a probe of `.return`; `retval` is that of a system call";
     if (name == "args")
         return "`$NAME` is the argument of that name; `sonde -L POINT` lists them";
+    if (const auto word = std::ranges::find(words, name, &Habit::word); word != std::end(words))
+        return std::string(word->ours);
     const auto found = std::ranges::find(names, name, &Habit::word);
     return found == std::end(names) ? "" : fmt::format("`{}` is that here", found->ours);
 }
 
-std::string operator_habit(std::string_view name) {
+std::string statement_habit(std::string_view name) {
+    const auto found = std::ranges::find(words, name, &Habit::word);
+    return found == std::end(words) ? "" : std::string(found->ours);
+}
+
+std::string argument_habit(std::string_view name) {
+    if (name == "timer")
+        return "`timer.s(1)`, `timer.ms(100)` go off by time";
+    if (name == "profile")
+        return "`timer.profile.hz(99)` samples each processor 99 times a second";
+    return "";
+}
+
+std::string component_habit(std::string_view name, const std::vector<std::string>& allowed) {
+    const auto found = std::ranges::find(components, name, &Habit::word);
+    return found == std::end(components) || std::ranges::find(allowed, found->ours) == allowed.end()
+               ? ""
+               : std::string(found->ours);
+}
+
+std::string syntax_habit(std::string_view before, std::string_view got) {
+    const auto found = std::ranges::find_if(syntax, [&](const SyntaxHabit& one) {
+        return (one.before.empty() || one.before == before) && (one.got.empty() || one.got == got);
+    });
+    return found == std::end(syntax) ? "" : std::string(found->help);
+}
+
+std::string operator_habit(std::string_view name, bool called) {
     name.remove_prefix(name.starts_with("@"));
+    if (name == "hist")
+        return "`@hist_log(s)` and `@hist_linear(s, LOW, HIGH, STEP)` are histograms of a statistic";
+    if (name == "mean" || name == "average" || name == "median")
+        return "`@avg(s)` is a statistic's average, `@percentile(s, 50)` its median";
+    if (called)
+        return "";
     if (name.empty())
         return "an array is a global without `@` here: `global n`, then `n[key]++`";
     return fmt::format(

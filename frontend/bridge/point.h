@@ -46,12 +46,4 @@ std::string quoted(std::string_view text);
 // process("/usr/bin/bash"); a path that has no `/` is looked up.
 std::string process_of(const std::string& path, const BridgeOptions& options);
 
-// A field of a tracepoint's record as its prototype's members, which are what our tracepoints have; empty if the
-// argument has the field's own name. `is_text`: it is a string.
-struct TracepointField {
-    std::string_view tracepoint, field, ours;
-    bool is_text;
-};
-const TracepointField* find_field(std::string_view tracepoint, std::string_view field);
-
 } // namespace sonde::bridge

@@ -1,4 +1,5 @@
 #include "frontend/bridge/words.h"
+#include "frontend/bridge/tracepoint_fields.h"
 
 #include <algorithm>
 #include <cctype>

@@ -146,7 +146,7 @@ class Lexer {
         /*!re2c
             blank        { cursor_ = cursor; return blank(start); }
             "//" | "#"   { return line_comment(); }
-            "/*"         { cursor_ = cursor; skip_to("*" "/"); return true; }
+            "/*"         { cursor_ = cursor; return block_comment(start); }
             "%{"         { cursor_ = cursor; return embedded(start); }
             keyword      { cursor_ = cursor; add(TokenKind::Keyword, start, spelled(start)); return true; }
             word         { cursor_ = cursor; add(TokenKind::Identifier, start, spelled(start)); return true; }
@@ -173,13 +173,47 @@ class Lexer {
         return true;
     }
 
+    bool block_comment(const unsigned char* start) {
+        const unsigned char* const inside = cursor_;
+        skip_to("*" "/");
+        if (cursor_ == end_ && (end_ - inside < 2 || end_[-2] != '*' || end_[-1] != '/'))
+            diags_.report(DiagId::UnclosedComment, range(start, inside), "`/*` has no `*/`: the rest of the script is a comment");
+        return true;
+    }
+
     void skip_to(std::string_view close) {
         size_t at = text_.find(close, static_cast<size_t>(cursor_ - begin_));
         cursor_ = at == std::string_view::npos ? end_ : begin_ + at + close.size();
     }
 
+    // A string in quotes of another kind, 'like this', is one token and one error.
+    bool foreign_string(const unsigned char* start) {
+        static constexpr std::pair<std::string_view, std::string_view> quotes[] = {
+            {"'", "'"}, {"\u201c", "\u201d"}, {"\u2018", "\u2019"}};
+        const size_t at = static_cast<size_t>(start - begin_);
+        const std::string_view line = text_.substr(at, text_.find('\n', at) - at);
+        for (const auto& [open, close] : quotes) {
+            if (!line.starts_with(open))
+                continue;
+            const size_t end = line.find(close, open.size());
+            if (end == std::string_view::npos)
+                return false;
+            const std::string_view inside = line.substr(open.size(), end - open.size());
+            cursor_ = start + end + close.size();
+            diags_.report(DiagId::BadCharacter, range(start, cursor_), fmt::format("nothing in a script begins with `{}`", open))
+                .help(inside.find('"') == std::string_view::npos
+                          ? fmt::format("a string stands between `\"` and `\"`: `\"{}\"`", inside)
+                          : "a string stands between `\"` and `\"`");
+            add_string(start, std::string(inside));
+            return true;
+        }
+        return false;
+    }
+
     // One message for a run of bytes that are not ASCII.
     bool bad(const unsigned char* start) {
+        if (foreign_string(start))
+            return true;
         auto odd = [](unsigned char c) { return c >= 0x80 || c == 0; };
         if (odd(*start))
             cursor_ = std::find_if_not(cursor_, end_, odd);
@@ -263,6 +297,24 @@ class Lexer {
         return true;
     }
 
+    // `1e6` and `10K` in digits; empty: it is none of these, or too large.
+    static std::string in_digits(const std::string& text) {
+        const size_t end = text.find_first_not_of("0123456789");
+        if (end == 0 || end > 9)
+            return "";
+        const std::string digits = text.substr(0, end), rest = text.substr(end);
+        if (rest.size() >= 2 && rest.size() <= 3 && (rest[0] | 32) == 'e' &&
+            rest.find_first_not_of("0123456789", 1) == std::string::npos) {
+            const int zeros = std::atoi(rest.c_str() + 1);
+            return zeros <= 9 ? digits + std::string(static_cast<size_t>(zeros), '0') : "";
+        }
+        static constexpr std::pair<std::string_view, int> units[] = {{"k", 10}, {"K", 10}, {"KB", 10}, {"M", 20}, {"MB", 20}, {"G", 30}, {"GB", 30}};
+        for (const auto& [unit, shift] : units)
+            if (rest == unit)
+                return std::to_string(std::atoll(digits.c_str()) << shift);
+        return "";
+    }
+
     bool number(const unsigned char* start) {
         std::string text = spelled(start);
         errno = 0;
@@ -277,6 +329,8 @@ class Lexer {
                                               : fmt::format("`{}` is not a number", text));
             if (!errno && text[0] == '0' && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
                 report.help("a leading 0 makes a number octal");
+            else if (const std::string digits = in_digits(text); !errno && !digits.empty())
+                report.help(fmt::format("numbers have no exponents and no units: write `{}`", digits));
         }
         add(TokenKind::Number, start, text).number = static_cast<int64_t>(value);
         return true;

@@ -64,6 +64,27 @@ size_t length_of_point(const Parser& p) {
     return 0;
 }
 
+// What declares a function or a variable in another language, and how that is done here; empty if it is none.
+std::string foreign_declaration(const Parser& p) {
+    static constexpr std::string_view functions[] = {"def", "func", "fn", "fun", "sub", "proc", "void"};
+    static constexpr std::string_view variables[] = {"var", "let", "my", "const", "static", "local"};
+    static constexpr std::string_view types[] = {"int", "long", "string", "char", "unsigned"};
+    static constexpr std::string_view imports[] = {"import", "use", "require", "from", "using", "include"};
+    const Token &word = p.peek(), &next = p.peek(1);
+    if (next.kind != TokenKind::Identifier || next.on_line)
+        return "";
+    const auto is_one_of = [&](const auto& words) {
+        return std::ranges::find(words, std::string_view(word.text)) != std::end(words);
+    };
+    if (is_one_of(imports))
+        return "nothing is imported: all functions of the library are there";
+    if (p.peek(2).is("(") && (is_one_of(functions) || is_one_of(types)))
+        return fmt::format("a function is `function {}(x) {{ return x }}`", next.text);
+    if (is_one_of(variables) || is_one_of(types))
+        return fmt::format("a variable of the whole script is `global {}`", next.text);
+    return "";
+}
+
 void parse_declaration(Parser& p, File& file) {
     // After a declaration it ends one more, an empty one.
     if (!file.is_empty() && p.accept(";"))
@@ -86,10 +107,17 @@ void parse_declaration(Parser& p, File& file) {
     } else {
         DiagBuilder report =
             p.fail_expected(is_private ? "`global` or `function` after `private`" : "`probe`, `global` or `function`");
-        if (const size_t length = length_of_point(p); !is_private && length > 0) {
+        const size_t length = length_of_point(p);
+        if (is_private)
+            return;
+        if (const std::string help = foreign_declaration(p); !help.empty()) {
+            report.help(help);
+        } else if (length > 0) {
             const Range range{p.file, first.range.begin, p.peek(length - 1).range.end};
             report.help(fmt::format("`probe` stands before a probe point: `probe {} {{`",
                                     p.diags.sources().text(p.file).substr(range.begin, range.end - range.begin)));
+        } else if (file.is_empty() && first.kind == TokenKind::Identifier) {
+            report.help("statements stand in the handler of a probe: `probe begin { println(\"hello\") exit() }`");
         }
     }
 }
@@ -115,6 +143,12 @@ bool parse_global(Parser& p, File& file, bool is_private) {
     Range open = p.peek().range;
     if (!value_follows && p.accept("[")) {
         Range size = p.peek().range;
+        if (p.peek().is("]")) {
+            p.fail_expected("the array's capacity")
+                .help(fmt::format("an array is declared as `global {0}`; `global {0}[1000]` has room for 1000 elements",
+                                  name->text));
+            return false;
+        }
         std::optional<int64_t> capacity = p.expect_number();
         size = p.since(size);
         if (!capacity || !p.expect_close("]", open, "after the capacity"))
@@ -139,7 +173,11 @@ bool parse_global(Parser& p, File& file, bool is_private) {
             return false;
         global->initializer = p.make<NumberExpr>(p.since(value.range), *number);
     } else {
-        p.fail_expected("a literal number or string as the initial value");
+        const bool list = value.is("[");
+        DiagBuilder report = p.fail_expected("a literal number or string as the initial value");
+        if (list)
+            report.help(
+                fmt::format("an array is empty at the beginning: `global {0}`, then `{0}[key] = value`", name->text));
         return false;
     }
     if (global->capacity || global->wrap)
@@ -168,6 +206,14 @@ bool parse_params(Parser& p, Function& function) {
     if (p.accept(")"))
         return true;
     do {
+        const Token &first = p.peek(), &second = p.peek(1);
+        if (second.kind == TokenKind::Identifier &&
+            (first.kind == TokenKind::Identifier || first.is_keyword("long") || first.is_keyword("string"))) {
+            p.fail(first.range, fmt::format("`{}` is no parameter's name", first.text))
+                .help(fmt::format("a parameter's type is after its name, `long` or `string`, or not there: `{}:{}`",
+                                  second.text, first.text == "string" || first.text == "char" ? "string" : "long"));
+            return false;
+        }
         const Token* name = p.expect_name("a parameter's name");
         Parameter parameter;
         if (!name || !parse_type(p, parameter.type))
@@ -239,6 +285,30 @@ void parse_function(Parser& p, File& file, bool is_private, Range begin) {
     file.functions.push_back(function);
 }
 
+// Between the points and the block of a probe is something, or no block.
+void fail_before_block(Parser& p, const ProbePoint& point) {
+    const Token token = p.peek();
+    // `probe { ... }` reads as alternatives of a point: `{a,b}.c`.
+    if (p.last().is("}") && p.diags.sources().text(point.range).starts_with('{')) {
+        p.fail({p.file, point.range.begin, point.range.begin + 1}, "expected a probe point, got `{`")
+            .help("a point stands before its block: `probe begin { ... }`");
+        return;
+    }
+    const std::string_view before = p.diags.sources().text(point.range);
+    DiagBuilder report = p.fail_expected("`{` to begin a block");
+    if (token.is("/") || token.text == "when" || token.text == "where")
+        report.help("a condition stands in the handler: `{ if (...) ... }`");
+    else if (token.is(";"))
+        report.help("no `;` stands between a point and its block");
+    else if (token.kind == TokenKind::String)
+        report.help(fmt::format("a point's argument stands in parentheses: `{}({})`", before,
+                                p.diags.sources().text(token.range)));
+    else if (p.last().is(")") && token.glued)
+        report.help(fmt::format("the parts of a point are joined by `.`: `{}.{}`", before, token.text));
+    else if (token.kind == TokenKind::Identifier || token.kind == TokenKind::Keyword)
+        report.help("several points have commas between them; the handler stands between `{` and `}`");
+}
+
 void parse_probe(Parser& p, File& file) {
     Range begin = p.take().range;
     std::vector<ProbePoint*> points;
@@ -247,6 +317,8 @@ void parse_probe(Parser& p, File& file) {
     if (p.peek().is("=") || p.peek().is("+="))
         return parse_alias(p, file, begin, std::move(points));
     auto* probe = p.make<Probe>();
+    if (!p.peek().is("{"))
+        return fail_before_block(p, *points.back());
     probe->points = std::move(points);
     probe->body = parse_block(p);
     probe->range = p.since(begin);

@@ -114,8 +114,13 @@ bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
                 if (steps.size() > max_points)
                     return multiply(p, alternatives, steps);
             } while (p.accept(","));
-            if (!p.expect_close("}", open, "after the alternatives"))
+            if (!p.peek().is("}")) {
+                p.fail_expected("`}` after the alternatives")
+                    .note(open, "opened here")
+                    .help("a block stands after a probe point: `probe begin { ... }`");
                 return false;
+            }
+            p.take();
         } else {
             PointComponent component;
             if (!parse_component(p, component))
@@ -159,7 +164,13 @@ bool parse_component(Parser& p, PointComponent& component) {
         component.number = *p.expect_number();
         component.text = (arg.is("-") ? "-" : "") + p.last().text;
     } else {
-        p.fail_expected("a literal number or string as the probe point's argument");
+        DiagBuilder report = p.fail_expected("a literal number or string as the probe point's argument");
+        if (arg.is(")"))
+            report.help(fmt::format("without an argument there are no parentheses: `{}`", component.name));
+        else if (arg.kind == TokenKind::Identifier && p.peek(1).is(")"))
+            report.help(fmt::format("a string stands between quotes: `{}(\"{}\")`", component.name, arg.text));
+        else if (arg.is(".") || arg.is("/") || arg.is("~") || arg.kind == TokenKind::Identifier)
+            report.help("a string stands between quotes: `process(\"./a.out\")`");
         return false;
     }
     component.arg_range = p.since(arg.range);

@@ -1,6 +1,7 @@
 // Statements. `;` ends a statement where it is written; nothing needs it.
 #include <fmt/format.h>
 
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/parse_expr.h"
 #include "frontend/parse/parse_stmt.h"
 #include "frontend/parse/parse_target.h"
@@ -23,6 +24,23 @@ bool begins_line(const Token& token, const Token& before) {
     return token.on_line && token.kind == TokenKind::Identifier &&
            (before.kind != TokenKind::Operator || before.is(")") || before.is("]") || before.is("}") ||
             before.is(";") || before.is("++") || before.is("--"));
+}
+
+// `int x = 1`, `print "a"`, `do {`: a word that begins statements of other languages, where what follows on its line
+// shows that it is no variable of the script. Reports that, and whether it did.
+bool refuse_foreign_statement(Parser& p) {
+    const Token &word = p.peek(), &next = p.peek(1);
+    const bool can_be = word.kind == TokenKind::Identifier || word.is_keyword("long") || word.is_keyword("string");
+    const bool goes_on = next.kind == TokenKind::Identifier || next.kind == TokenKind::String ||
+                         next.kind == TokenKind::Number || next.is("{") ||
+                         (next.is("*") && p.peek(2).kind == TokenKind::Identifier && p.peek(3).is("="));
+    if (!can_be || !goes_on || next.on_line)
+        return false;
+    const std::string habit = bridge::statement_habit(word.text);
+    if (habit.empty())
+        return false;
+    p.fail(word.range, fmt::format("no statement begins with `{}`", word.text)).help(habit);
+    return true;
 }
 
 Stmt* parse_stmt(Parser& p); // null after an error, as those below
@@ -67,7 +85,11 @@ BlockStmt* parse_block(Parser& p) {
     auto* block = p.make<BlockStmt>(begin);
     while (!p.accept("}")) {
         if (p.at_end() || p.at_declaration()) {
-            p.fail_expected("a statement or `}`").note(begin, "the block begins here");
+            const bool inside = !p.at_end() && !p.peek().on_line;
+            DiagBuilder report = p.fail_expected("a statement or `}`");
+            report.note(begin, "the block begins here");
+            if (inside)
+                report.help("probes, globals and functions are declared outside of each other");
             return block;
         }
         size_t before = p.taken();
@@ -142,6 +164,8 @@ Stmt* parse_stmt(Parser& p) {
         return parse_delete(p, token.range);
     if (p.accept_keyword("try"))
         return parse_try(p, token.range);
+    if (refuse_foreign_statement(p))
+        return nullptr;
     Expr* expr = parse_expr(p);
     if (!expr)
         return nullptr;
@@ -167,9 +191,13 @@ Stmt* parse_delete(Parser& p, Range begin) {
         return nullptr;
     Range range = p.since(begin);
     p.accept(";");
-    if (target->kind != ExprKind::Name && target->kind != ExprKind::Index)
-        p.diags.hold(DiagId::Syntax, target->range,
-                     fmt::format("`delete` takes an array, an element or a global, not `{}`", to_source(*target)));
+    if (target->kind != ExprKind::Name && target->kind != ExprKind::Index) {
+        DiagBuilder report =
+            p.diags.hold(DiagId::Syntax, target->range,
+                         fmt::format("`delete` takes an array, an element or a global, not `{}`", to_source(*target)));
+        if (target->kind == ExprKind::Call)
+            report.help("an element is `array[key]`");
+    }
     return p.make<DeleteStmt>(range, target);
 }
 
@@ -178,7 +206,8 @@ Stmt* parse_try(Parser& p, Range begin) {
     if (!body || p.failed)
         return nullptr;
     if (!p.accept_keyword("catch")) {
-        p.fail_expected("`catch` after the block of `try`");
+        p.fail_expected("`catch` after the block of `try`")
+            .help("`catch { ... }` catches errors, `catch (text) { ... }` with their messages");
         return nullptr;
     }
     const Token* variable = nullptr;
@@ -214,7 +243,15 @@ Stmt* parse_if(Parser& p, Range begin) {
 Stmt* parse_for(Parser& p, Range begin) {
     Expr *init = nullptr, *condition = nullptr, *step = nullptr;
     Range open = p.peek().range;
+    const size_t parenthesis = p.peek().is("(") ? 1 : 0;
+    if (p.peek(parenthesis).kind == TokenKind::Identifier && p.peek(parenthesis + 1).is_keyword("in")) {
+        p.fail(p.peek(parenthesis + 1).range, "a loop of `for` takes no `in`")
+            .help("a loop over an array is `foreach (key in array)`, one over numbers `for (i = 0; i < 3; i++)`");
+        return nullptr;
+    }
     if (!p.expect("(", "after `for`"))
+        return nullptr;
+    if (refuse_foreign_statement(p))
         return nullptr;
     if (!p.peek().is(";") && !(init = parse_expr(p)))
         return nullptr;
@@ -240,7 +277,11 @@ Stmt* parse_foreach(Parser& p, Range begin) {
     if (!p.expect("(", "after `foreach`") || !parse_foreach_keys(p, *loop))
         return nullptr;
     if (!p.accept_keyword("in")) {
-        p.fail_expected("`in` after the keys");
+        const bool second = p.peek().is(",");
+        DiagBuilder report = p.fail_expected("`in` after the keys");
+        if (second)
+            report.help("`foreach (value = key in array)` has the value, too; the parts of a key stand in brackets: "
+                        "`foreach ([a, b] in array)`");
         return nullptr;
     }
     if (!parse_foreach_collection(p, *loop))

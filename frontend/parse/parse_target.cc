@@ -358,8 +358,8 @@ void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
         // `@x = 1` and `@x[pid()]` are bpftrace's, and `@htis_log(x)` a slip.
         if (const std::string near = nearest_name(expr.name, names); !near.empty())
             report.suggest(near);
-        else if (expr.args.empty())
-            report.help(bridge::operator_habit(expr.name));
+        else if (const std::string habit = bridge::operator_habit(expr.name, !expr.args.empty()); !habit.empty())
+            report.help(habit);
         return;
     }
     if (row->needs_guru && !p.options.privileged) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
 #include "frontend/parse/parse_target.h"
@@ -105,6 +106,9 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
     if (token.argument)
         report.help(fmt::format("`${0}` stands for the argument's characters, `@{0}` for the same as a string",
                                 token.argument));
+    else if (const std::string habit = bridge::syntax_habit(taken() > 0 ? last().text : "", token.text);
+             token.kind != TokenKind::String && !habit.empty())
+        report.help(habit);
     return report;
 }
 

@@ -215,6 +215,28 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     return true;
 }
 
+// What exists and is most likely meant by a path or a name that is not found: a file of the same folder, with or
+// without a part of the name mistyped, or a library that the loader knows by this name. Empty: nothing is near.
+std::string nearest_file(const std::string& written) {
+    const size_t slash = written.rfind('/');
+    if (slash == std::string::npos) {
+        for (const std::string& path : installed_libraries()) {
+            const std::string name = path.substr(path.rfind('/') + 1);
+            if (name == written || name.starts_with(written + ".so"))
+                return path;
+        }
+        return "";
+    }
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(written.substr(0, slash + 1), error))
+        if (entry.is_regular_file(error))
+            names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    const std::string near = nearest_name(written.substr(slash + 1), names);
+    return near.empty() ? "" : written.substr(0, slash + 1) + near;
+}
+
 } // namespace
 
 Programs find_programs(Resolving& resolving, bool all_will_do) {
@@ -256,7 +278,9 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
         out.paths = {interpreter_of(*found)};
         warn_of_replaced(resolving, out.paths[0]);
     } else if (!has_wildcard(target.text)) {
-        report_target(resolving, found.error().message);
+        DiagBuilder report = report_target(resolving, found.error().message);
+        if (const std::string near = nearest_file(target.text); !near.empty())
+            report.suggest(near);
     } else {
         out.paths = expand_target(target.text);
         if (out.paths.empty())

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/suggest.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/variables/sources.h"
 
@@ -126,7 +127,11 @@ void report_component(Resolving& resolving, size_t index, const std::vector<std:
                                allowed.empty() ? fmt::format("nothing can follow `{}`", before)
                                                : fmt::format("unknown `.{}` after `{}`", wrong->name, before));
     std::string nearest = nearest_name(wrong->name, allowed);
+    if (nearest.empty())
+        nearest = bridge::component_habit(wrong->name, allowed);
     report.suggest(nearest);
+    if (nearest.empty() && (wrong->name == "entry" || wrong->name == "enter"))
+        report.help(fmt::format("`{}` is hit at the entry", before));
     if (nearest.empty() && !choices.empty())
         report.help(choices);
 }
@@ -140,11 +145,14 @@ bool expect_argument(Resolving& resolving, const ast::PointComponent& component,
     const char* form = wanted == ast::PointComponent::None     ? ""
                        : wanted == ast::PointComponent::Number ? "(N)"
                                                                : "(\"...\")";
+    const std::string habit = component.arg == ast::PointComponent::Number && wanted == ast::PointComponent::None
+                                  ? bridge::argument_habit(component.name)
+                                  : "";
     resolving.diags
         .report(DiagId::UnknownProbePoint,
                 component.arg == ast::PointComponent::None ? component.range : component.arg_range,
                 fmt::format("`{}` {}", component.name, what))
-        .help(fmt::format("write `{}{}`", component.name, form));
+        .help(habit.empty() ? fmt::format("write `{}{}`", component.name, form) : habit);
     return false;
 }
 

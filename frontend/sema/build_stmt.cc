@@ -61,6 +61,24 @@ hir::Stmt* build_body(Body& b, const ast::Stmt& stmt) {
     return built ? built : b.make<hir::Block>(stmt.range);
 }
 
+namespace {
+
+// `if (x = 1)` is the same at each run, so `==` is meant.
+void warn_of_assignment(Body& b, const ast::Expr& condition) {
+    if (condition.kind != ast::ExprKind::Assign)
+        return;
+    const auto& assign = ast::as<ast::AssignExpr>(condition);
+    if (assign.op || assign.aggregate ||
+        (assign.value->kind != ast::ExprKind::Number && assign.value->kind != ast::ExprKind::String))
+        return;
+    b.context
+        .report_once(DiagId::AssignedCondition, condition.range,
+                     fmt::format("`{}` assigns, and its value decides here", ast::to_source(condition)))
+        .help("`==` compares");
+}
+
+} // namespace
+
 hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
     using ast::StmtKind;
     Range range = stmt.range;
@@ -74,6 +92,7 @@ hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
         return b.make<hir::ExprStmt>(range, build_effect(b, *ast::as<ast::ExprStmt>(stmt).expr));
     case StmtKind::If: {
         const auto& s = ast::as<ast::IfStmt>(stmt);
+        warn_of_assignment(b, *s.condition);
         if (s.condition->kind != ast::ExprKind::Number)
             if (std::optional<bool> value = known_value(b, *s.condition)) {
                 const ast::Stmt* taken = *value ? s.then_body : s.else_body;
@@ -122,6 +141,7 @@ hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt) {
     auto* loop = b.make<hir::Loop>(stmt.range);
     if (stmt.kind == ast::StmtKind::While) {
         const auto& s = ast::as<ast::WhileStmt>(stmt);
+        warn_of_assignment(b, *s.condition);
         loop->condition = build_expr(b, *s.condition);
         loop->body = build_body(b, *s.body);
         return loop;

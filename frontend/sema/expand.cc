@@ -3,6 +3,8 @@
 // `probe a = b {p}` makes `probe a {body}` mean `probe b {p body}`, so an inner alias' prologue runs before an outer
 // one's and its epilogue after. What a use has after the alias' name is appended to the points that the alias stands
 // for.
+#include <string.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/bridge/habits.h"
 #include "frontend/parse/parser.h"
+#include "frontend/probes/kinds.h"
 #include "frontend/sema/expand.h"
 
 namespace sonde {
@@ -82,6 +85,11 @@ bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const 
 
 // The point of a function or a tracepoint of the kernel that is called so; empty: there is none.
 std::string point_in_kernel(const std::string& name, ProbeEnvironment& env) {
+    // `openat`, and the names that its tracepoint and its function have.
+    for (const char* prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_", ""})
+        if (name.starts_with(prefix) && is_syscall(name.substr(strlen(prefix))))
+            return fmt::format("syscall.{}{}", name.substr(strlen(prefix)),
+                               strcmp(prefix, "sys_exit_") == 0 ? ".return" : "");
     Result<KernelTypes*> kernel = env.kernel();
     if (!kernel)
         return "";

@@ -175,7 +175,8 @@ class Inference {
 
     static bool is_value(ValueType type) { return type == ValueType::Long || type == ValueType::String; }
 
-    void want(hir::Expr& expr, ValueType type) {
+    // `is_sum`: it stands beside a `+`.
+    void want(hir::Expr& expr, ValueType type, bool is_sum = false) {
         ValueType have = infer(expr, type);
         if (have == ValueType::Unknown || have == type || (have == ValueType::Void && !is_settled_))
             return;
@@ -185,8 +186,36 @@ class Inference {
         if (have == ValueType::Void)
             no_value(expr);
         else
+            report_unwanted(expr, type, have, is_sum);
+    }
+
+    void report_unwanted(const hir::Expr& expr, ValueType type, ValueType have, bool is_sum) {
+        DiagBuilder report =
             c_.report_once(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, place(expr),
                            fmt::format("expected {}, got {}", type_word(type), type_word(have)));
+        if (is_sum && have == ValueType::String)
+            report.help("`a . b` puts texts together, `a .= b` appends");
+    }
+
+    // `$x.member` and `1.5` are read as texts that are put together, and are meant as something else.
+    void concat(hir::Concat& expr) {
+        const std::string_view left = c_.diags.sources().text(place(*expr.left)),
+                               right = c_.diags.sources().text(place(*expr.right));
+        for (hir::Expr* part : {expr.left, expr.right}) {
+            if (infer(*part, ValueType::String) != ValueType::Long || owner_of(*part)) {
+                want(*part, ValueType::String);
+                continue;
+            }
+            const bool numbers =
+                expr.left->kind == hir::ExprKind::ConstLong && expr.right->kind == hir::ExprKind::ConstLong;
+            c_.report_once(DiagId::TypeMismatch, place(*part), "`.` puts texts together, and this is a number")
+                .help(numbers ? "numbers are whole here; `fp_add(a, b)` and its like compute with floating point"
+                      : left.starts_with('$') && expr.right->kind == hir::ExprKind::LocalRef
+                          ? fmt::format("a member is written `{}->{}`", left, right)
+                          : fmt::format("`sprint({})` is the number as a text", c_.diags.sources().text(place(*part))));
+            if (numbers)
+                break;
+        }
     }
 
     void no_value(const hir::Expr& expr) {
@@ -292,8 +321,8 @@ class Inference {
             if (binary.op >= BinaryOp::Eq) {
                 same(*binary.left, *binary.right, ValueType::Unknown);
             } else {
-                want(*binary.left, ValueType::Long);
-                want(*binary.right, ValueType::Long);
+                want(*binary.left, ValueType::Long, binary.op == BinaryOp::Add);
+                want(*binary.right, ValueType::Long, binary.op == BinaryOp::Add);
             }
             return ValueType::Long;
         }
@@ -304,8 +333,7 @@ class Inference {
                 want(*as_mutable<Logical>(expr).right, ValueType::Long);
             return ValueType::Long;
         case ExprKind::Concat:
-            want(*as_mutable<Concat>(expr).left, ValueType::String);
-            want(*as_mutable<Concat>(expr).right, ValueType::String);
+            concat(as_mutable<Concat>(expr));
             return ValueType::String;
         case ExprKind::Ternary:
             want(*as_mutable<Ternary>(expr).condition, ValueType::Long);
@@ -420,7 +448,7 @@ class Inference {
         if (expr.op || expr.concat) {
             ValueType type = expr.concat ? ValueType::String : ValueType::Long;
             infer(*expr.target, type);
-            want(*expr.value, type);
+            want(*expr.value, type, expr.op == hir::BinaryOp::Add);
             return type;
         }
         ValueType target = infer(*expr.target, ValueType::Unknown);
@@ -522,6 +550,22 @@ class Inference {
         }
     }
 
+    // An address of characters, where text is wanted; false if it is none of these.
+    static bool says_text(DiagBuilder& report, const Type* type, const std::string& written) {
+        type = type ? strip(type) : nullptr;
+        if (!type || (type->kind != Type::Pointer && type->kind != Type::Array) || !type->target)
+            return false;
+        const Type* target = strip(type->target);
+        if (!target || target->name != "char")
+            return false;
+        report.help(
+            type->of_kernel
+                ? fmt::format("`kernel_string({0})` is the text there, or `user_string({0})` if a program's memory is",
+                              written)
+                : fmt::format("`user_string({})` is the text there", written));
+        return true;
+    }
+
     void argument(hir::Expr& arg, ValueType type, const plan::Directive& d) {
         ValueType have = want_value(arg, ValueType::Unknown);
         if (have == ValueType::Unknown)
@@ -534,6 +578,8 @@ class Inference {
             fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
             note_fixed(report, owner, name_of(arg), have);
+        if (have == ValueType::Long && says_text(report, c_type_of(notes_, arg), written))
+            return;
         report.help(have == ValueType::String ? "`%s` prints a string" : "`%d` prints a number");
     }
 

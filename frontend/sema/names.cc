@@ -246,10 +246,12 @@ bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     if (shape.kind == kind)
         return true;
     bool array = shape.kind == Shape::Array;
-    c_.report_once(DiagId::TypeMismatch, range,
-                   fmt::format("`{}` is {}, and is used as {} here", global.name, array ? "an array" : "no array",
-                               array ? "one value" : "an array"))
-        .note(shape.range, array ? "an array because of this" : "one value because of this");
+    DiagBuilder report = c_.report_once(DiagId::TypeMismatch, range,
+                                        fmt::format("`{}` is {}, and is used as {} here", global.name,
+                                                    array ? "an array" : "no array", array ? "one value" : "an array"));
+    report.note(shape.range, array ? "an array because of this" : "one value because of this");
+    if (array && !global.name.empty())
+        report.help(fmt::format("an element is `{0}[key]`; `foreach (key in {0})` goes over all", global.name));
     return false;
 }
 

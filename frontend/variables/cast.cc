@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "frontend/variables/bases.h"
 #include "frontend/variables/scope.h"
+#include "frontend/variables/source_program.h"
 
 namespace sonde {
 namespace {
@@ -69,9 +70,15 @@ std::optional<Place> pointer_place(Binding& b) {
         return place_of_value(b, value, type,
                               (type->of_kernel && !b.point.syscall) || (b.point.kernel && b.point.module));
     std::string source = ast::to_source(*b.expr.operand);
+    // `order->quantity` and `args->order` of other languages, where `$order` is meant.
+    const bool is_list = source == "args" && !b.expr.components.empty();
+    const std::string named = is_list ? b.expr.components[0].name : source;
+    const bool is_there = b.expr.operand->kind == ast::ExprKind::Name && has_variable(b, named);
     b.fail(DiagId::UnknownType, b.base_range(), fmt::format("what `{}` points at is not known", source),
-           fmt::format("assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
-                       source));
+           is_there ? fmt::format("the variable of what is traced is `${}`", named)
+                    : fmt::format(
+                          "assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
+                          source));
     return std::nullopt;
 }
 

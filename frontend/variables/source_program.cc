@@ -1,6 +1,7 @@
 // `$x`, `$return` and `$$vars` of a function with debug information, and the reports where there is none.
 #include "frontend/variables/source_program.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -157,6 +158,13 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     return std::nullopt;
 }
 
+bool has_variable(Binding& b, std::string_view name) {
+    if (b.point.module)
+        return std::ranges::any_of(visible_variables(b, true), [&](const Variable& one) { return one.name == name; });
+    return b.point.prototype &&
+           std::ranges::any_of(b.point.prototype->members, [&](const TypeMember& one) { return one.name == name; });
+}
+
 std::optional<Place> named_variable(Binding& b, const std::string& name) {
     std::vector<Variable> variables = visible_variables(b, true);
     for (const Variable& candidate : variables)
@@ -177,7 +185,8 @@ std::optional<Place> named_variable(Binding& b, const std::string& name) {
         near.push_back("return");
         list += list.empty() ? "$return" : " $return";
     }
-    std::string nearest = nearest_name(name, near);
+    const bool wants_result = name == "retval" || name == "ret" || name == "rv" || name == "result";
+    std::string nearest = wants_result && b.point.is_return ? "return" : nearest_name(name, near);
     if (nearest.empty())
         nearest = nearest_name(name, all);
     DiagBuilder report =
@@ -185,6 +194,10 @@ std::optional<Place> named_variable(Binding& b, const std::string& name) {
                               fmt::format("no variable `{}` is visible in `{}`", b.expr.name, b.point.function.name));
     if (!nearest.empty())
         report.suggest("$" + nearest);
+    if (wants_result && !b.point.is_return)
+        report.help("the result is `$return`, in a probe of `.return`");
+    else if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6')
+        report.help(fmt::format("`long_arg({})` is the argument of that place", name[3]));
     report.help(list.empty() ? "no variables are visible there" : fmt::format("visible there: `{}`", list));
     return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/bridge/tracepoint_fields.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
@@ -91,7 +92,13 @@ void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) 
     DiagBuilder report =
         b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
                               fmt::format("the {} `{}` has no `{}`", what, b.point.point.symbol, b.expr.name));
-    if (!nearest.empty())
+    const bridge::TracepointField* field =
+        is_tracepoint ? bridge::find_field(b.point.point.symbol, b.expr.name.substr(1)) : nullptr;
+    if (field)
+        report.help(fmt::format("`{}` of the tracepoint's record is `{}` here", field->field, field->ours));
+    else if (b.point.is_return && (b.expr.name == "$retval" || b.expr.name == "$ret"))
+        report.suggest("$return");
+    else if (!nearest.empty())
         report.suggest("$" + nearest);
     report.help(list.empty() ? (is_tracepoint ? "it has no arguments" : "it has no parameters")
                              : fmt::format("it has `{}`", list));

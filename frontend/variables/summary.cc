@@ -49,8 +49,10 @@ bool ends_with_name(Binding& b) {
 }
 
 std::nullptr_t refuse_summary(Binding& b, const std::vector<std::string>& names) {
+    const bool arguments = b.expr.name.starts_with("$$arg") || b.expr.name.starts_with("$$param");
+    const bool has_parameters = std::ranges::find(names, "$$parms") != names.end();
     b.binder.diags.report(DiagId::UnknownVariable, b.base_range(), fmt::format("unknown variable `{}`", b.expr.name))
-        .suggest(nearest_name(b.expr.name, names));
+        .suggest(arguments && has_parameters ? "$$parms" : nearest_name(b.expr.name, names));
     return nullptr;
 }
 

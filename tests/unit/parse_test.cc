@@ -133,7 +133,9 @@ std::string repeat(const std::string& text, int times) {
 TEST(Lex, Comments) {
     EXPECT_EQ(expr("1 # to the end\n + 2"), "1 + 2");
     EXPECT_EQ(expr("1 // to the end\n + /* inside\n */ 2"), "1 + 2");
-    EXPECT_EQ(errors("probe begin { } /* never ends"), "");
+    EXPECT_EQ(errors("probe begin { } /* never ends"),
+              "1:17-19 unclosed-comment: `/*` has no `*/`: the rest of the script is a comment\n");
+    EXPECT_EQ(errors("probe begin { } /* ends **/"), "");
     EXPECT_EQ(errors(std::string("probe begin { } # \0 x\n", 22)), "");
 }
 
