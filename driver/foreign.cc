@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/diag.h"
+#include "base/glob.h"
+#include "base/path.h"
 #include "base/result.h"
 #include "base/source.h"
 #include "driver/pass.h"
@@ -32,6 +34,11 @@ bridge::BridgeOptions bridge_options(const Options& options) {
         Result<std::string> path = find_library_path(name, target);
         return path ? *std::move(path) : std::string();
     };
+    if (!options.command.empty())
+        if (Result<std::string> path = find_in_path(options.command.substr(0, options.command.find(' '))))
+            out.program = *path;
+    if (options.target_pid)
+        out.program = without_links(fmt::format("/proc/{}/exe", options.target_pid));
     return out;
 }
 
@@ -49,8 +56,10 @@ std::string in_shell_quotes(std::string_view word) {
 }
 
 // The command line with the script in it replaced.
-std::string command_with(const Options& options, std::string_view script) {
-    std::string out = "sonde";
+std::string command_with(const Options& options, const bridge::Bridged& bridged) {
+    const std::string_view script =
+        std::string_view(bridged.script).substr(0, bridged.script.find_last_not_of('\n') + 1);
+    std::string out = bridged.needs_guru && !options.guru ? "sonde -g" : "sonde";
     for (size_t i = 0; i < options.words.size(); i++) {
         const std::string& word = options.words[i];
         if (word == "-e" && i + 1 < options.words.size()) {
@@ -71,14 +80,17 @@ Range range_of(FileId file, const bridge::Gap& gap) {
 
 // What is wrong with the translation on this machine: a function that is not there, a program without debug
 // information.
-std::string check_translation(Translation& t, const Options& options, const std::string& script) {
+std::string check_translation(Translation& t, const Options& options, const bridge::Bridged& bridged) {
     Diagnostics diags(t.sources);
     diags.warnings_off = true;
-    const FileId file = t.sources.add("<translation>", script);
+    const FileId file = t.sources.add("<translation>", bridged.script);
     const ast::File* parsed = parse_file(file, t.sources, t.parse_options, t.arena, diags);
     diags.say_held();
-    if (!diags.has_errors() && t.library)
-        analyze({parsed}, *t.library, t.env, sema_options(options), t.arena, diags);
+    if (!diags.has_errors() && t.library) {
+        SemaOptions as = sema_options(options);
+        as.guru |= bridged.needs_guru;
+        analyze({parsed}, *t.library, t.env, as, t.arena, diags);
+    }
     return diags.has_errors() ? diags.render(false) : "";
 }
 
@@ -159,11 +171,11 @@ bool explain_foreign(Translation& t, const Options& options) {
     report.help(lost ? "the same in sonde's language, but for what has no counterpart:"
                      : "the same in sonde's language:");
     fmt::print(stderr, "{}\n", diags.render(isatty(STDERR_FILENO) == 1));
-    std::string script = bridged->script;
-    if (script.ends_with('\n'))
-        script.pop_back();
-    fmt::print(stderr, "{}\n", options.has_script ? command_with(options, script) : script);
-    if (std::string problems = check_translation(t, options, bridged->script); !problems.empty())
+    if (options.has_script)
+        fmt::print(stderr, "{}\n", command_with(options, *bridged));
+    else
+        fmt::print(stderr, "{}", bridged->script);
+    if (std::string problems = check_translation(t, options, *bridged); !problems.empty())
         fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems);
     return true;
 }

@@ -34,11 +34,13 @@ struct Gap {
 struct Bridged {
     std::string script; // ends in a newline
     std::vector<Gap> gaps;
+    bool needs_guru = false; // -g
 };
 
 struct BridgeOptions {
     // The path of a library or a program by its name (`libc`, `bash`); empty if there is none. May be empty.
     std::function<std::string(const std::string&)> find_path;
+    std::string program; // the target's, as find_path gives it; empty: there is none
 };
 
 // An error: the text is not in that language; its message has the place as `LINE:COLUMN`.

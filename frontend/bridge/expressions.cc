@@ -70,6 +70,14 @@ std::string pointee(const std::string& type) {
     return out;
 }
 
+// "sock" of "struct sock".
+std::string_view without_tag(std::string_view type) {
+    for (std::string_view word : {"struct ", "union "})
+        if (type.starts_with(word))
+            type.remove_prefix(word.size());
+    return type;
+}
+
 bool is_args(const Node& node) { return node.kind == NodeKind::Name && node.text == "args"; }
 
 // Whether what lies at an address is a program's: uptr() and kptr() say it, else the point does.
@@ -141,10 +149,7 @@ std::string write_member(Writing& w, const Node& node) {
         const std::string address = write(w, base, true);
         return is_gap(address) ? address : fmt::format("{}->{}", address, node.text);
     }
-    std::string_view name = type;
-    for (std::string_view word : {"struct ", "union "})
-        if (name.starts_with(word))
-            name.remove_prefix(word.size());
+    const std::string_view name = without_tag(type);
     const Node& address = base.kind == NodeKind::Cast ? *base.parts[0] : base;
     return fmt::format("@cast({}, \"{}\"{})->{}", write_pointer(w, address), name,
                        w.point->in_program ? "" : ", \"kernel\"", node.text);
@@ -187,8 +192,13 @@ std::string write_index(Writing& w, const Node& node) {
         const Word word = find_word("arg" + node.parts[1]->text, w.dialect, *w.point, true);
         return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
     }
+    if (base.kind == NodeKind::Name && base.text == "fds")
+        return w.gap(node,
+                     "`fullpath_struct_file(task_current(), task_fd_lookup(task_current(), FD))` is a file's path");
     if (base.kind == NodeKind::Name)
         return w.gap(node, "arrays of a script are globals here: `global seen`, `seen[key]`");
+    if (value_of(base, w.facts, *w.point) == Value::Text)
+        return fmt::format("stringat({}, {})", write_text(w, base), write(w, *node.parts[1]));
     return fmt::format("{}[{}]", write(w, base, true), write(w, *node.parts[1]));
 }
 
@@ -220,10 +230,17 @@ std::string write_string_at(Writing& w, const Node& node) {
     if (address.kind == NodeKind::Positional)
         return "@" + address.text;
     if (value_of(address, w.facts, *w.point) == Value::Text)
-        return write(w, address);
+        return write_text(w, address);
     const bool program = is_in_program(address, w) || node.text == "copyinstr";
     const char* space = program ? "user" : "kernel";
     const std::string from = write_pointer(w, address);
+    // What a function of the kernel is given, with nothing that says whose memory it is. bpftrace tries both.
+    const bool is_argument = address.kind == NodeKind::Name || address.kind == NodeKind::Variable ||
+                             (address.kind == NodeKind::Member && is_args(*address.parts[0]));
+    if (!program && is_argument && w.point->tracepoint.empty() && node.parts.size() == 1) {
+        w.uses_either = true;
+        return fmt::format("text_at({})", from);
+    }
     if (node.parts.size() > 1)
         return fmt::format("{}_string_n({}, {}, \"?\")", space, from, write(w, *node.parts[1]));
     return fmt::format("{}_string({}, \"?\")", space, from);
@@ -268,7 +285,7 @@ constexpr Renamed renamed[] = {
     {"strerror", "errno_str", 1, 1}, {"reg", "register", 1, 1},     {"cgroupid", "", 0, 0},
     {"ufunc", "usymname", 1, 1},     {"usymbol", "usymname", 1, 1}, {"substr", "substr", 3, 3},
     {"inet_ntoa", "ip_ntop", 1, 1},  {"ntohs", "ntohs", 1, 1},      {"ntohl", "ntohl", 1, 1},
-    {"htonl", "htonl", 1, 1},        {"htons", "htons", 1, 1},      {"path", "fullpath_struct_path", 1, 1},
+    {"htonl", "htonl", 1, 1},        {"htons", "htons", 1, 1},      {"assert", "assert", 1, 2},
 };
 constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"cat", "no function here prints a file; `system(\"cat FILE\")` runs a program that does"},
@@ -286,8 +303,6 @@ constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"copyin", "memory is read by its type here: `user_int32(address)`"},
     {"llquantize", "histograms here are by powers of two or linear"},
     {"stddev", "`@variance(x)` gives the square of it"},
-    {"raise", "`raise(SIGNAL)` needs `-g`"},
-    {"stop", "`raise(19)` stops a process, with `-g`"},
     {"alloca", "there is no memory of one's own in a handler here"},
     {"speculation", "there is no speculative tracing here: keep what is to be printed in an array"},
     {"speculate", "there is no speculative tracing here: keep what is to be printed in an array"},
@@ -310,6 +325,18 @@ std::string write_comparison(Writing& w, const Node& node, const char* op) {
         return whole ? write(w, text) : fmt::format("substr({}, 0, {})", write_text(w, text), n);
     };
     return fmt::format("{} {} {}", head(*args[0]), op, head(*args[1]));
+}
+
+// What exchanges the bytes of a value whose width a cast or the name of a port says; null if nothing does.
+const char* byte_swap(const Node& value) {
+    if (value.kind == NodeKind::Member && value.text.ends_with("port"))
+        return "ntohs";
+    const Integer* type = value.kind == NodeKind::Cast ? find_integer(value.text) : nullptr;
+    return !type              ? nullptr
+           : type->bytes == 2 ? "ntohs"
+           : type->bytes == 4 ? "ntohl"
+           : type->bytes == 8 ? "ntohll"
+                              : nullptr;
 }
 
 std::string write_call(Writing& w, const Node& node) {
@@ -354,6 +381,22 @@ std::string write_call(Writing& w, const Node& node) {
     if (name == "strftime" && has(2, 2) && args[0]->kind == NodeKind::String)
         if (std::optional<std::string> time = write_time(args[0]->text))
             return "(" + *time + ")";
+    if (name == "bswap" && has(1, 1) && byte_swap(*args[0]))
+        return fmt::format("{}({})", byte_swap(*args[0]), write(w, *args[0]));
+    if (name == "len" && has(1, 1) && args[0]->kind == NodeKind::Map && !w.map_of(*args[0]).keys.empty()) {
+        const std::string& map = w.map_of(*args[0]).name;
+        if (std::ranges::find(w.counted, map) == w.counted.end())
+            w.counted.push_back(map);
+        return fmt::format("length_of_{}()", map);
+    }
+    if (name == "path" && has(1, 1)) {
+        // A member that is a path is a whole structure, an argument a pointer to one.
+        const bool is_pointer = args[0]->kind != NodeKind::Member || is_args(*args[0]->parts[0]);
+        return fmt::format("fullpath_struct_path({}{})", is_pointer ? "" : "&", write_pointer(w, *args[0]));
+    }
+    if (name == "offsetof" && has(2, 2) && args[0]->kind == NodeKind::String && args[1]->kind == NodeKind::String)
+        return fmt::format("&@cast(0, \"{}\"{})->{}", without_tag(args[0]->text),
+                           w.point->in_program ? "" : ", \"kernel\"", args[1]->text);
     if (name == "bswap" && has(1, 1))
         return w.gap(node, "`ntohs(x)`, `ntohl(x)` and `ntohll(x)` exchange two, four and eight bytes");
     if (name == "has_key" && has(2, 2))
@@ -524,9 +567,13 @@ std::string write_format(Writing& w, const std::vector<NodePtr>& parts, size_t f
             list += fmt::format(", {}, {}", write(w, *value.parts[1]), write_pointer(w, *value.parts[0]));
             continue;
         }
-        if (conversion == 's' || conversion == 'k' || conversion == 'Y') {
+        if (conversion == 'Y') { // nanoseconds since 1970, as a date
             format += fmt::format("%{}s", flags);
-            list += ", " + write_text(w, value);
+            list += fmt::format(", tz_ctime({} / 1000000000)", write(w, value, true));
+        } else if (conversion == 's' || conversion == 'k') {
+            format += fmt::format("%{}s", flags);
+            const std::string text = write_text(w, value);
+            list += ", " + (is_gap(text) ? "\"\"" + text.substr(1) : text);
         } else if (std::string_view("diuxXocp").find(conversion) != std::string_view::npos) {
             const bool text = value_of(value, w.facts, *w.point) == Value::Text;
             format += fmt::format("%{}{}", flags, text ? 's' : conversion);
@@ -572,7 +619,11 @@ std::string write(Writing& w, const Node& node, bool inner) {
     case NodeKind::Cast:
         return write_cast(w, node);
     case NodeKind::SizeOf:
-        return w.gap(node, "`@cast_sizeof(\"TYPE\")` gives a type's size here");
+        if (const Integer* integer = find_integer(node.text))
+            return std::to_string(integer->bytes);
+        if (node.text.ends_with('*'))
+            return "8";
+        return fmt::format("&@cast(0, \"{}\"{})[1]", without_tag(node.text), w.point->in_program ? "" : ", \"kernel\"");
     case NodeKind::Tuple:
         return w.gap(node, "there are no tuples here; as keys of an array they stand without parentheses");
     case NodeKind::Prefix:

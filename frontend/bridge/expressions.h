@@ -19,8 +19,11 @@ struct Writing {
     const Facts& facts;
     const OurPoint* point = nullptr;
     std::vector<Gap> gaps;
-    bool uses_start = false; // elapsed
-    bool uses_words = false; // join()
+    bool uses_start = false;          // elapsed
+    bool uses_words = false;          // join()
+    bool uses_either = false;         // str() of what may be a program's or the kernel's
+    bool needs_guru = false;          // signal()
+    std::vector<std::string> counted; // maps of len(), by our names
 
     const MapFacts& map_of(const Node& node) const;
     // Notes that there is no such thing here; gives what stands in its place: a comment that names it, and 0.

@@ -66,6 +66,24 @@ std::vector<std::string> ranges_of(const Node& call, Dialect dialect) {
     return out.size() == 3 ? out : std::vector<std::string>();
 }
 
+// One handler may go over several maps, where a name can be a number or a text, and not both.
+void name_keys(Facts& facts) {
+    std::map<std::string, bool> is_number;
+    for (auto& [there, map] : facts.maps) {
+        map.key_names.clear();
+        for (size_t i = 0; i < map.keys.size() && !there.starts_with("self->"); i++) { // these are never shown
+            std::string name = map.name == "key" ? "k" : "key";                        // a key's name is no map's
+            if (map.keys.size() > 1)
+                name += std::to_string(i + 1);
+            const bool number = map.keys[i] == Value::Number;
+            if (const auto known = is_number.find(name); known != is_number.end() && known->second != number)
+                name = map.name + "_" + name;
+            is_number.emplace(name, number);
+            map.key_names.push_back(name);
+        }
+    }
+}
+
 void name_maps(Facts& facts) {
     std::set<std::string> taken(keywords.begin(), keywords.end());
     for (auto& [there, map] : facts.maps) {
@@ -79,6 +97,7 @@ void name_maps(Facts& facts) {
         taken.insert(name);
         map.name = name;
     }
+    name_keys(facts);
 }
 
 } // namespace
@@ -231,6 +250,15 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
             const bool crosses = node.kind == NodeKind::Prefix && node.text != "++" && node.text != "--";
             if (sets && !crosses && node.parts[0] && is_map(*node.parts[0]))
                 written.insert(node.parts[0].get());
+            if (node.kind == NodeKind::Call && node.parts.size() == 2 && node.parts[0] && is_map(*node.parts[0]) &&
+                node.parts[1] && node.parts[1]->kind == NodeKind::Number) {
+                MapFacts& map = facts.maps[key_of(*node.parts[0])];
+                if (node.text == "trunc" && !map.keys.empty())
+                    map.top = node.parts[1]->text;
+                else if (node.text == "normalize" && map.collects != Collects::Powers &&
+                         map.collects != Collects::Linear)
+                    map.divisor = node.parts[1]->text;
+            }
             if (node.kind == NodeKind::Call)
                 for (std::string_view taker : {"delete", "clear", "zero", "trunc", "normalize", "denormalize"})
                     if (node.text == taker && !node.parts.empty() && node.parts[0] && is_map(*node.parts[0])) {

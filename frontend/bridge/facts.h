@@ -24,8 +24,10 @@ struct MapFacts {
     Collects collects = Collects::Nothing;
     Value value = Value::Number;
     std::vector<Value> keys;
-    std::vector<std::string> ranges; // Linear: least, most, width
-    bool is_read = false;            // so that ours does not print it by itself
+    std::vector<std::string> key_names; // in a loop over it: one name has one type in all loops of the script
+    std::vector<std::string> ranges;    // Linear: least, most, width
+    bool is_read = false;               // so that ours does not print it by itself
+    std::string top, divisor;           // trunc(@x, 5), normalize(@x, 1024): of what is shown; empty: all, as it is
     bool cleared_at_end = false;
     bool shown_at_end = false; // the script does it
 };

@@ -39,7 +39,12 @@ std::vector<std::string> split(const std::string& text, char at) {
     return out;
 }
 
-std::optional<int64_t> number_of(const std::string& text) {
+// 1000, 1_000, 1e3
+std::optional<int64_t> number_of(std::string text) {
+    std::erase(text, '_');
+    if (const size_t e = text.find('e');
+        e != std::string::npos && e > 0 && text.size() - e == 2 && text[e + 1] >= '0' && text[e + 1] <= '9')
+        text = text.substr(0, e) + std::string(static_cast<size_t>(text[e + 1] - '0'), '0');
     if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
         return {};
     return std::stoll(text);
@@ -92,11 +97,9 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
         return point;
     }
     // Names of the kernel's functions are not always those of the calls.
-    constexpr std::pair<std::string_view, std::string_view> renamed[] = {{"newstat", "stat"},
-                                                                         {"newfstat", "fstat"},
-                                                                         {"newlstat", "lstat"},
-                                                                         {"newuname", "uname"},
-                                                                         {"sendfile64", "sendfile"}};
+    constexpr std::pair<std::string_view, std::string_view> renamed[] = {
+        {"newstat", "stat"},   {"newfstat", "fstat"},      {"newlstat", "lstat"},
+        {"newuname", "uname"}, {"sendfile64", "sendfile"}, {"exece", "execve"}};
     const auto* other =
         std::ranges::find(renamed, std::string_view(name), &std::pair<std::string_view, std::string_view>::first);
     point.kind = at_return ? PointKind::SyscallReturn : PointKind::SyscallEntry;
@@ -152,9 +155,18 @@ OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
     point.kind = PointKind::Sample;
     point.text = fmt::format("perf.{}.{}", hardware ? "hw" : "sw", name);
     if (parts.size() > 2 && !parts[2].empty()) {
-        if (!number_of(parts[2]))
+        // Of a clock, so many nanoseconds: `cpu-clock:10ms`.
+        const size_t digits = std::min(parts[2].find_first_not_of("0123456789_"), parts[2].size());
+        const std::string unit = parts[2].substr(digits);
+        std::optional<int64_t> count = number_of(parts[2]);
+        for (auto [theirs, nanoseconds] :
+             {std::pair{"ns", int64_t{1}}, {"us", int64_t{1000}}, {"ms", int64_t{1000000}}, {"s", int64_t{1000000000}}})
+            if (unit == theirs && name.ends_with("clock") && digits < 9)
+                if (count = number_of(parts[2].substr(0, digits)); count)
+                    *count *= nanoseconds;
+        if (!count)
             return gap(fmt::format("`{}` is no number", parts[2]));
-        point.text += fmt::format(".sample({})", parts[2]);
+        point.text += fmt::format(".sample({})", *count);
     }
     return point;
 }
@@ -221,6 +233,9 @@ constexpr std::array events = {
     NamedEvent{"io", "done", "ioblock.end"},
     NamedEvent{"tcp", "send", "tcp.sendmsg"},
     NamedEvent{"tcp", "receive", "tcp.receive"},
+    NamedEvent{"vminfo", "as_fault", "perf.sw.page_faults.sample(1)"},
+    NamedEvent{"vminfo", "maj_fault", "perf.sw.page_faults_maj.sample(1)"},
+    NamedEvent{"sysinfo", "pswitch", "scheduler.ctxswitch"},
 };
 
 // profile-97, tick-1s, tick-100ms
@@ -262,6 +277,8 @@ OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& o
                     path = found;
                     break;
                 }
+        if (path == options.program)
+            return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, parts[2]);
         process += fmt::format(".library({})", quoted(path));
     }
     return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, parts[2]);
@@ -322,7 +339,9 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
         return tracepoint_point(parts);
     if (provider == "rawtracepoint" || provider == "rt") {
         point.kind = PointKind::RawTracepoint;
-        point.text = fmt::format("kernel.trace({})", quoted(parts.size() == 3 ? parts[1] + ":" + parts[2] : parts[1]));
+        point.text = fmt::format("kernel.trace({})", quoted(parts.size() < 3        ? parts[1]
+                                                            : parts[1] == "vmlinux" ? parts[2]
+                                                                                    : parts[1] + ":" + parts[2]));
         return point;
     }
     if (provider == "usdt" || provider == "U")
@@ -391,6 +410,8 @@ OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) 
             point.text = event.ours;
             return point;
         }
+    if (provider == "lockstat" || provider.starts_with("plockstat"))
+        return gap("locks that are waited for are in a tool here: `sonde lockstat -c COMMAND`");
     // A static mark of a process: provider$target or provider1234.
     size_t digits = provider.size();
     while (digits > 0 && isdigit(static_cast<unsigned char>(provider[digits - 1])))

@@ -634,6 +634,17 @@ class Reader {
             expect(")", "after the type");
             return finish(std::move(node));
         }
+        // offsetof(struct task_struct, pid): both are names.
+        if (name == "offsetof" && accept("(")) {
+            NodePtr call = make(NodeKind::Call, begin, name);
+            const size_t type_at = at_;
+            call->parts.push_back(make(NodeKind::String, type_at, read_type()));
+            expect(",", "after the type");
+            const size_t member_at = at_;
+            call->parts.push_back(make(NodeKind::String, member_at, read_word()));
+            expect(")", "after the member");
+            return finish(std::move(call));
+        }
         // Enumerators and such of a scope: AF::INET
         if (accept("(")) {
             NodePtr call = make(NodeKind::Call, begin, name);

@@ -72,8 +72,10 @@ std::string order_of(const MapFacts& map) {
 
 } // namespace
 
-std::vector<std::string> show_map(const std::string& there, const MapFacts& map, const ShowOptions& options) {
+std::vector<std::string> show_map(const std::string& there, const MapFacts& map, const ShowOptions& asked) {
     std::vector<std::string> out;
+    const ShowOptions options{asked.top.empty() ? map.top : asked.top,
+                              asked.divisor.empty() ? map.divisor : asked.divisor};
     if (map.keys.empty()) {
         const Shown shown = show_value(map, map.name, options.divisor);
         const std::string guard = is_statistic(map) ? fmt::format("if (@count({})) ", map.name) : "";
@@ -81,12 +83,10 @@ std::vector<std::string> show_map(const std::string& there, const MapFacts& map,
             return {fmt::format("println(\"@{}:\")", there), guard + histogram(map, map.name)};
         return {fmt::format("{}printf(\"@{}: {}\\n\", {})", guard, there, shown.directive, shown.value)};
     }
-    // A key's name is no map's.
-    const std::string base = map.name == "key" ? "k" : "key";
     std::string keys, directives, values;
     std::vector<std::string> lines;
     for (size_t i = 0; i < map.keys.size(); i++) {
-        const std::string key = map.keys.size() == 1 ? base : fmt::format("{}{}", base, i + 1);
+        const std::string& key = map.key_names[i];
         keys += (keys.empty() ? "" : ", ") + key;
         if (is_stack(map.keys[i])) {
             lines.push_back(fmt::format("    {}({})", symbols_of(map.keys[i]), key));

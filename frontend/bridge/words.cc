@@ -46,6 +46,7 @@ constexpr Row dtrace_words[] = {
 constexpr Row gaps[] = {
     {"vtimestamp", "no function here gives the time that a thread has run; `task_stime()` and `task_utime()` give its "
                    "processor time"},
+    {"ncpus", "no word here gives the number of processors"},
     {"numaid", "no function here gives a processor's node"},
     {"username", "no function here gives a user's name; `uid()` gives the number"},
     {"ctx", "a handler here has `$variables` in place of a context"},
@@ -96,7 +97,10 @@ Word argument_word(int number, Dialect dialect, const OurPoint& point, bool as_p
     case PointKind::Iterator:
         return {"", "this probe has no arguments"};
     case PointKind::Tracepoint:
-        return {"", "a tracepoint's arguments are `$NAME` here; `sonde -L POINT` lists them"};
+        return {"",
+                point.tracepoint.empty()
+                    ? fmt::format("what this probe knows has names here: `sonde -L '{}'` lists them", point.text)
+                    : fmt::format("a tracepoint's arguments are `$NAME` here: `sonde -L '{}'` lists them", point.text)};
     default:
         return {fmt::format("{}({})", as_pointer ? "pointer_arg" : "long_arg", number + 1), ""};
     }
@@ -130,6 +134,12 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
                 ""};
     if (name == "probe" && !is_dtrace && any_syscall)
         return {"name", ""};
+    // pn() is the point as it is written, so it counts all that a pattern finds as one; of a system call it is the
+    // call.
+    const bool named = is_entry(point.kind) || is_return(point.kind) || point.kind == PointKind::Mark ||
+                       point.kind == PointKind::Tracepoint || point.kind == PointKind::RawTracepoint;
+    if (name == "probe" && !is_dtrace && named)
+        return {"pp()", ""};
     if (is_dtrace && name == "probemod")
         return {"", "no word here gives a probe's module; `pn()` gives the point"};
     if (is_dtrace && name == "probeprov")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "frontend/bridge/expressions.h"
 #include "frontend/bridge/facts.h"
@@ -25,8 +26,8 @@ class ScriptWriter {
   public:
     ScriptWriter(const Tree& tree, std::string_view text, Dialect dialect, std::vector<OurPoint> points,
                  const Facts& facts, std::vector<std::vector<OurPoint>> all_points)
-        : tree_(tree), w_{text, dialect, facts, nullptr, {}, false, false}, facts_(facts), points_(std::move(points)),
-          all_points_(std::move(all_points)) {}
+        : tree_(tree), w_{text, dialect, facts, nullptr, {}, false, false, false, false, {}}, facts_(facts),
+          points_(std::move(points)), all_points_(std::move(all_points)) {}
 
     Bridged write_all() {
         std::string clauses;
@@ -48,11 +49,26 @@ class ScriptWriter {
             head += "function join_words:string(list:long)\n{\n    text = \"\"\n    for (i = 0; i < 16; i++) {\n"
                     "        word = user_int64(list + 8 * i)\n        if (!word) break\n"
                     "        text .= (i ? \" \" : \"\") . user_string(word, \"?\")\n    }\n    return text\n}\n";
+        // Addresses of the kernel have the highest bit set.
+        if (w_.uses_either)
+            head +=
+                "function text_at:string(p:long) { return p < 0 ? kernel_string(p, \"?\") : user_string(p, \"?\") }\n";
+        for (const std::string& name : w_.counted)
+            head += count_function(name);
         std::ranges::stable_sort(w_.gaps, {}, &Gap::begin);
-        return {head + clauses, std::move(w_.gaps)};
+        return {head + clauses, std::move(w_.gaps), w_.needs_guru};
     }
 
   private:
+    // len(@x)
+    std::string count_function(const std::string& name) const {
+        const auto map = std::ranges::find_if(facts_.maps, [&](const auto& one) { return one.second.name == name; });
+        const std::string keys = fmt::format("{}", fmt::join(map->second.key_names, ", "));
+        return fmt::format(
+            "function length_of_{0}:long() {{ length = 0; foreach ({1} in {0}) length++; return length }}\n", name,
+            map->second.keys.size() == 1 ? keys : "[" + keys + "]");
+    }
+
     void note_aside(const Aside& aside) {
         // Options of output and headers say nothing that ours would need: types come from debug information.
         const bool harmless = aside.what == "#include" || aside.what == "#pragma" || aside.what == "struct" ||
@@ -65,6 +81,8 @@ class ScriptWriter {
                           : harmless                ? ""
                           : aside.what == "#define" ? "`@define NAME %( ... %)` is a macro here"
                           : aside.what == "config"  ? "options are words of the command line here"
+                          : aside.what == "fn"      ? "a function is `function NAME:long(a:long) { return a }` here"
+                          : aside.what == "macro"   ? "a macro is `@define NAME(x) %( @x + 1 %)`, used as `@NAME(1)`"
                                                     : "it has no counterpart here";
         if (*why)
             w_.gaps.push_back(
@@ -94,6 +112,8 @@ class ScriptWriter {
         Lines body;
         for (const NodePtr& statement : clause.body)
             append(body, write_statement(*statement));
+        if (body.empty() && !clause.body.empty())
+            return out; // nothing of it is left: trunc() and normalize() say what is shown
         if (clause.body.empty())
             body.emplace_back("println(pn())"); // DTrace's default: that the probe fired
         if (clause.condition) {
@@ -114,7 +134,8 @@ class ScriptWriter {
             const bool has_stacks = std::ranges::any_of(
                 map.keys, [](Value key) { return key == Value::KernelStack || key == Value::UserStack; });
             const bool shown_by_itself =
-                !map.is_read && !has_stacks && map.value != Value::KernelStack && map.value != Value::UserStack &&
+                !map.is_read && !has_stacks && map.top.empty() && map.divisor.empty() &&
+                map.value != Value::KernelStack && map.value != Value::UserStack &&
                 (map.collects == Collects::Nothing || map.collects == Collects::Count || map.collects == Collects::Sum);
             if (shown_by_itself || map.cleared_at_end || map.shown_at_end || there.starts_with("self->"))
                 continue;
@@ -289,6 +310,10 @@ class ScriptWriter {
             return write_time_statement(node);
         if ((name == "print" || name == "printa" || name == "trace") && !args.empty())
             return write_print(node);
+        if (name == "zero" && args.size() == 1 && is_map(*args[0]) && !w_.map_of(*args[0]).keys.empty())
+            w_.gaps.push_back({node.begin, node.end,
+                               fmt::format("`{}`: elements are deleted here, and not kept as 0", w_.original(node)),
+                               false});
         if ((name == "clear" || name == "zero") && args.size() == 1 && is_map(*args[0]))
             return {"delete " + w_.map_of(*args[0]).name};
         if (name == "delete" && !args.empty() && is_map(*args[0])) {
@@ -299,6 +324,11 @@ class ScriptWriter {
         }
         if (name == "trunc" && args.size() == 1 && is_map(*args[0]))
             return {"delete " + w_.map_of(*args[0]).name};
+        // What is shown of the map is less, or divided: facts.cc.
+        if (args.size() == 2 && is_map(*args[0]) && args[1]->kind == NodeKind::Number &&
+            ((name == "trunc" && w_.map_of(*args[0]).top == args[1]->text) ||
+             (name == "normalize" && w_.map_of(*args[0]).divisor == args[1]->text)))
+            return {};
         if (name == "trunc" || name == "normalize" || name == "denormalize" || name == "setopt")
             return statement_of(
                 w_.gap(node, name == "trunc" ? "of an array the largest are printed here: `foreach (k in x- limit 10)`"
@@ -310,10 +340,18 @@ class ScriptWriter {
             return write(w_, node), Lines{"print_ubacktrace()"};
         if (name == "join" && !args.empty())
             return {fmt::format("println({})", write(w_, node))};
+        if (w_.dialect == Dialect::Dtrace && (name == "stop" || (name == "raise" && args.size() == 1))) {
+            w_.gaps.push_back(
+                {node.begin, node.end,
+                 fmt::format("`{}`: it needs `-g` here, as whatever changes a program", w_.original(node)), false});
+            w_.needs_guru = true;
+            return {name == "stop" ? "raise(19)" : fmt::format("raise({})", write_signal(*args[0]))};
+        }
         if (name == "signal" && args.size() == 1) {
             w_.gaps.push_back(
                 {node.begin, node.end,
                  fmt::format("`{}`: it needs `-g` here, as whatever changes a program", w_.original(node)), false});
+            w_.needs_guru = true;
             return {fmt::format("raise({})", args[0]->kind == NodeKind::String ? number_of_signal(args[0]->text)
                                                                                : write(w_, *args[0]))};
         }
@@ -326,6 +364,12 @@ class ScriptWriter {
                  fmt::format("`{}`: the exit status is 0 here, or 1 after an error: `error(TEXT)`", w_.original(node)),
                  false});
         return {"exit()"};
+    }
+    // A number, a text or a name: 9, "KILL", SIGKILL
+    std::string write_signal(const Node& node) {
+        const std::string number =
+            node.kind == NodeKind::String || node.kind == NodeKind::Name ? number_of_signal(node.text) : "";
+        return number.empty() || number == "0" ? write(w_, node) : number;
     }
     static std::string number_of_signal(std::string name) {
         if (name.starts_with("SIG"))
@@ -357,6 +401,9 @@ class ScriptWriter {
         if (node.text == "printa" && args[0]->kind == NodeKind::String)
             return write_printa(node);
         const Node& value = *args[0];
+        if (args.size() > 1 && !is_map(value))
+            w_.gaps.push_back(
+                {args[1]->begin, node.end, fmt::format("`{}`: one value is printed", w_.original(*args[1])), true});
         if (is_map(value) && value.parts.empty() && value.kind == NodeKind::Map) {
             ShowOptions options;
             if (args.size() > 1)
@@ -394,7 +441,7 @@ class ScriptWriter {
         std::string keys, format = node.parts[0]->text, list;
         std::vector<std::string> names;
         for (size_t i = 0; i < map.keys.size(); i++) {
-            names.push_back(map.keys.size() == 1 ? "key" : fmt::format("key{}", i + 1));
+            names.push_back(map.key_names[i]);
             keys += (keys.empty() ? "" : ", ") + names.back();
         }
         const std::string element = keys.empty() ? map.name : fmt::format("{}[{}]", map.name, keys);
