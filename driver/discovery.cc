@@ -26,6 +26,7 @@
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
 #include "frontend/parse/parser.h"
+#include "frontend/probes/kinds.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
 #include "runtime/messages.h"
@@ -205,6 +206,12 @@ class Search {
         print_programs();
         print_kernel_functions();
         print_library_functions();
+        // A system call by the name that its tracepoint or its function has.
+        for (std::string_view prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_"})
+            if (!any_ && word_.starts_with(prefix) && is_syscall(word_.substr(prefix.size()))) {
+                word_.erase(0, prefix.size());
+                print_points("system calls", fmt::format("syscall.{}", word_));
+            }
         if (!any_)
             return fail();
         if (!best_.empty()) {
@@ -371,20 +378,30 @@ class Search {
 
 } // namespace
 
+// The word of `*sched_switch*`, which bpftrace searches everything for; any other text unchanged.
+static std::string searched_word(const std::string& text) {
+    const size_t begin = text.find_first_not_of('*'), end = text.find_last_not_of('*');
+    if (begin == std::string::npos || begin == 0 || end + 1 == text.size())
+        return text;
+    const std::string word = text.substr(begin, end + 1 - begin);
+    return is_word(word) ? word : text;
+}
+
 bool is_discovery(Translation& t, const Options& options) {
     const std::string& text = options.list_point;
     if (text == "*" || text == "**" || text == "kernel.*" || text == "kernel.**")
         return true;
     // A word by itself that is a point is listed as one.
-    if (!is_word(text) || options.list_variables)
+    if (!is_word(searched_word(text)) || options.list_variables)
         return false;
     return points_of(t, text).empty();
 }
 
 int discover(Translation& t, const Options& options) {
-    if (options.list_point.find('*') != std::string::npos)
-        return list_families(t, options.list_point.starts_with("kernel"));
-    return Search(t, options, options.list_point).run();
+    const std::string word = searched_word(options.list_point);
+    if (word.find('*') != std::string::npos)
+        return list_families(t, word.starts_with("kernel"));
+    return Search(t, options, word).run();
 }
 
 } // namespace sonde

@@ -74,7 +74,10 @@ std::string explain_option_error(const std::string& text) {
     if (const std::optional<std::string> pair = between(text, "Could not convert: ", "")) {
         const size_t equals = pair->find(" = ");
         if (equals != std::string::npos)
-            return fmt::format("{}: `{}` is no number", pair->substr(0, equals), pair->substr(equals + 3));
+            return fmt::format("{}: `{}` is no number{}", pair->substr(0, equals), pair->substr(equals + 3),
+                               pair->starts_with("-s =")
+                                   ? "; it is the buffer's size, and a script stands by itself: sonde FILE"
+                                   : "");
     }
     const std::string option = text.substr(0, text.find(':'));
     if (!option.starts_with('-'))

@@ -586,6 +586,9 @@ Result<std::vector<std::string>> read_defaults() {
 std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
     if (asks_why && (o.why.empty() || o.positional.size() != 1))
         return "--why takes a variable and one probe point: sonde --why '$x' 'process(\"PATH\").function(\"NAME\")'";
+    if (o.list && (o.list_point == "v" || o.list_point == "n") && !o.positional.empty())
+        return fmt::format("`-l{}` is another tracer's: `-L '{}'` lists points with their variables, `-l` without",
+                           o.list_point, o.positional[0]);
     if (lifts_limits && !o.guru)
         return "--suppress-time-limits needs guru mode (-g): a handler without limit can stop the machine";
     if (o.background && o.output.empty())

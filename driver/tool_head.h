@@ -35,6 +35,7 @@ enum class ToolValue : uint8_t {
     Seconds,  // SECONDS: whole ones, from 1 on
     Text,     // TEXT
     Point,    // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
+    Calls,    // CALLS: names of system calls with commas between, or a pattern
     Library,  // LIBRARY, PROGRAM, DATABASE: the name of a library or a program, or a path; a path in the script
 };
 

@@ -94,6 +94,9 @@ Result<std::string> expand_point(const std::string& written, const PointTarget& 
         return entry ? Result(*entry + ".return") : entry;
     }
     size_t colon = written.find(':');
+    if (std::error_code error; colon == std::string::npos && written.find('/') != std::string::npos &&
+                               std::filesystem::is_regular_file(written, error))
+        return Error(fmt::format("`{0}` is a file: name functions of it, as in `{0}:main`; `{0}:*` is all", written));
     if (written.find('(') < colon || (colon == std::string::npos && written.find('.') != std::string::npos))
         return written;
     if (written.empty())

@@ -12,11 +12,13 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "base/result.h"
 #include "base/suggest.h"
 #include "driver/own_options.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
+#include "frontend/probes/kinds.h"
 #include "runtime/messages.h"
 #include "stdlib/stdlib.h"
 
@@ -50,6 +52,17 @@ std::optional<double> read_time(const std::string& text, bool needs_unit) {
     return found == std::end(units) ? std::nullopt : std::optional(number * found->second);
 }
 
+// `sonde strace ls`: a program stands where system calls are expected. Any other name that is none is the script's to
+// report, which has the nearest.
+Result<std::string> check_calls(const std::string& word) {
+    const std::string first = word.substr(0, word.find(','));
+    if (has_wildcard(first) || is_syscall(first) || !find_in_path(first).ok())
+        return word;
+    return Error(fmt::format("`{0}` is a program and no system call: -c {0} runs it under the tool, with its own words "
+                             "in quotes (-c '{0} ...')",
+                             first));
+}
+
 // What the script gets for a word, of an option or an argument.
 Result<std::string> convert(ToolValue type, const std::string& word, const PointTarget& target) {
     const auto wrong = [&](std::string_view expected) { return Error(fmt::format("`{}` is {}", word, expected)); };
@@ -67,6 +80,8 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
                                                                               : wrong("no number of whole seconds");
     case ToolValue::Text:
         return word;
+    case ToolValue::Calls:
+        return check_calls(word);
     case ToolValue::Point:
         return expand_point(word, target);
     case ToolValue::Library:
@@ -215,6 +230,9 @@ class Reader {
     }
 
     Result<void> read_arguments() {
+        if (arguments_.size() > head_.arguments.size() && find_in_path(arguments_[0]).ok())
+            return Error(fmt::format("{} takes no command as its words: it stands after -c, as one word: -c '{}'",
+                                     name_, fmt::join(arguments_, " ")));
         if (arguments_.size() > head_.arguments.size())
             return Error(head_.arguments.empty()
                              ? fmt::format("{} takes no argument: `{}`", name_, arguments_[0])
@@ -303,6 +321,31 @@ std::string_view find_tool(std::string_view name) {
 
 bool tool_chooses_target(std::string_view name) { return read_tool_head(find_tool(name)).chooses_target; }
 
+namespace {
+
+// Commands of perf, gdb and other tracers, and what does the same here.
+std::string command_habit(std::string_view name) {
+    static constexpr std::pair<std::string_view, std::string_view> habits[] = {
+        {"record", "`sonde profile -c COMMAND` samples where processor time goes, `--flame FILE.svg` draws it"},
+        {"report", "`sonde profile -c COMMAND` samples where processor time goes, and prints it at the end"},
+        {"stat", "`sonde syscount -c COMMAND` counts system calls; what the kernel counts is `perf.sw.*` in a script"},
+        {"probe", "`sonde trace PROGRAM:FUNCTION` prints calls of a function"},
+        {"break", "`sonde trace PROGRAM:FUNCTION` prints calls of a function, and stops nothing"},
+        {"run", "`-c COMMAND` runs a command under a script or a tool"},
+        {"attach", "`-x PID` limits a script or a tool to a process"},
+        {"list", "`sonde -l 'PATTERN'` lists probe points"},
+        {"ltrace", "`sonde -e 'probe process.plt { println($$name) }' -c COMMAND` prints calls of libraries"},
+        {"bpftrace", "a script of bpftrace stands after -e, and is answered with the same for sonde"},
+        {"dtrace", "a script of DTrace stands after -e, and is answered with the same for sonde"},
+        {"stap", "its options and scripts are sonde's: leave `stap` out"},
+        {"perf", "`sonde --from=perf -e 'perf probe ...'` translates a probe, `sonde tools` lists the tools"},
+    };
+    const auto* found = std::ranges::find(habits, name, &std::pair<std::string_view, std::string_view>::first);
+    return found == std::end(habits) ? "" : std::string(found->second);
+}
+
+} // namespace
+
 std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::string>& words) {
     if (words.empty() || words[0].starts_with('-') || words[0].find('/') != std::string::npos)
         return words;
@@ -323,6 +366,9 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
         return expand_tool({words[1], "--help"});
     if (name == "help" && words.size() == 2 && !words[1].starts_with('-'))
         return std::vector<std::string>{"-l", words[1]};
+    if (!is_tool && words.size() > 1)
+        if (const std::string habit = command_habit(name); !habit.empty())
+            return fail(fmt::format("`{}` is no tool here: {}", name, habit));
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());
         // A word that is neither a file nor near a tool is looked for among all that can be probed.

@@ -134,6 +134,18 @@ Result<std::string> read_standard_input() {
     return text;
 }
 
+// A script that is no file, as most often it is one of these.
+Error explain_no_file(const std::string& word, Error error) {
+    if (word.find('{') != std::string::npos)
+        return Error(fmt::format("`{}` is no file: a script in the command line stands after -e", word));
+    const bool is_path = word.find('/') != std::string::npos || word.ends_with(".stp") || word.ends_with(".sonde");
+    if (!is_path && word.find_first_of(".:*(") != std::string::npos)
+        return Error(fmt::format("`{0}` is no file: `-l '{0}'` lists the probe points of that name, -e SCRIPT runs a "
+                                 "script in the command line",
+                                 word));
+    return error;
+}
+
 // Adds the script (-e, FILE or -) and the -E extras; fills in the script's arguments.
 Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, const plan::Origin* origin) {
     std::vector<FileId> ids;
@@ -150,7 +162,13 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
             return Error("the plan does not keep its script: translate that again");
         Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : read_script(path);
         if (!text)
-            return std::move(text).error();
+            return text.error().os_error == ENOENT ? explain_no_file(path, std::move(text).error())
+                                                   : std::move(text).error();
+        if (text->starts_with("\x7f"
+                              "ELF"))
+            return Error(fmt::format("`{0}` is a program, and no script: -c {0} runs it under one, `sonde -l "
+                                     "'process(\"{0}\").function(\"*\")'` lists what can be probed in it",
+                                     path));
         t.texts.scripts.push_back({path, *text});
         ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
         first_argument = 1;

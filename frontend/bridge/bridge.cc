@@ -110,7 +110,7 @@ std::optional<Dialect> guess_dialect(std::string_view text) {
     const std::string_view first_line = text.substr(0, text.find('\n'));
     if (first_line.starts_with("#!") && has_any(first_line, {"dtrace", "bpftrace"}))
         return first_line.find("bpftrace") != std::string_view::npos ? Dialect::Bpftrace : Dialect::Dtrace;
-    if (text.starts_with("perf probe "))
+    if (text.starts_with("perf probe ") || is_kprobe_event(text))
         return Dialect::Perf;
     const std::string_view body = skip_head(text);
     std::string_view spec = first_spec(body);

@@ -214,7 +214,6 @@ constexpr SyntaxHabit syntax[] = {
     {"", "as", "a loop over an array is `foreach (key in array)`"},
     {"", "then", "leave `then` out"},
     {"=", "{", "an array is empty at the beginning: `global a`, then `a[key] = value`"},
-    {"", ":", "`:` stands in `c ? a : b` only: `=` assigns, and there are no labels and no `switch`"},
     {"int", "", no_type},
     {"char", "", no_type},
     {"unsigned", "", no_type},

@@ -258,6 +258,38 @@ class Definition {
 
 } // namespace
 
+// `p:EVENT SYMBOL ARGUMENTS` and `r:...` of the file kprobe_events of tracefs, as a definition of `perf probe`.
+static Result<ShellWord> kprobe_event(const std::vector<ShellWord>& words, std::string& module) {
+    std::string event = words[0].text, symbol = words[1].text;
+    const size_t colon = event.find(':');
+    event =
+        colon == std::string::npos ? "" : event.substr(std::max(colon, event.find('/') + 1 ? event.find('/') : 0) + 1);
+    if (symbol.starts_with('/'))
+        return Error(
+            fmt::format("`{}` is a place in a file; a function of a program is `-x PATH FUNCTION` here", symbol));
+    if (const size_t in = symbol.find(':'); in != std::string::npos) {
+        module = symbol.substr(0, in);
+        symbol.erase(0, in + 1);
+    }
+    ShellWord out{(event.empty() ? "" : event + "=") + symbol + (words[0].text[0] == 'r' ? "%return" : ""),
+                  words[0].begin, words.back().end};
+    for (size_t i = 2; i < words.size(); i++)
+        out.text += " " + words[i].text;
+    return out;
+}
+
+bool is_kprobe_event(std::string_view text) {
+    if (text.empty() || (text[0] != 'p' && text[0] != 'r') || text.find('{') != std::string_view::npos)
+        return false;
+    const size_t name = std::min(text.find_first_not_of("0123456789", 1), text.size());
+    const size_t blank = text.find(' ', 1);
+    if (blank == std::string_view::npos || (name != blank && text[name] != ':'))
+        return false;
+    const size_t symbol = text.find_first_not_of(' ', blank);
+    return symbol != std::string_view::npos &&
+           (isalpha(static_cast<unsigned char>(text[symbol])) || text[symbol] == '_' || text[symbol] == '/');
+}
+
 Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& options) {
     std::vector<ShellWord> words = split_words(text);
     size_t at = 0;
@@ -266,6 +298,13 @@ Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& optio
     std::string process, module;
     std::vector<ShellWord> definitions;
     ShellWord plain;
+    if (is_kprobe_event(text)) {
+        Result<ShellWord> definition = kprobe_event(words, module);
+        if (!definition)
+            return std::move(definition).error();
+        plain = *std::move(definition);
+        at = words.size();
+    }
     for (; at < words.size(); at++) {
         const std::string& word = words[at].text;
         const bool path = word == "-x" || word == "--exec", in_module = word == "-m" || word == "--module",

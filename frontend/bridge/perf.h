@@ -8,6 +8,9 @@
 
 namespace sonde::bridge {
 
+// Whether a text is a line of the file kprobe_events of tracefs: `p:EVENT SYMBOL ARGUMENTS`.
+bool is_kprobe_event(std::string_view text);
+
 Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& options);
 
 } // namespace sonde::bridge

@@ -178,8 +178,9 @@ OurPoint mark_point(const std::vector<std::string>& parts, const BridgeOptions& 
     if (parts.size() == 4)
         point.text =
             fmt::format("{}.provider({}).mark({})", process_of(parts[1], options), quoted(parts[2]), quoted(parts[3]));
-    else if (parts.size() == 3)
-        point.text = fmt::format("{}.mark({})", process_of(parts[1], options), quoted(parts[2]));
+    else if (parts.size() == 3 || parts.size() == 2)
+        point.text =
+            fmt::format("{}.mark({})", process_of(parts[1], options), quoted(parts.size() == 3 ? parts[2] : "*"));
     else
         return gap("a mark is `usdt:PATH:PROVIDER:NAME`");
     return point;
@@ -264,6 +265,7 @@ OurPoint dtrace_timer(const std::string& name) {
 OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& options) {
     const std::string who = parts[0].substr(3);
     const std::string& where = parts[3];
+    const std::string function = parts[2].empty() ? "*" : parts[2]; // an empty field is all
     if (where != "entry" && where != "return")
         return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here");
     // The target's own program, or a file that is named; a process by its number.
@@ -278,10 +280,10 @@ OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& o
                     break;
                 }
         if (path == options.program)
-            return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, parts[2]);
+            return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, function);
         process += fmt::format(".library({})", quoted(path));
     }
-    return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, parts[2]);
+    return program_point(where == "return" ? PointKind::Return : PointKind::Entry, process, function);
 }
 
 } // namespace
@@ -329,6 +331,8 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
     for (const Provider& known : providers) {
         if (provider != known.name && (known.short_name.empty() || provider != known.short_name))
             continue;
+        if (in_program && parts.size() == 2)
+            return program_point(known.kind, process_of(parts[1], options), "*");
         if (in_program)
             return parts.size() == 3 ? program_point(known.kind, process_of(parts[1], options), parts[2])
                                      : gap("a program's function is `uprobe:PATH:FUNCTION`");
@@ -371,7 +375,25 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
     return gap(fmt::format("there is no `{}` here", provider));
 }
 
+namespace {
+OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& options);
+}
+
 OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
+    // A function without a name of a probe: all of its probes, which are its entry and its return.
+    const bool has_both = spec.starts_with("syscall:") || spec.starts_with("fbt:") || spec.starts_with("pid");
+    if (!has_both || std::ranges::count(spec, ':') != 3 || !spec.ends_with(':'))
+        return whole_point_of_dtrace(spec, options);
+    OurPoint entry = whole_point_of_dtrace(spec + "entry", options);
+    const OurPoint at_return = whole_point_of_dtrace(spec + "return", options);
+    if (entry.gap.empty())
+        entry.text += ", " + at_return.text;
+    return entry;
+}
+
+namespace {
+
+OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
     std::vector<std::string> parts = split(spec, ':');
     OurPoint point;
     // Fields that are missing are the first ones.
@@ -394,7 +416,8 @@ OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) 
     if (provider == "fbt" || provider == "rawfbt") {
         if (name != "entry" && name != "return")
             return gap("`fbt` has entries and returns");
-        return kernel_point(name == "return" ? PointKind::TypedReturn : PointKind::TypedEntry, parts[1], parts[2]);
+        return kernel_point(name == "return" ? PointKind::TypedReturn : PointKind::TypedEntry, parts[1],
+                            parts[2].empty() ? "*" : parts[2]);
     }
     if (provider == "sdt" || provider == "rawtp") {
         point.kind = PointKind::RawTracepoint;
@@ -434,5 +457,7 @@ OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) 
     }
     return gap(fmt::format("there is no provider `{}` with a probe `{}` here", provider, name));
 }
+
+} // namespace
 
 } // namespace sonde::bridge

@@ -70,12 +70,21 @@ std::string foreign_declaration(const Parser& p) {
     static constexpr std::string_view variables[] = {"var", "let", "my", "const", "static", "local"};
     static constexpr std::string_view types[] = {"int", "long", "string", "char", "unsigned"};
     static constexpr std::string_view imports[] = {"import", "use", "require", "from", "using", "include"};
+    static constexpr std::string_view breakpoints[] = {"break", "b", "tbreak", "hbreak", "rbreak"};
+    static constexpr std::string_view commands[] = {"sonde",  "stap",   "bpftrace", "dtrace", "perf",
+                                                    "strace", "ltrace", "gdb",      "trace"};
     const Token &word = p.peek(), &next = p.peek(1);
+    if (std::ranges::find(commands, std::string_view(word.text)) != std::end(commands) && !next.on_line)
+        return "a command line stands here, and no script";
     if (next.kind != TokenKind::Identifier || next.on_line)
         return "";
     const auto is_one_of = [&](const auto& words) {
         return std::ranges::find(words, std::string_view(word.text)) != std::end(words);
     };
+    if (is_one_of(breakpoints))
+        return fmt::format("what a breakpoint is for needs no stop: `probe process(\"PATH\").function(\"{}\") {{ "
+                           "println($$parms) print_ubacktrace() }}`",
+                           next.text);
     if (is_one_of(imports))
         return "nothing is imported: all functions of the library are there";
     if (p.peek(2).is("(") && (is_one_of(functions) || is_one_of(types)))

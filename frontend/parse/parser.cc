@@ -106,6 +106,8 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
     if (token.argument)
         report.help(fmt::format("`${0}` stands for the argument's characters, `@{0}` for the same as a string",
                                 token.argument));
+    else if (token.is(":") && what == "an expression")
+        report.help("`:` stands in `c ? a : b` only: `=` assigns, and there are no labels and no `switch`");
     else if (const std::string habit = bridge::syntax_habit(taken() > 0 ? last().text : "", token.text);
              token.kind != TokenKind::String && !habit.empty())
         report.help(habit);
