@@ -356,7 +356,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         warn(fmt::format("the kernel cannot probe the instruction at {}{}", refused[0],
                          refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
     if (plan.filter_target)
-        return follow("sonde_follow_exit", "sched_process_exit");
+        return follow("sonde_follow_exit", "sched_process_free");
     return {};
 }
 

@@ -1,5 +1,5 @@
-/* The target's process tree: the command joins when it begins, children when they are forked, and they leave when their
- * last thread exits. */
+/* The target's process tree: the command joins when it begins, children when they are forked, and they leave when they
+ * are freed. */
 #include "../../runtime/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
@@ -62,11 +62,15 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
     return 0;
 }
 
-/* A process id may come again, as somebody else's. */
-__attribute__((section("raw_tp/sched_process_exit"), used)) int sonde_follow_exit(u64* ctx)
+/* A process id may come again, as somebody else's. At its exit a process has not closed its files yet, and of two threads that
+ * end at once both may find themselves the last: the number is given back when the first thread's task is freed, after all others'. */
+__attribute__((section("raw_tp/sched_process_free"), used)) int sonde_follow_exit(u64* ctx)
 {
-    u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
-    if (is_target(tgid) && is_last((void*)ctx[0]))
-        leave(tgid);
+    struct task_struct* task = (void*)ctx[0];
+    s32 tid = 0, tgid = 0;
+    READ(tid, task->pid);
+    READ(tgid, task->tgid);
+    if (tid == tgid && is_target((u32)tgid))
+        leave((u32)tgid);
     return 0;
 }
