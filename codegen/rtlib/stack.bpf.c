@@ -333,6 +333,12 @@ static long add_address(u64 i, struct text* t)
         len = cut(len + 1);
     }
     if (len + LONGEST > MASK) {
+        /* Part of an address would be another one. */
+        if (i && len + 2 + count_digits(address) > MASK) {
+            t->slot->text[masked(len - 1, MASK)] = 0;
+            t->len = len - 1;
+            return 1;
+        }
         t->len = sonde_rt_append_long(t->slot, len, (s64)address, 'x' | '#' << 8);
         return 0;
     }
