@@ -27,7 +27,7 @@ constexpr size_t picture_rows = 64;
 constexpr const char* spread = "sonde came late to look: what had come meanwhile is spread";
 
 // The picture, in pixels.
-constexpr double left = 110, top = 54, right = 24, bottom = 44, page_width = 1200, page_rows = 520;
+constexpr double least_left = 110, top = 54, right = 24, bottom = 44, page_width = 1200, page_rows = 520;
 
 // From few to many: one hue, light to dark, so that order shows in print and to the colour-blind, too.
 constexpr uint32_t shades[] = {0xdeebf7, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b};
@@ -39,6 +39,18 @@ size_t step_of(uint64_t count, uint64_t most, size_t steps) {
         return steps - 1;
     const double part = std::log(static_cast<double>(count)) / std::log(static_cast<double>(most));
     return std::min(steps - 1, static_cast<size_t>(part * static_cast<double>(steps)));
+}
+
+// A key's text as a label of `most` bytes at most, of whole characters.
+std::string in_one_line(std::string_view key, size_t most) {
+    std::string out;
+    for (const char c : terminal_text(key))
+        out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+    if (out.size() <= most)
+        return out;
+    while (most > 0 && (static_cast<unsigned char>(out[most]) & 0xc0) == 0x80)
+        most--;
+    return out.substr(0, most);
 }
 
 std::string seconds(double s) { return s < 10 ? fmt::format("{:.2f} s", s) : fmt::format("{:.0f} s", s); }
@@ -62,7 +74,9 @@ int32_t Heatmap::first_bucket() const {
 std::string Heatmap::low_of(int32_t bucket) const {
     if (source_ == Source::Quantiles) {
         const auto step = static_cast<uint64_t>(std::abs(bucket));
-        const uint64_t low = sonde_quantile_low(step) + (bucket < 0 ? sonde_quantile_width(step) - 1 : 0);
+        uint64_t low = sonde_quantile_low(step) + (bucket < 0 ? sonde_quantile_width(step) - 1 : 0);
+        if (bucket < 0) // the last one goes on beyond the least number
+            low = std::min(low, uint64_t{1} << 63);
         return (bucket < 0 ? "-" : "") + std::to_string(low);
     }
     const BucketBounds bounds = bucket_bounds(needs_, static_cast<uint32_t>(bucket - first_bucket()));
@@ -259,7 +273,7 @@ std::string Heatmap::sparklines(size_t columns) const {
     std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(sorted.size(), most_keys); i++)
-        names.push_back(terminal_text(key_of(*sorted[i].second)).substr(0, 40));
+        names.push_back(in_one_line(key_of(*sorted[i].second), 40));
     size_t widest = 0;
     for (const std::string& name : names)
         widest = std::max(widest, name.size());
@@ -312,6 +326,10 @@ std::string Heatmap::text() const {
 
 std::string Heatmap::svg() const {
     const Grid map = grid(picture_rows, most_columns);
+    size_t widest = 0;
+    for (const Row& row : map.rows)
+        widest = std::max(widest, low_of(row.first).size());
+    const double left = std::max(least_left, 7.0 * static_cast<double>(widest) + 16);
     const double row_height = std::clamp(page_rows / static_cast<double>(map.rows.size()), 4.0, 26.0),
                  column_width = (page_width - left - right) / static_cast<double>(map.columns.size()),
                  height = row_height * static_cast<double>(map.rows.size()), page_height = top + height + bottom;
@@ -362,8 +380,9 @@ std::string Heatmap::svg() const {
         for (size_t column = 0; column < map.percentiles.size(); column++) {
             const int32_t row = half ? map.percentiles[column].second : map.percentiles[column].first;
             if (row >= 0)
-                path += fmt::format("{}{:.1f} {:.1f} ", is_open ? "L" : "M", x_of(column) + column_width / 2,
-                                    y_of(static_cast<size_t>(row)) + row_height / 2);
+                path += fmt::format("{}{:.1f} {:.1f}{} ", is_open ? "L" : "M", x_of(column) + column_width / 2,
+                                    y_of(static_cast<size_t>(row)) + row_height / 2,
+                                    is_open ? "" : "h0"); // a dot where no other one follows
             is_open = row >= 0;
         }
         out += fmt::format("<path class=\"{0}\" d=\"{1}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"1.6\" "
@@ -384,7 +403,7 @@ std::string Heatmap::svg() const {
                            i == 0       ? "start"
                            : i == ticks ? "end"
                                         : "middle",
-                           seconds(whole * part));
+                           whole < ticks * 0.05 ? fmt::format("{:.3f} s", whole * part) : seconds(whole * part));
     }
     return out + "</svg>\n";
 }
