@@ -149,6 +149,19 @@ std::string set_limit(Limits& limits, const std::string& define) {
     return "";
 }
 
+// What -D has not said. Stacks that break off have wrong roots in a picture, and are wrong in a tool's table: there is
+// room for all addresses that a handler takes, and for their text.
+void choose_stack_limits(Options& options) {
+    const bool whole = options.whole_stacks || std::ranges::any_of(options.pictures, [](const PictureRequest& picture) {
+                           return facts_of(picture.kind).of_stacks;
+                       });
+    Limits& limits = options.limits;
+    if (limits.max_backtrace == 0)
+        limits.max_backtrace = whole ? 128 : 20;
+    if (limits.max_string == 0)
+        limits.max_string = whole ? 2048 : 512;
+}
+
 // What takes a value that is none of its own: the message, or nothing.
 std::string check_value(const Accepted& option, const std::string& value) {
     if (!option.values)
@@ -309,6 +322,7 @@ void add_run_options(CLI::App& app, Options& o) {
                require(find_tool(name).empty() ? fmt::format("--tool {}: there is no such tool", name) : "");
                o.tool = name;
                o.filters_target = !tool_chooses_target(name);
+               o.whole_stacks = tool_keeps_stacks(name);
            },
            "")
         ->group("");
@@ -718,6 +732,7 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
         return fail(problem);
     if (options.suppress_handler_errors)
         options.limits.max_skipped = UINT64_MAX;
+    choose_stack_limits(options);
     if (std::string problem = check_pushes(app, options); !problem.empty())
         return fail(problem);
     if (std::string problem = check_together(options, app.count("--suppress-time-limits") > 0, app.count("--why") > 0);

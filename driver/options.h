@@ -22,11 +22,12 @@ namespace sonde {
 
 // Limits that -D sets; anything else is accepted and has no effect, as scripts pass macros meant for other runtimes.
 struct Limits {
-    uint64_t max_string = 512, max_action = 1000, max_action_interruptible = 0, max_errors = 0, max_skipped = 100,
-             max_map_entries = 2048, max_nesting = 16, max_backtrace = 20, hist_elision = 2, hist_width = 50,
+    uint64_t max_string = 0, max_action = 1000, max_action_interruptible = 0, max_errors = 0, max_skipped = 100,
+             max_map_entries = 2048, max_nesting = 16, max_backtrace = 0, hist_elision = 2, hist_width = 50,
              max_buckets = 128, no_overload = 0, overload_threshold = 0,
              overload_interval = 1'000'000'000; // in cycles of a processor; 0: not given, as for
-                                                // max_action_interruptible
+                                                // max_action_interruptible, and max_string and
+                                                // max_backtrace until the command line is read
 };
 
 enum class When { Auto, Never, Always };
@@ -67,17 +68,18 @@ struct Options {
     bool wants(PictureRequest::Kind kind) const {
         return std::ranges::any_of(pictures, [kind](const PictureRequest& one) { return one.kind == kind; });
     }
-    OutputFormat format = OutputFormat::Text;                 // --format
-    bool unicode_histograms = false;                          // --histogram=unicode
-    uint64_t output_bytes = 0;                                // -S: a file's most; 0: no limit
-    uint64_t output_files = 0;                                // -S: how many are kept; 0: all
-    uint64_t output_buffer = 64 << 20;                        // --output-buffer
-    std::optional<double> output_wait_s;                      // --output-wait
-    bool relink = false;                                      // --relink: the positional argument is a saved plan
-    bool background = false;                                  // -F
-    uint64_t ring_bytes = 16 << 20;                           // -s
-    double time_limit_s = 0;                                  // -T
-    Limits limits;                                            // -D
+    OutputFormat format = OutputFormat::Text; // --format
+    bool unicode_histograms = false;          // --histogram=unicode
+    uint64_t output_bytes = 0;                // -S: a file's most; 0: no limit
+    uint64_t output_files = 0;                // -S: how many are kept; 0: all
+    uint64_t output_buffer = 64 << 20;        // --output-buffer
+    std::optional<double> output_wait_s;      // --output-wait
+    bool relink = false;                      // --relink: the positional argument is a saved plan
+    bool background = false;                  // -F
+    uint64_t ring_bytes = 16 << 20;           // -s
+    double time_limit_s = 0;                  // -T
+    Limits limits;                            // -D
+    bool whole_stacks = false;                // a tool that shows stacks from arrays, or a picture of some
     std::vector<std::pair<std::string, std::string>> globals; // -G: name, value
     std::vector<std::string> folders;                         // -I
     std::vector<std::string> files;                           // -d

@@ -96,6 +96,13 @@ void add_argument(ToolHead& head, const std::string& line) {
         name = name.substr(1, name.size() - 2);
         if (size_t equals = name.find('='); equals != std::string::npos) {
             argument.initial = name.substr(equals + 1);
+            if (argument.initial.find('|') != std::string::npos) {
+                for (size_t at = equals + 1, end = 0; end != std::string::npos; at = end + 1) {
+                    end = name.find('|', at);
+                    argument.choices.push_back(name.substr(at, end - at));
+                }
+                argument.initial = argument.choices[0];
+            }
             name.erase(equals);
         }
     }
@@ -138,6 +145,8 @@ ToolHead read_tool_head(std::string_view script) {
             head.title = line.ends_with('.') ? line.substr(0, line.size() - 1) : line;
         else if (line == "Target: by the script")
             head.chooses_target = true;
+        else if (line == "Stacks: whole")
+            head.keeps_stacks = true;
         else if (line == "Options:")
             part = Part::Options;
         else if (line == "Arguments:")

@@ -6,18 +6,20 @@
 //   // More about it, in paragraphs.
 //   //
 //   // Target: by the script
+//   // Stacks: whole
 //   // Options:
 //   //   -m, --min DURATION    least    only what took at least that long
 //   // Arguments:
 //   //   POINT                 which functions
 //   //   [LIBRARY=libc]        whose functions
+//   //   [HOW=count|hist]      one of these words
 //   // Example:
 //   //   sonde NAME -m 10ms
 //
 // An option names the script's global that it sets, as -G does; what the global is initialised with is the default.
 // Arguments are the script's $1, @1 and so on; one in brackets may be left out, and is its default then. `Target: by
-// the script` says that -c and -x do not restrict the handlers: the script asks target() itself. All parts but the
-// first line may be missing.
+// the script` says that -c and -x do not restrict the handlers: the script asks target() itself, `Stacks: whole` that
+// its arrays have stacks, with room for all addresses. All parts but the first line may be missing.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +55,8 @@ struct ToolArgument {
     std::string placeholder;
     ToolValue type = ToolValue::Text;
     bool optional = false;
-    std::string initial; // of an optional one
+    std::string initial;              // of an optional one
+    std::vector<std::string> choices; // the words that it may be; empty: any
     std::string help;
 };
 
@@ -63,6 +66,7 @@ struct ToolHead {
     std::vector<ToolOption> options;
     std::vector<ToolArgument> arguments;
     bool chooses_target = false; // Target: by the script
+    bool keeps_stacks = false;   // Stacks: whole
 };
 
 // Heads are embedded, and tests read each of them: what does not fit the form is a bug, and is left out.

@@ -127,6 +127,9 @@ Result<std::string> expand_point(const std::string& written, const PointTarget& 
                            in_quotes(mark.substr(provider + 1)));
     }
     Result<std::string> path = find_library_path(before, target);
+    if (!path && before == "r")
+        return Error(fmt::format(
+            "there is no library or program `r`; the return of a function of the kernel is `r::{}`", after));
     if (!path)
         return std::move(path).error().in(fmt::format("`{}`", written));
     return function_of(*path, after);

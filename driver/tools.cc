@@ -244,6 +244,9 @@ class Reader {
             if (i >= arguments_.size() && argument.initial.empty())
                 break;
             const std::string& word = i < arguments_.size() ? arguments_[i] : argument.initial;
+            if (!argument.choices.empty() && std::ranges::find(argument.choices, word) == argument.choices.end())
+                return Error(fmt::format("{}: `{}` is none of `{}`", argument.placeholder, word,
+                                         fmt::join(argument.choices, "`, `")));
             Result<std::string> value = convert(argument.type, word, target_);
             if (!value)
                 return std::move(value).error().in(argument.placeholder);
@@ -320,6 +323,7 @@ std::string_view find_tool(std::string_view name) {
 }
 
 bool tool_chooses_target(std::string_view name) { return read_tool_head(find_tool(name)).chooses_target; }
+bool tool_keeps_stacks(std::string_view name) { return read_tool_head(find_tool(name)).keeps_stacks; }
 
 namespace {
 

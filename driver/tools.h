@@ -15,6 +15,9 @@ std::string_view find_tool(std::string_view name);
 // Whether that tool's script asks for target() itself, so that -c and -x do not restrict its handlers.
 bool tool_chooses_target(std::string_view name);
 
+// Whether that tool's script keeps stacks in its arrays, which are to be whole.
+bool tool_keeps_stacks(std::string_view name);
+
 // The words of sonde's own command line that do what `words` ask for, when the first of them names a tool and there is
 // no file of that name in the working folder; any others unchanged. Or the exit status, when that is all there is to do
 // (--help, --source, `tools`) or when they cannot be understood, which is said on standard error.

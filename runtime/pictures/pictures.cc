@@ -168,6 +168,9 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
                           const FoldedWeights* base, const PicturePush& push) {
     const plan::Global& global = plan.globals[index];
+    if (elements.empty())
+        warn(fmt::format("{}: `{}` has no elements, so nothing is in it", facts_of(request.kind).option, global.name),
+             Weight::Answer);
     if (request.kind == PictureRequest::Pprof) {
         const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, real_time_ns());
         if (!profile)

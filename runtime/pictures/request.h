@@ -24,18 +24,19 @@ struct PictureKind {
     const char* noun;    // in messages
     const char* endings; // of its file, with a blank between them; empty: any
     bool of_global;      // made of one global: GLOBAL=FILE names it
+    bool of_stacks;      // that of its keys
     const char* help;
 };
 constexpr PictureKind picture_kinds[] = {
-    {"--folded", "a list of stacks", "", true,
+    {"--folded", "a list of stacks", "", true, true,
      "[ARRAY=]FILE: write an array whose key has a stack as lines of functions and a weight, for other programs"},
-    {"--flame", "a flame graph", ".svg .html .speedscope.json .json", true,
+    {"--flame", "a flame graph", ".svg .html .speedscope.json .json", true, true,
      "[ARRAY=]FILE.svg|.html|.speedscope.json|.json: make a flame graph of an array whose key has a stack"},
-    {"--timeline", "a timeline", ".svg .html .pftrace .perfetto-trace", false,
+    {"--timeline", "a timeline", ".svg .html .pftrace .perfetto-trace", false, false,
      "FILE.svg|.html|.pftrace: show calls, prints and counters by thread over time; .pftrace is a trace for Perfetto"},
-    {"--heatmap", "a heatmap", ".svg .html -", true,
+    {"--heatmap", "a heatmap", ".svg .html -", true, false,
      "[STATISTIC=]FILE.svg|.html|-: show how a statistic's values were distributed over time (-: as text, at the end)"},
-    {"--pprof", "a profile", ".pb.gz .pprof", true,
+    {"--pprof", "a profile", ".pb.gz .pprof", true, true,
      "[ARRAY=]FILE.pb.gz|URL: write an array whose key has a stack as a profile for `go tool pprof` and its like, or "
      "post "
      "it there"},
