@@ -32,6 +32,11 @@ llvm::Value* CBody::opaque(llvm::Value* value) {
     return ir.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
+llvm::Value* CBody::as_scalar(llvm::Value* value) {
+    auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
+    return ir.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", true), {value});
+}
+
 llvm::Value* CBody::at_most(llvm::Value* value, uint64_t most) {
     auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
     const std::string text = fmt::format("if $0 <= {} goto +1\n\t$0 = {}", most, most);

@@ -25,6 +25,8 @@ struct CBody {
 
     // The value, of whose origin the compiler knows nothing.
     llvm::Value* opaque(llvm::Value* value);
+    // The value, a number to the verifier too, which follows no pointer through a negation.
+    llvm::Value* as_scalar(llvm::Value* value);
     // The smaller of the two. Comparison and result are one piece of assembly, which LLVM cannot take apart: the
     // verifier knows the bound of the register that comes out.
     llvm::Value* at_most(llvm::Value* value, uint64_t most);

@@ -168,19 +168,20 @@ std::string declare_call(const hir::Function& callee) {
         types += is_string ? "const char *, " : "long, ";
         params += fmt::format("{}{}a{}", i ? ", " : "", is_string ? "const char *" : "long ", i);
         if (is_string)
-            copies += fmt::format("char *s{0} = sonde_c_slot();\nstrlcpy(s{0}, a{0}, MAXSTRINGLEN);\n", i);
+            copies += fmt::format("char *s{0} = sonde_mark_slot();\nstrlcpy(s{0}, a{0}, MAXSTRINGLEN);\n", i);
         values += fmt::format("{}{}, ", is_string ? 's' : 'a', i);
     }
-    return fmt::format("extern long {0}(void *, {1}void *);\n"
-                       "static inline {2}call_{0}({3}) {{\n{4}{5}sonde_c_check({0}(sonde_c_environment(), {6}{7}));\n"
-                       "{8}}}\n",
-                       symbol, types,
-                       gives_string ? "char *"
-                       : gives      ? "long "
-                                    : "void ",
-                       params.empty() ? "void" : params, copies,
-                       gives_string ? "char *result = sonde_c_slot();\nresult[0] = 0;\n" : "long result = 0;\n", values,
-                       gives_string ? "result" : "&result", gives ? "return result;\n" : "");
+    return fmt::format(
+        "extern long {0}(void *, {1}void *);\n"
+        "static inline {2}call_{0}({3}) {{\n{4}{5}sonde_mark_check({0}(sonde_mark_environment(), {6}{7}));\n"
+        "{8}}}\n",
+        symbol, types,
+        gives_string ? "char *"
+        : gives      ? "long "
+                     : "void ",
+        params.empty() ? "void" : params, copies,
+        gives_string ? "char *result = sonde_mark_slot();\nresult[0] = 0;\n" : "long result = 0;\n", values,
+        gives_string ? "result" : "&result", gives ? "return result;\n" : "");
 }
 
 // By its name in C, for what stands after. `ends` takes the names back.

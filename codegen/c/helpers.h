@@ -24,10 +24,4 @@ struct HelperMemory {
 };
 std::vector<HelperMemory> helper_memory(uint64_t number);
 
-// As bpf_snprintf() has it: `%zu` is `%lu`, and `%#x` is `0x%x`.
-std::string suit_format(std::string format);
-
-// What is wrong with a format of bpf_snprintf() for so many values; empty: nothing is.
-std::string check_format(const std::string& format, uint64_t values);
-
 } // namespace sonde

@@ -229,7 +229,7 @@ const char* const c_kernel_macros = R"MACROS(
 #define clamp_val(x, low, high) clamp_t(__typeof__(x), x, low, high)
 #define swap(a, b) do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 #define DIV_ROUND_UP(a, b) (((a) + (b) - 1) / (b))
-#define DIV_ROUND_CLOSEST(a, b) (((a) + (b) / 2) / (b))
+#define DIV_ROUND_CLOSEST(a, b) ({ __auto_type n_ = (a); __auto_type d_ = (b); (n_ < 0) == (d_ < 0) ? (n_ + d_ / 2) / d_ : (n_ - d_ / 2) / d_; })
 #define roundup(a, b) (DIV_ROUND_UP(a, b) * (b))
 #define rounddown(a, b) ((a) - (a) % (b))
 #define round_up(a, b) ((((a) - 1) | ((__typeof__(a))(b) - 1)) + 1)
@@ -293,12 +293,23 @@ const char* const c_kernel_macros = R"MACROS(
 #define ispunct(c) ({ int p_ = (c); isprint(p_) && p_ != ' ' && !isalnum(p_); })
 #define tolower(c) ({ int t_ = (c); isupper(t_) ? t_ + 32 : t_; })
 #define toupper(c) ({ int t_ = (c); islower(t_) ? t_ - 32 : t_; })
+#define SONDE_KSTRTO(text, base, result, low, high) ({ unsigned long v_ = 0; int n_ = 0, e_ = sonde_kstrto(text, base, &v_, &n_, -(unsigned long)(low), high); if (!e_) *(result) = (__typeof__(*(result)))(n_ ? -v_ : v_); e_; })
+#define kstrtol(text, base, result) SONDE_KSTRTO(text, base, result, LONG_MIN, LONG_MAX)
+#define kstrtoul(text, base, result) SONDE_KSTRTO(text, base, result, 0, ULONG_MAX)
+#define kstrtoint(text, base, result) SONDE_KSTRTO(text, base, result, (long)INT_MIN, INT_MAX)
+#define kstrtouint(text, base, result) SONDE_KSTRTO(text, base, result, 0, UINT_MAX)
+#define kstrtos16(text, base, result) SONDE_KSTRTO(text, base, result, -32768l, 32767)
+#define kstrtou16(text, base, result) SONDE_KSTRTO(text, base, result, 0, 65535)
+#define kstrtos8(text, base, result) SONDE_KSTRTO(text, base, result, -128l, 127)
+#define kstrtou8(text, base, result) SONDE_KSTRTO(text, base, result, 0, 255)
 #define kstrtoll kstrtol
-#define kstrtoul(text, base, result) kstrtol(text, base, (long *)(result))
-#define kstrtoull(text, base, result) kstrtol(text, base, (long *)(result))
-#define kstrtoint(text, base, result) ({ long v_ = 0; int e_ = kstrtol(text, base, &v_); *(result) = (int)v_; e_; })
-#define kstrtouint(text, base, result) ({ long v_ = 0; int e_ = kstrtol(text, base, &v_); *(result) = (unsigned)v_; e_; })
-#define simple_strtoul(text, end, base) ((unsigned long)simple_strtol(text, end, base))
+#define kstrtoull kstrtoul
+#define kstrtos64 kstrtol
+#define kstrtou64 kstrtoul
+#define kstrtos32 kstrtoint
+#define kstrtou32 kstrtouint
+#define simple_strtol(text, end, base) SONDE_SIMPLE(text, end, base, 1)
+#define simple_strtoul(text, end, base) ((unsigned long)SONDE_SIMPLE(text, end, base, 0))
 #define simple_strtoll simple_strtol
 #define simple_strtoull simple_strtoul
 #define probe_kernel_read(to, from, size) (bpf_probe_read_kernel(to, size, from) ? -EFAULT : 0)
@@ -674,11 +685,14 @@ static inline char *strncat(char *to, const char *from, size_t size) {
     return to;
 }
 )"},
-        {"kstrtol", "", R"(
-static inline int kstrtol(const char *text, unsigned base, long *result) {
+        {"sonde_kstrto", "", R"(
+/* `below`: how far a number can be below 0; none: a sign is no part of it. */
+static inline int sonde_kstrto(const char *text, unsigned base, unsigned long *result, int *is_negative,
+                               unsigned long below, unsigned long most) {
     unsigned long value = 0;
-    int at = 0, is_negative = text[0] == '-', digits = 0;
-    at += is_negative || text[0] == '+';
+    int at = 0, digits = 0;
+    *is_negative = below && text[0] == '-';
+    at += *is_negative || text[0] == '+';
     if ((base == 0 || base == 16) && text[at] == '0' && (text[at + 1] | 32) == 'x') {
         at += 2;
         base = 16;
@@ -696,14 +710,16 @@ static inline int kstrtol(const char *text, unsigned base, long *result) {
     at += text[at] == '\n';
     if (!digits || text[at])
         return -EINVAL;
-    *result = is_negative ? -(long)value : (long)value;
+    if (value > (*is_negative ? below : most))
+        return -ERANGE;
+    *result = value;
     return 0;
 }
 )"},
-        {"simple_strtol", "", R"(
-static inline long sonde_strtol(const char *text, unsigned base, int *length) {
+        {"SONDE_SIMPLE", "", R"(
+static inline long sonde_strtol(const char *text, unsigned base, int *length, int has_sign) {
     unsigned long value = 0;
-    int at = 0, is_negative = text[0] == '-';
+    int at = 0, is_negative = has_sign && text[0] == '-';
     at += is_negative;
     if ((base == 0 || base == 16) && text[at] == '0' && (text[at + 1] | 32) == 'x') {
         at += 2;
@@ -720,11 +736,11 @@ static inline long sonde_strtol(const char *text, unsigned base, int *length) {
     *length = at;
     return is_negative ? -(long)value : (long)value;
 }
-#define simple_strtol(text, end, base)                                                                                 \
+#define SONDE_SIMPLE(text, end, base, has_sign)                                                                        \
     ({                                                                                                                 \
         char *text_ = (char *)(text), **end_ = (char **)(end);                                                         \
         int length_ = 0;                                                                                               \
-        long value_ = sonde_strtol(text_, base, &length_);                                                             \
+        long value_ = sonde_strtol(text_, base, &length_, has_sign);                                                   \
         if (end_)                                                                                                      \
             *end_ = text_ + length_;                                                                                   \
         value_;                                                                                                        \

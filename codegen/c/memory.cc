@@ -32,6 +32,7 @@
 #include "codegen/bpf/kernel_calls.h"
 #include "codegen/c/body.h"
 #include "codegen/c/constants.h"
+#include "codegen/c/formats.h"
 #include "codegen/c/helpers.h"
 #include "codegen/c/loops.h"
 #include "codegen/c/place.h"
@@ -53,6 +54,7 @@ class Securing {
         : body_(function, script, limits, diags), pointers_(body_), ir_(body_.ir), layout_(body_.layout) {}
 
     CFunction run() {
+        rewrite_formats(body_);
         replace_marks();
         body_.make_failed();
         find_variables();
@@ -107,11 +109,11 @@ class Securing {
                     call && call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
                 llvm::Value* value = nullptr;
                 ir_.SetInsertPoint(&at);
-                if (name == "sonde_c_work")
+                if (name == "sonde_mark_work")
                     value = body_.argument(c_error_argument);
-                else if (name == "sonde_c_environment")
+                else if (name == "sonde_mark_environment")
                     value = body_.argument(c_environment_argument);
-                else if (name == "sonde_c_slot")
+                else if (name == "sonde_mark_slot")
                     value = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), body_.argument(c_slots_argument),
                                                            body_.slots++ * body_.limits.slot_bytes);
                 if (value) {
@@ -452,21 +454,29 @@ class Securing {
         }
         if (number == probe_read_kernel || number == probe_read_kernel_str)
             read_from_number(call);
-        if (number == helper_task_pt_regs) {
+        if (number == helper_task_pt_regs)
             read_result_from_number(call);
-            return;
-        }
-        llvm::StringRef format;
-        if (helper_name(number) != "bpf_snprintf" || !llvm::getConstantStringInfo(call.getArgOperand(2), format))
-            return;
-        const std::string suited = suit_format(format.str());
-        if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(4)))
-            if (std::string wrong = check_format(suited, bytes->getZExtValue() / 8); !wrong.empty())
-                body_.refuse(call, wrong);
-        if (suited != format) {
-            ir_.SetInsertPoint(&call);
-            call.setArgOperand(2, ir_.CreateGlobalString(suited, "format"));
-        }
+    }
+
+    // strlen(): by a copy into the slot that only an error's text is in.
+    void measure_text(llvm::CallBase& call) {
+        llvm::Value* address = pointers_.number_of(call.getArgOperand(0));
+        ir_.SetInsertPoint(&call);
+        ir_.SetCurrentDebugLocation(call.getDebugLoc());
+        auto* type =
+            llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getInt32Ty(), ir_.getInt64Ty()}, false);
+        llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(ir_.getInt64(probe_read_kernel_str), ir_.getPtrTy());
+        const uint64_t room = body_.limits.slot_bytes;
+        llvm::Value* bytes = body_.opaque(ir_.CreateCall(
+            type, helper, {body_.argument(c_error_argument), ir_.getInt32(static_cast<uint32_t>(room)), address}));
+        body_.note_fault(call, bytes, address);
+        // Of a longer one the number would be wrong.
+        llvm::Value* beyond = ir_.CreateICmpSGE(bytes, ir_.getInt64(static_cast<int64_t>(room)));
+        call.replaceAllUsesWith(
+            ir_.CreateSub(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, ir_.getInt64(1)), ir_.getInt64(1)));
+        body_.end_if(beyond, &call,
+                     body_.add_place(fmt::format("a text has more than {} bytes", room - 2), body_.place(call), 0));
+        call.eraseFromParent();
     }
 
     void secure_call(llvm::CallBase& call) {
@@ -487,24 +497,26 @@ class Securing {
                              body_.add_place("`__builtin_trap` is reached", body_.place(call), 0));
                 call.eraseFromParent();
             }
-        } else if (callee->getName() == "sonde_c_work") {
+        } else if (callee->getName() == "sonde_mark_work") {
             call.replaceAllUsesWith(body_.function.getArg(body_.function.arg_size() - 1));
             call.eraseFromParent();
-        } else if (callee->getName() == "sonde_c_read") {
+        } else if (callee->getName() == "sonde_mark_read") {
             llvm::Value* address = pointers_.number_of(call.getArgOperand(1));
             ir_.SetInsertPoint(&call);
             body_.note_fault(call, call.getArgOperand(0), address);
             call.eraseFromParent();
-        } else if (callee->getName() == "sonde_c_fail") {
+        } else if (callee->getName() == "sonde_mark_length") {
+            measure_text(call);
+        } else if (callee->getName() == "sonde_mark_fail") {
             call.replaceAllUsesWith(ir_.getInt64(body_.add_place("%s", body_.place(call), with_text)));
             call.eraseFromParent();
-        } else if (callee->getName() == "sonde_c_check") {
+        } else if (callee->getName() == "sonde_mark_check") {
             // An error of what was called is the pending one already.
             ir_.SetInsertPoint(&call);
             llvm::Value* failed = ir_.CreateICmpNE(call.getArgOperand(0), ir_.getInt64(0));
             body_.end_if(failed, &call, static_cast<uint64_t>(c_failed_before));
             call.eraseFromParent();
-        } else if (callee->getName() == "sonde_c_throw") {
+        } else if (callee->getName() == "sonde_mark_throw") {
             body_.end_if(ir_.getTrue(), &call, body_.add_place("%s", body_.place(call), with_text));
             call.eraseFromParent();
         }

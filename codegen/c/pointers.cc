@@ -1,12 +1,14 @@
 #include "codegen/c/pointers.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/Support/KnownBits.h>
 
 namespace sonde {
 
@@ -57,10 +59,7 @@ CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
 
 llvm::Value* CPointers::as_number(llvm::Value* pointer, bool has_local) {
     llvm::Value* number = body_.ir.CreatePtrToInt(pointer, body_.ir.getInt64Ty());
-    if (!has_local)
-        return number;
-    auto* type = llvm::FunctionType::get(body_.ir.getInt64Ty(), {body_.ir.getInt64Ty()}, false);
-    return body_.ir.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", true), {number});
+    return has_local ? body_.as_scalar(number) : number;
 }
 
 llvm::Value* CPointers::read_kernel(llvm::Value* to, llvm::Value* size, llvm::Value* address) {
@@ -134,7 +133,27 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     body_.end_if(
         beyond, checked,
         body_.add_place(fmt::format("an index is outside of what has {} bytes", target.size), body_.place(at), 0));
+    if (llvm::isa<llvm::AllocaInst>(target.local))
+        align(at, pointer, *exact, *checked);
     return true;
+}
+
+void CPointers::align(llvm::Instruction& at, llvm::Use& pointer, llvm::Value& exact, llvm::Instruction& checked) {
+    const llvm::Align wanted = std::min(
+        llvm::getLoadStorePointerOperand(&at) ? llvm::getLoadStoreAlignment(&at) : llvm::Align(1), llvm::Align(8));
+    const llvm::KnownBits known = llvm::computeKnownBits(&exact, body_.layout);
+    if (known.countMinTrailingZeros() >= llvm::Log2(wanted))
+        return;
+    const uint64_t rest = wanted.value() - 1;
+    body_.ir.SetInsertPoint(checked.getNextNode());
+    body_.ir.SetCurrentDebugLocation(at.getDebugLoc());
+    llvm::Value* uneven = body_.ir.CreateICmpNE(body_.ir.CreateAnd(&checked, rest), body_.ir.getInt64(0));
+    // Of a number that LLVM does not know to be the same, so that it stays.
+    auto* even = llvm::cast<llvm::Instruction>(body_.ir.CreateAnd(body_.opaque(&checked), ~rest));
+    auto* object = llvm::cast<llvm::GetElementPtrInst>(pointer.get())->getPointerOperand();
+    pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), object, even));
+    body_.end_if(uneven, even,
+                 body_.add_place(fmt::format("an address is no multiple of {}", wanted.value()), body_.place(at), 0));
 }
 
 void CPointers::clear(llvm::AllocaInst& variable) {

@@ -24,7 +24,7 @@ class CPointers {
     explicit CPointers(CBody& body) : body_(body) {}
 
     Target target_of(llvm::Value* pointer) const;
-    // The address as a number to the verifier too, which follows no pointer through a negation.
+    // The address as a number to the verifier too.
     llvm::Value* as_number(llvm::Value* pointer, bool has_local);
     // The same, also where it moves by a distance that the verifier does not know: that is computed with numbers only.
     llvm::Value* number_of(llvm::Value* pointer);
@@ -44,6 +44,9 @@ class CPointers {
     bool is_read_to(const llvm::LoadInst& load) const;
     // Where an index is known only when it runs, the verifier wants all bytes to have values.
     void clear(llvm::AllocaInst& variable);
+    // On the stack the verifier wants to know that an address is a multiple of what is read or written there. `exact`:
+    // the distance, and `checked`: the same, known to be inside.
+    void align(llvm::Instruction& at, llvm::Use& pointer, llvm::Value& exact, llvm::Instruction& checked);
     // How far a pointer is from the beginning of what it points into. Computed from what it is made of: a pointer that
     // moves by an unknown distance is nothing that the verifier follows.
     llvm::Value* distance_of(llvm::Value* pointer, llvm::Value* base);

@@ -238,17 +238,17 @@ static long (*const bpf_snprintf)(char *, u32, const char *, const u64 *, u32) =
 #define hlist_for_each_entry_rcu hlist_for_each_entry
 
 /* Replaced when everything is inlined: a slot that only an error's text is in, and the status of an error here. */
-extern char *sonde_c_work(void);
-extern long sonde_c_fail(void);
+extern char *sonde_mark_work(void);
+extern long sonde_mark_fail(void);
 /* Ends it all with the error's text that lies in that slot. */
-extern void sonde_c_throw(void);
+extern void sonde_mark_throw(void);
 /* Ends it all unless the status of a call is 0. */
-extern void sonde_c_check(long status);
+extern void sonde_mark_check(long status);
 /* What calls of the script's functions take, and a slot for a text, another one for each place where it stands. */
-extern void *sonde_c_environment(void);
-extern char *sonde_c_slot(void);
+extern void *sonde_mark_environment(void);
+extern char *sonde_mark_slot(void);
 /* A helper's status at that address; a negative one is a read that failed. */
-extern void sonde_c_read(long status, const void *from);
+extern void sonde_mark_read(long status, const void *from);
 
 #define memcpy(to, from, size) __builtin_memcpy(to, from, size)
 #define memmove memcpy
@@ -260,26 +260,34 @@ static inline void *sonde_memset(void *to, int byte, size_t size) {
 #define memset(to, byte, size)                                                                                         \
     __builtin_choose_expr(__builtin_constant_p(size), __builtin_memset(to, byte, size), sonde_memset(to, byte, size))
 
+/* Dropped where nobody uses the number. */
+extern size_t sonde_mark_length(const char *text) __attribute__((pure));
+#define strlen(text) sonde_mark_length(text)
+/* As the kernel's: the number is the length of what was to be copied, also where that had no room. */
 static inline size_t strlcpy(char *to, const char *from, size_t size) {
     long length = bpf_probe_read_kernel_str(to, (u32)size, from);
-    sonde_c_read(length, from);
-    return length > 0 ? (size_t)length - 1 : 0;
+    sonde_mark_read(length, from);
+    return length < 0 ? 0 : length && (size_t)length < size ? (size_t)length - 1 : sonde_mark_length(from);
 }
-static inline size_t strlen(const char *text) { return strlcpy(sonde_c_work(), text, MAXSTRINGLEN); }
+static inline long sonde_strscpy(char *to, const char *from, size_t size) {
+    long length = bpf_probe_read_kernel_str(to, (u32)size, from);
+    sonde_mark_read(length, from);
+    return length > 0 && (size_t)length >= size && sonde_mark_length(from) >= size ? -E2BIG : length - 1;
+}
 static inline size_t strlcat(char *to, const char *from, size_t size) {
     size_t at = strlen(to);
     return at >= size || at >= MAXSTRINGLEN ? at : at + strlcpy(to + (at & (MAXSTRINGLEN - 1)), from, size - at);
 }
 /* In a local array the place and the size are both unknown, which is nothing that the verifier follows. */
 static inline size_t sonde_append(char *to, const char *from, size_t size) {
-    size_t at = 0;
+    size_t at = 0, i = 0;
     while (at < size && to[at])
         at++;
-    for (size_t i = 0; at + 1 < size && from[i]; i++)
+    for (; at + 1 < size && from[i]; i++)
         to[at++] = from[i];
     if (at < size)
         to[at] = 0;
-    return at;
+    return from[i] ? at + sonde_mark_length(from + i) : at;
 }
 #define SONDE_IS_LOCAL(to) (__builtin_object_size(to, 1) < MAXSTRINGLEN)
 #define strlcat(to, from, size)                                                                                        \
@@ -291,7 +299,12 @@ static inline size_t sonde_append(char *to, const char *from, size_t size) {
 #define strcpy(to, from) ({ char *to_ = (to); strlcpy(to_, from, SONDE_ROOM(to)); to_; })
 #define strcat(to, from) ({ char *to_ = (to); strlcat(to_, from, SONDE_ROOM(to)); to_; })
 #define sprintf(to, ...) snprintf(to, SONDE_ROOM(to), __VA_ARGS__)
-#define strscpy(to, from, size) ((long)strlcpy(to, from, size))
+#define SONDE_THIRD(a, b, c, ...) c
+/* Since Linux 6.9 the size of an array need not be said. */
+#define strscpy(to, ...) sonde_strscpy(to, SONDE_THIRD(__VA_ARGS__, SONDE_AS_SAID, SONDE_AS_ROOM)(to, __VA_ARGS__))
+#define SONDE_AS_SAID(to, from, size) from, size
+#define SONDE_AS_ROOM(to, from) from, SONDE_ROOM(to)
+#define strscpy_pad strscpy
 static inline int strncmp(const char *a, const char *b, size_t size) {
     for (size_t i = 0; i < size; i++) {
         u8 x = (u8)a[i], y = (u8)b[i];
@@ -340,7 +353,13 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
         u64 words_[] = {SONDE_WORDS(__VA_ARGS__)};                                                                     \
         (int)bpf_snprintf(to, size, format_, sizeof(words_) ? words_ : (u64 *)NULL, sizeof(words_)) - 1;               \
     })
-#define scnprintf snprintf
+/* What was written, where snprintf() gives what there would have been. */
+#define scnprintf(to, size, ...)                                                                                       \
+    ({                                                                                                                 \
+        const size_t room_ = (size);                                                                                   \
+        const int whole_ = snprintf(to, room_, __VA_ARGS__);                                                           \
+        whole_ < (long)room_ ? whole_ : room_ ? (int)room_ - 1 : 0;                                                    \
+    })
 
 #define STAP_RETVALUE THIS->__retvalue
 #define STAP_NEXT                                                                                                      \
@@ -365,7 +384,7 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
 #define uread(pointer)                                                                                                 \
     ({                                                                                                                 \
         __typeof__(*(pointer)) value_ = {0};                                                                           \
-        sonde_c_read(bpf_probe_read_user(&value_, sizeof(value_), (pointer)), (pointer));                              \
+        sonde_mark_read(bpf_probe_read_user(&value_, sizeof(value_), (pointer)), (pointer));                              \
         value_;                                                                                                        \
     })
 #define uderef(size, address)                                                                                          \
@@ -383,13 +402,13 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     })
 #define _stp_error(...)                                                                                                \
     do {                                                                                                               \
-        snprintf(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \
-        sonde_c_throw();                                                                                               \
+        snprintf(sonde_mark_work(), MAXSTRINGLEN, __VA_ARGS__);                                                           \
+        sonde_mark_throw();                                                                                               \
     } while (0)
 #define STAP_ERROR(...)                                                                                                \
     do {                                                                                                               \
-        SONDE_PRINT(sonde_c_work(), MAXSTRINGLEN, __VA_ARGS__);                                                        \
-        THIS->__status = sonde_c_fail();                                                                               \
+        SONDE_PRINT(sonde_mark_work(), MAXSTRINGLEN, __VA_ARGS__);                                                        \
+        THIS->__status = sonde_mark_fail();                                                                               \
         return;                                                                                                        \
     } while (0)
 )";
@@ -399,7 +418,7 @@ const std::vector<CPart>& c_parts() {
         {"STAP_PRINTF _stp_printf _stp_print", "", R"(
 #define STAP_PRINTF(...)                                                                                               \
     do {                                                                                                               \
-        char *text_ = sonde_c_slot();                                                                                  \
+        char *text_ = sonde_mark_slot();                                                                                  \
         snprintf(text_, MAXSTRINGLEN, __VA_ARGS__);                                                                    \
         sonde___c_print(text_);                                                                                        \
     } while (0)
@@ -409,7 +428,7 @@ const std::vector<CPart>& c_parts() {
         {"_stp_warn", "", R"(
 #define _stp_warn(...)                                                                                                 \
     do {                                                                                                               \
-        char *text_ = sonde_c_slot();                                                                                  \
+        char *text_ = sonde_mark_slot();                                                                                  \
         snprintf(text_, MAXSTRINGLEN, __VA_ARGS__);                                                                    \
         sonde___c_warn(text_);                                                                                         \
     } while (0)
