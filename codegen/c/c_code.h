@@ -42,6 +42,8 @@ struct CCode {
 constexpr int64_t c_failed_before = -1, c_goes_on = -2;
 // Names of calls that tell where a variable of the kernel's is (hir::CCall).
 constexpr std::string_view c_address_of = "sonde_address_";
+// Of functions of the script's that are called as some of ours are.
+constexpr std::string_view c_own_prefix = "sonde_own_";
 // The last arguments, counted from the end.
 constexpr unsigned c_error_argument = 1, c_result_argument = 2, c_slots_argument = 3, c_environment_argument = 4;
 
@@ -56,6 +58,8 @@ inline std::string script_symbol(const std::string& function) { return "sonde_s_
 
 // The name as the script has it: `f` of "sonde_c_f_body", `n` of "sonde_c_f_body.n", the static variable there.
 inline std::string written_name(const std::string& name) {
+    if (name.starts_with(c_own_prefix))
+        return name.substr(c_own_prefix.size());
     if (!name.starts_with(c_symbol("")))
         return name;
     if (size_t dot = name.rfind('.'); dot != std::string::npos)

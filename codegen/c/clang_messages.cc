@@ -62,6 +62,8 @@ Range in_script(std::optional<Range> found, const std::vector<Range>& places) {
 
 // `sonde_c_f_body` is `f` to the reader, and the structure of its arguments is `THIS`.
 void name_as_written(std::string& text) {
+    for (size_t at = 0; (at = text.find(c_own_prefix, at)) != std::string::npos;)
+        text.erase(at, c_own_prefix.size());
     const std::string prefix = c_symbol("");
     for (size_t at = 0; (at = text.find(prefix, at)) != std::string::npos;) {
         size_t end = at;
@@ -175,6 +177,25 @@ std::set<CTypeName> missing_types(const std::string& messages) {
             if (std::optional<CTypeName> type = missing_type(message->text))
                 out.insert(*std::move(type));
         line = end + 1;
+    }
+    return out;
+}
+
+std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources) {
+    constexpr std::string_view parts[] = {"redefinition", "conflicting types for",
+                                          "does not match previous declaration"};
+    std::set<std::string> out;
+    for (size_t line = 0; line < messages.size();) {
+        const size_t end = std::min(messages.find('\n', line), messages.size());
+        const std::optional<Message> message = read_message(messages.substr(line, end - line));
+        line = end + 1;
+        if (!message || std::none_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
+                return message->text.find(part) != std::string::npos;
+            }))
+            continue;
+        // Not every message has the name, but each is at the name.
+        if (const std::optional<Range> at = read_place(message->place, sources))
+            out.emplace(sources.text(at->file).substr(at->begin, at->end - at->begin));
     }
     return out;
 }

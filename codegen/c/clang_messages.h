@@ -20,4 +20,7 @@ void report_clang_messages(const std::string& messages, const std::vector<Range>
 // What messages say is not there, or not whole, and may be a type.
 std::set<CTypeName> missing_types(const std::string& messages);
 
+// Names that messages say the script declares although they are declared already.
+std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources);
+
 } // namespace sonde

@@ -259,6 +259,35 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
     text.around(tail + shows, range.file, range.end - 1);
 }
 
+// What the prelude defines itself: `#define f`, `static inline int f(...) {`.
+std::set<std::string> names_of_prelude() {
+    constexpr std::string_view define = "#define ", function = "static inline ";
+    const std::string_view text = c_prelude;
+    std::set<std::string> out;
+    for (size_t line = 0; line < text.size(); line = text.find('\n', line) + 1) {
+        size_t begin = line + define.size();
+        if (text.substr(line).starts_with(function))
+            for (begin = text.find('(', line); is_word(text[begin - 1]);)
+                begin--;
+        else if (!text.substr(line).starts_with(define))
+            continue;
+        size_t end = begin;
+        while (is_word(text[end]))
+            end++;
+        out.emplace(text.substr(begin, end - begin));
+    }
+    return out;
+}
+
+// The script's functions go before ours of the same name.
+std::string rename_own(const std::set<std::string>& own) {
+    std::string out;
+    for (const std::string& name : names_of_prelude())
+        if (own.contains(name))
+            out += fmt::format("#undef {0}\n#define {0} {1}{0}\n", name, c_own_prefix);
+    return out;
+}
+
 // LINUX_VERSION_CODE of a release such as "6.1.0-18-amd64" (include/generated/uapi/linux/version.h).
 uint32_t version_code(const std::string& release) {
     unsigned major = 0, minor = 0, patch = 0;
@@ -358,8 +387,10 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             probed.insert(point.module);
     ModuleTypes types(*btf, kernel.modules, std::move(probed));
     Result<ClangOutput> out = ClangOutput();
-    do {
-        Result<std::string> declared = declare_kernel_types(types.btf(), names, types.kernel_count(), types.chosen());
+    std::set<std::string> hidden; // the kernel's, which the script has for something else
+    for (bool is_over = false; !is_over;) {
+        Result<std::string> declared =
+            declare_kernel_types(types.btf(), names, types.kernel_count(), types.chosen(), hidden);
         if (!declared)
             return std::move(declared).error();
         Composer text(diags.sources(), diags);
@@ -370,6 +401,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
                              power, version_code(kernel.release), compatible >> 16, compatible >> 8 & 255, c_prelude));
         text.own(declare_calls(functions));
         text.own(parts);
+        text.own(rename_own(own));
         for (const hir::CText& block : program.c_blocks)
             text.script(block);
         for (const hir::Function* function : functions)
@@ -379,8 +411,13 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         out = run_clang(text.take());
         if (!out)
             return std::move(out).error();
-        // Modules are read only for what is missing, which clang knows best: then it gets the text again.
-    } while (out->bitcode.empty() && types.find(missing_types(out->messages)));
+        // Modules are read only for what is missing, and the kernel's names make room for the script's only where they
+        // meet. clang knows both best: then it gets the text again.
+        const size_t before = hidden.size();
+        if (out->bitcode.empty())
+            hidden.merge(names_declared_twice(out->messages, diags.sources()));
+        is_over = !out->bitcode.empty() || (!types.find(missing_types(out->messages)) && hidden.size() == before);
+    }
     if (out->bitcode.empty()) {
         std::vector<Range> places;
         for (const hir::CText& block : program.c_blocks)

@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -167,14 +168,45 @@ void append(void* out, const char* format, va_list arguments) {
     *static_cast<std::string*>(out) += text;
 }
 
+// Types and enumerators of these names get others.
+Result<void> hide_names(btf& types, const std::set<std::string>& hidden) {
+    std::map<std::string, uint32_t> others; // where they are among the strings
+    for (const std::string& name : hidden) {
+        // From here on the types can be changed.
+        const int at = btf__add_str(&types, ("sonde_kernel_" + name).c_str());
+        if (at < 0)
+            return Error(fmt::format("the kernel's types cannot be changed: {}", std::strerror(-at)));
+        others[name] = static_cast<uint32_t>(at);
+    }
+    auto change = [&](uint32_t& offset) {
+        const char* name = btf__name_by_offset(&types, offset);
+        if (auto found = name ? others.find(name) : others.end(); found != others.end())
+            offset = found->second;
+    };
+    for (uint32_t id = 1; id < btf__type_cnt(&types); id++) {
+        auto* type = const_cast<btf_type*>(btf__type_by_id(&types, id));
+        if (btf_is_composite(type) || btf_is_typedef(type) || btf_is_any_enum(type) || btf_is_fwd(type))
+            change(type->name_off);
+        for (int i = 0; btf_is_enum(type) && i < btf_vlen(type); i++)
+            change(btf_enum(type)[i].name_off);
+        for (int i = 0; btf_is_enum64(type) && i < btf_vlen(type); i++)
+            change(btf_enum64(type)[i].name_off);
+    }
+    return {};
+}
+
 } // namespace
 
 Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std::set<std::string>& names,
-                                         uint32_t kernel_count, const std::set<uint32_t>& chosen) {
+                                         uint32_t kernel_count, const std::set<uint32_t>& chosen,
+                                         const std::set<std::string>& hidden) {
     std::unique_ptr<btf, decltype(&btf__free)> types(
         btf__new(btf_bytes.data(), static_cast<uint32_t>(btf_bytes.size())), btf__free);
     if (!types)
         return Error(fmt::format("the kernel's types cannot be read: {}", std::strerror(errno)));
+    if (!hidden.empty())
+        if (Result<void> changed = hide_names(*types, hidden); !changed)
+            return std::move(changed).error();
     std::string out;
     std::unique_ptr<btf_dump, decltype(&btf_dump__free)> dump(btf_dump__new(types.get(), append, &out, nullptr),
                                                               btf_dump__free);

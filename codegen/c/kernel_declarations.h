@@ -11,9 +11,11 @@ namespace sonde {
 
 // `names`: all identifiers of the text. Declared are the types and enumerators of those names, and to a fixed point the
 // types of members of those names, through pointers. `btf` may go on after the kernel's own types with those of modules
-// (codegen/c/module_types.h); of these, `chosen` are declared, by their numbers, and what members lead to. Errors: what
-// is wrong with `btf`.
+// (codegen/c/module_types.h); of these, `chosen` are declared, by their numbers, and what members lead to. `hidden`:
+// names that the text has for something of its own; the kernel's types and enumerators get others. Errors: what is
+// wrong with `btf`.
 Result<std::string> declare_kernel_types(const std::string& btf, const std::set<std::string>& names,
-                                         uint32_t kernel_count, const std::set<uint32_t>& chosen);
+                                         uint32_t kernel_count, const std::set<uint32_t>& chosen,
+                                         const std::set<std::string>& hidden = {});
 
 } // namespace sonde

@@ -27,6 +27,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include "codegen/backend.h"
 #include "codegen/bpf/kernel_calls.h"
@@ -38,6 +39,7 @@
 #include "codegen/c/place.h"
 #include "codegen/c/pointers.h"
 #include "codegen/c/refuse.h"
+#include "codegen/c/tables.h"
 #include "codegen/lower/errors.h"
 
 namespace sonde {
@@ -74,6 +76,7 @@ class Securing {
         // Pointers that are numbers now: a loop would hand them on.
         for (llvm::BasicBlock& block : body_.function)
             llvm::DeleteDeadPHIs(&block);
+        remove_unused();
         bound_loops(body_, pointers_);
         keep_result_in_place();
         body_.check_returns();
@@ -83,6 +86,15 @@ class Securing {
     }
 
   private:
+    // Pointers that distances have replaced: the callback of a loop would get them, and moved by what nobody has
+    // checked.
+    void remove_unused() {
+        for (llvm::BasicBlock& block : body_.function)
+            for (llvm::Instruction& at : llvm::make_early_inc_range(llvm::reverse(block)))
+                if (llvm::isInstructionTriviallyDead(&at))
+                    at.eraseFromParent();
+    }
+
     // LLVM would compute what is only used where no read has failed after the check for that, and all that was read
     // would be on the stack until then.
     void keep_result_in_place() {
@@ -487,7 +499,7 @@ class Securing {
         }
         if (!callee) {
             if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
-                body_.refuse(call, "C in BPF cannot call through a pointer");
+                body_.refuse(call, "C in BPF cannot call through a pointer that leads to no function of the script");
             return;
         }
         if (callee->isIntrinsic()) {
@@ -515,6 +527,10 @@ class Securing {
             ir_.SetInsertPoint(&call);
             llvm::Value* failed = ir_.CreateICmpNE(call.getArgOperand(0), ir_.getInt64(0));
             body_.end_if(failed, &call, static_cast<uint64_t>(c_failed_before));
+            call.eraseFromParent();
+        } else if (callee->getName() == "sonde_mark_no_function") {
+            body_.end_if(ir_.getTrue(), &call,
+                         body_.add_place("this pointer leads to no function of this C", body_.place(call), 0));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_throw") {
             body_.end_if(ir_.getTrue(), &call, body_.add_place("%s", body_.place(call), with_text));
@@ -634,12 +650,19 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
     // A function that is handed on as a pointer is known, and called, only after what hands it on has been inlined.
+    constexpr const char* inlining = "always-inline,globaldce,";
+    constexpr const char* simplifying = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+                                        "simplifycfg,sroa,instcombine<no-verify-fixpoint>)";
     unsigned rounds = most_inlining_rounds;
     do {
-        backend.run(module,
-                    "always-inline,globaldce,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
-                    "simplifycfg,sroa,instcombine<no-verify-fixpoint>)");
-    } while (--rounds && calls_own_functions(module));
+        backend.run(module, (std::string(inlining) + simplifying).c_str());
+        find_constants(module);
+    } while (--rounds && (calls_own_functions(module) || choose_functions(module)));
+    refuse_variables(module, functions[0]->range, diags);
+    if (diags.has_errors())
+        return std::optional<CCode>();
+    if (number_addresses(module))
+        backend.run(module, simplifying);
     for (const auto& [symbol, function] : by_symbol)
         refuse_what_stays(*module.getFunction(symbol), function->c_code.range, diags);
     if (diags.has_errors())

@@ -1,5 +1,6 @@
 #include "codegen/c/refuse.h"
 
+#include <cctype>
 #include <functional>
 #include <map>
 #include <set>
@@ -80,13 +81,27 @@ bool is_possible(llvm::Intrinsic::ID id) {
     }
 }
 
+// Debug information tells a variable's line only.
+Range find_name(Range line, const std::string& name, const Sources& sources) {
+    const std::string_view text = sources.line_text(line.file, sources.line_column(line.file, line.begin).line);
+    auto is_word = [&](size_t at) {
+        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+    };
+    for (size_t at = text.find(name); !name.empty() && at != std::string_view::npos; at = text.find(name, at + 1))
+        if (!(at && is_word(at - 1)) && !is_word(at + name.size())) {
+            const auto begin = static_cast<uint32_t>(text.data() - sources.text(line.file).data() + at);
+            return {line.file, begin, begin + static_cast<uint32_t>(name.size())};
+        }
+    return line;
+}
+
 Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range otherwise) {
     llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
     global.getDebugInfo(described);
     if (!described.empty()) {
         const llvm::DIGlobalVariable& variable = *described[0]->getVariable();
         if (std::optional<Range> found = c_place(sources, variable.getFilename().str(), variable.getLine(), 0))
-            return *found;
+            return find_name(*found, variable.getName().str(), sources);
     }
     return otherwise;
 }
@@ -96,6 +111,28 @@ bool holds_address(const llvm::Constant& value) {
         return true;
     return llvm::any_of(value.operands(),
                         [](const llvm::Use& part) { return holds_address(*llvm::cast<llvm::Constant>(part.get())); });
+}
+
+void report_kept(const llvm::GlobalVariable& global, Diagnostics& diags, Range whole) {
+    diags
+        .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
+                fmt::format("`{}` would be kept between calls, which C in BPF cannot",
+                            written_name(global.getName().str())))
+        .help("keep it in a global of the script, and pass it as an argument");
+}
+
+// By its name. Through pointers: refuse_variables().
+bool is_written(const llvm::Constant& global) {
+    return llvm::any_of(global.users(), [&](const llvm::User* user) {
+        if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user))
+            return store->getPointerOperand() == &global;
+        if (const auto* part = llvm::dyn_cast<llvm::ConstantExpr>(user))
+            return is_written(*part);
+        return llvm::isa<llvm::GetElementPtrInst>(user) && llvm::any_of(user->users(), [&](const llvm::User* one) {
+                   const auto* store = llvm::dyn_cast<llvm::StoreInst>(one);
+                   return store && store->getPointerOperand() == user;
+               });
+    });
 }
 
 class Refusals {
@@ -164,10 +201,8 @@ class Refusals {
         if (global.isDeclaration())
             report(range, fmt::format("the kernel's variable `{}` has no address here", global.getName().str()))
                 .help("give the function its address: `&@var(\"name\")` in the script");
-        else
-            report(range, fmt::format("`{}` would be kept between calls, which C in BPF cannot",
-                                      written_name(global.getName().str())))
-                .help("keep it in a global of the script, and pass it as an argument");
+        else if (is_written(global))
+            report_kept(global, diags_, whole_);
     }
 
     void check(llvm::Instruction& at) {
@@ -303,6 +338,13 @@ void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags
         }
 }
 
+void refuse_variables(llvm::Module& module, Range whole, Diagnostics& diags) {
+    for (llvm::GlobalVariable& global : module.globals())
+        if (!global.isConstant() && !global.isDeclaration() && !global.use_empty() &&
+            !global.getName().starts_with("llvm."))
+            report_kept(global, diags, whole);
+}
+
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
     for (llvm::GlobalVariable& global : module.globals()) {
         global.removeDeadConstantUsers();
@@ -311,7 +353,7 @@ void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
                 .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
                         fmt::format("`{}` holds addresses, which constants in BPF cannot",
                                     written_name(global.getName().str())))
-                .help("choose by `switch`, or make it an array of arrays: `static const char names[][8] = ...`");
+                .help("it can hold those of constants and functions of the script, if each is read by itself");
     }
 }
 

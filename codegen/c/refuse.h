@@ -21,6 +21,9 @@ void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& va
 // The same for what inlining has left.
 void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags);
 
+// The same for variables that are written, which the kernel would keep between calls.
+void refuse_variables(llvm::Module& module, Range whole, Diagnostics& diags);
+
 // The same for constants that hold addresses: nobody would fill those in. Once it is optimised, so that most are gone.
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags);
 
