@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct CBody {
     bool has_may_goto = false;     // its loops are bounded by may_goto, and not callbacks
     bool loosens_at_heads = false; // what a loop changes is unknown to the verifier at its head, not only at its end
     std::map<uint64_t, llvm::AllocaInst*> variables; // that reads go to, by their size
+    // That become slots in the end: the verifier knows no bytes of those, and nothing of their alignment.
+    std::set<const llvm::Value*> moved;
 };
 
 } // namespace sonde

@@ -121,6 +121,7 @@ std::set<llvm::AllocaInst*> changed_variables(const CBody& body, const llvm::Loo
                         add(argument);
     for (const auto& [size, variable] : body.variables)
         out.erase(variable);
+    std::erase_if(out, [&](const llvm::AllocaInst* variable) { return body.moved.contains(variable); });
     return out;
 }
 

@@ -35,6 +35,7 @@
 #include "codegen/c/constants.h"
 #include "codegen/c/formats.h"
 #include "codegen/c/helpers.h"
+#include "codegen/c/large_variables.h"
 #include "codegen/c/loops.h"
 #include "codegen/c/place.h"
 #include "codegen/c/pointers.h"
@@ -49,6 +50,8 @@ namespace {
 constexpr uint64_t probe_write_user = 36, probe_read_user = 112, probe_read_user_str = 114, probe_read_kernel_str = 115,
                    helper_snprintf = 165, helper_task_pt_regs = 175;
 
+constexpr uint64_t most_by_stores = 512; // of memset and memcpy, in bytes
+
 // One function with all that it calls inlined.
 class Securing {
   public:
@@ -58,6 +61,7 @@ class Securing {
     CFunction run() {
         rewrite_formats(body_);
         replace_marks();
+        choose_moved(body_);
         body_.make_failed();
         find_variables();
         loosen_loops(body_, pointers_);
@@ -79,6 +83,7 @@ class Securing {
         remove_unused();
         bound_loops(body_, pointers_);
         keep_result_in_place();
+        move_to_slots(body_);
         body_.check_returns();
         if (body_.early_status->getNumIncomingValues() == 0)
             body_.remove_failed();
@@ -258,6 +263,31 @@ class Securing {
                                   layout_.getTypeStoreSize(store.getValueOperand()->getType()));
     }
 
+    bool is_placed(llvm::Value* pointer, const CPointers::Target& target) const {
+        llvm::APInt offset(64, 0);
+        return pointer->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local;
+    }
+    // The verifier adds the last place and the largest size.
+    bool has_room_twice(const CPointers::Target& target) const {
+        return body_.moved.contains(target.local) && 2 * target.size <= body_.limits.slot_bytes;
+    }
+    // How many bytes there are from a place on that stay_inside() has checked.
+    llvm::Value* room_after(llvm::Value* place, const CPointers::Target& target) {
+        return ir_.CreateSub(ir_.getInt64(target.size), llvm::cast<llvm::GetElementPtrInst>(place)->getOperand(1));
+    }
+
+    // More bytes than BPF's back end fills one by one. Where a read fails, it fills with zeros.
+    void fill_long(llvm::MemSetInst& fill) {
+        auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
+        if (!byte || !byte->isZero()) {
+            body_.refuse(fill, fmt::format("a `memset` of more than {} bytes fills with 0 only", most_by_stores));
+            return;
+        }
+        ir_.SetInsertPoint(&fill);
+        pointers_.read_kernel(fill.getRawDest(), ir_.CreateTrunc(fill.getLength(), ir_.getInt32Ty()), ir_.getInt64(0));
+        fill.eraseFromParent();
+    }
+
     // memcpy, memset
     void secure_block(llvm::MemIntrinsic& block) {
         const CPointers::Target to = pointers_.target_of(block.getRawDest());
@@ -273,15 +303,30 @@ class Securing {
         if (known && !pointers_.stay_inside(block, to, block.getRawDestUse(), known->getZExtValue()))
             return;
         auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&block);
-        if (!copy)
-            return;
-        const CPointers::Target from = pointers_.target_of(copy->getRawSource());
-        if (known && from.local) {
-            pointers_.stay_inside(block, from, copy->getRawSourceUse(), known->getZExtValue());
+        const bool is_long = known && known->getZExtValue() > most_by_stores;
+        if (!copy) {
+            if (is_long)
+                fill_long(llvm::cast<llvm::MemSetInst>(block));
             return;
         }
+        const CPointers::Target from = pointers_.target_of(copy->getRawSource());
+        if (known && from.local) {
+            if (!pointers_.stay_inside(block, from, copy->getRawSourceUse(), known->getZExtValue()) || !is_long)
+                return;
+        }
         llvm::Value* length = block.getLength();
-        if (!known) {
+        if (!known && has_room_twice(to) && !is_placed(block.getRawDest(), to)) {
+            if (!pointers_.stay_inside(block, to, block.getRawDestUse(), 1))
+                return;
+            ir_.SetInsertPoint(&block);
+            ir_.SetCurrentDebugLocation(block.getDebugLoc());
+            length = body_.opaque(ir_.CreateZExtOrTrunc(length, ir_.getInt64Ty()));
+            llvm::Value* beyond = ir_.CreateICmpUGT(length, room_after(block.getRawDest(), to));
+            length = body_.at_most(length, to.size);
+            body_.end_if(
+                beyond, &block,
+                body_.add_place(fmt::format("a size is outside of what has {} bytes", to.size), body_.place(block), 0));
+        } else if (!known) {
             llvm::APInt offset(64, 0);
             if (block.getRawDest()->stripAndAccumulateConstantOffsets(layout_, offset, true) != to.local ||
                 offset.getZExtValue() > to.size) {
@@ -342,6 +387,31 @@ class Securing {
         return writes_text(number) || number == probe_read_kernel || number == probe_read_user;
     }
 
+    // Of a variable in a slot, where there is room for the largest size at the last place.
+    bool bound_both(llvm::CallBase& call, uint64_t number, const CPointers::Target& target) {
+        if (!has_room_twice(target)) {
+            body_.refuse(call, "the place and the size are both known only when this runs")
+                .help("build the text in `STAP_RETVALUE`, or give a constant size");
+            return false;
+        }
+        if (!pointers_.stay_inside(call, target, call.getArgOperandUse(0), 1))
+            return false;
+        ir_.SetInsertPoint(&call);
+        ir_.SetCurrentDebugLocation(call.getDebugLoc());
+        llvm::Type* type = call.getArgOperand(1)->getType();
+        llvm::Value* size = body_.opaque(ir_.CreateZExtOrTrunc(call.getArgOperand(1), ir_.getInt64Ty()));
+        llvm::Value* room = room_after(call.getArgOperand(0), target);
+        llvm::Value* beyond = ir_.CreateICmpUGT(size, room);
+        if (writes_text(number))
+            size = ir_.CreateSelect(beyond, room, size);
+        call.setArgOperand(1, ir_.CreateZExtOrTrunc(body_.at_most(size, target.size), type));
+        if (!writes_text(number))
+            body_.end_if(beyond, &call,
+                         body_.add_place(fmt::format("a size is outside of what has {} bytes", target.size),
+                                         body_.place(call), 0));
+        return true;
+    }
+
     // A helper that writes `size` bytes to `to`, its first arguments: they stay inside of what is there. What writes a
     // text takes less then.
     // False after a report.
@@ -370,9 +440,7 @@ class Securing {
                                        is_own ? body_.limits.slot_bytes - room : 1))
                 return false;
         } else if (!known) {
-            body_.refuse(call, "the place and the size are both known only when this runs")
-                .help("build the text in `STAP_RETVALUE`, or give a constant size");
-            return false;
+            return bound_both(call, number, target);
         } else if (!pointers_.stay_inside(call, target, call.getArgOperandUse(0), known->getZExtValue())) {
             return false;
         }
@@ -624,7 +692,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         for (const hir::CCall& one : function->c_calls)
             if (llvm::StringRef(one.name).starts_with(c_address_of))
                 variables.insert(one.name.substr(c_address_of.size()));
-    refuse_what_cannot_be(module, variables, functions[0]->range, diags);
+    refuse_what_cannot_be(module, variables, limits.slot_bytes, functions[0]->range, diags);
     if (diags.has_errors())
         return std::optional<CCode>();
     fill_by_stores(module);

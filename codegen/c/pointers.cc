@@ -118,8 +118,9 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
         body_.refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
         return false;
     }
-    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(target.local))
-        clear(*variable);
+    auto* on_stack = body_.moved.contains(target.local) ? nullptr : llvm::dyn_cast<llvm::AllocaInst>(target.local);
+    if (on_stack)
+        clear(*on_stack);
     body_.ir.SetInsertPoint(&at);
     llvm::Value* exact = distance_of(pointer.get(), target.local);
     body_.ir.SetInsertPoint(&at);
@@ -133,7 +134,7 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     body_.end_if(
         beyond, checked,
         body_.add_place(fmt::format("an index is outside of what has {} bytes", target.size), body_.place(at), 0));
-    if (llvm::isa<llvm::AllocaInst>(target.local))
+    if (on_stack)
         align(at, pointer, *exact, *checked);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "codegen/c/refuse.h"
 
+#include <bit>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -18,9 +19,6 @@
 
 namespace sonde {
 namespace {
-
-// BPF has 512 bytes of stack for a handler and all that is inlined there.
-constexpr uint64_t largest_local = 256;
 
 // As large as a program's constants may be: the kernel keeps them in an array of one element.
 constexpr uint64_t largest_constant = 1 << 20;
@@ -137,8 +135,9 @@ bool is_written(const llvm::Constant& global) {
 
 class Refusals {
   public:
-    Refusals(llvm::Module& module, const std::set<std::string>& variables, Range whole, Diagnostics& diags)
-        : module_(module), variables_(variables), whole_(whole), diags_(diags) {}
+    Refusals(llvm::Module& module, const std::set<std::string>& variables, uint64_t largest, Range whole,
+             Diagnostics& diags)
+        : module_(module), variables_(variables), largest_(largest), whole_(whole), diags_(diags) {}
 
     void run() {
         if (!module_.getModuleInlineAsm().empty())
@@ -245,7 +244,7 @@ class Refusals {
 
     void check_size(llvm::AllocaInst& variable) {
         std::optional<llvm::TypeSize> size = variable.getAllocationSize(module_.getDataLayout());
-        if (size && size->getFixedValue() <= largest_local)
+        if (size && size->getFixedValue() <= largest_)
             return;
         Range range = place(variable);
         std::string name = "this variable";
@@ -256,9 +255,10 @@ class Refusals {
         if (!size)
             report(range, "BPF has no variables whose size is known only when they are made");
         else
-            report(range, fmt::format("{} takes {} bytes, and BPF has {} for all variables of a function", name,
-                                      size->getFixedValue(), largest_local))
-                .help("`STAP_RETVALUE` of a string has room for MAXSTRINGLEN bytes");
+            report(range, fmt::format("{} takes {} bytes, and a variable of C in BPF has {} at most", name,
+                                      size->getFixedValue(), largest_))
+                .help(fmt::format("read the members that you need; `-D MAXSTRINGLEN={}` makes room for it",
+                                  std::bit_ceil(size->getFixedValue() / 2)));
     }
 
     // What calls itself is never inlined.
@@ -284,6 +284,7 @@ class Refusals {
 
     llvm::Module& module_;
     const std::set<std::string>& variables_;
+    const uint64_t largest_;
     const Range whole_;
     Diagnostics& diags_;
     std::map<const llvm::Function*, int> states_;
@@ -357,9 +358,9 @@ void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
     }
 }
 
-void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, Range whole,
+void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, uint64_t largest, Range whole,
                            Diagnostics& diags) {
-    Refusals(module, variables, whole, diags).run();
+    Refusals(module, variables, largest, whole, diags).run();
 }
 
 } // namespace sonde

@@ -14,8 +14,9 @@ namespace sonde {
 // Where that is in the script; in what is inlined there, where it was called. `otherwise`: it comes from no script.
 Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise);
 
-// `variables`: of the kernel, those whose addresses are known.
-void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, Range whole,
+// `variables`: of the kernel, those whose addresses are known. `largest`: how many bytes a variable of a function can
+// have.
+void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, uint64_t largest, Range whole,
                            Diagnostics& diags);
 
 // The same for what inlining has left.

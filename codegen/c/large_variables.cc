@@ -1,0 +1,86 @@
+#include "codegen/c/large_variables.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "codegen/c/helpers.h"
+
+namespace sonde {
+namespace {
+
+// Smaller ones stay: little would be won.
+constexpr uint64_t worth_moving = 32;
+
+uint64_t size_of(const CBody& body, const llvm::AllocaInst& variable) {
+    return variable.getAllocationSize(body.layout)->getFixedValue();
+}
+
+// The variable, where something is written into it at an unknown place and with an unknown size.
+const llvm::Value* written_anywhere(const CBody& body, llvm::Value* to, llvm::Value* size) {
+    llvm::APInt offset(64, 0);
+    if (llvm::isa<llvm::Constant>(size) ||
+        llvm::isa<llvm::AllocaInst>(to->stripAndAccumulateConstantOffsets(body.layout, offset, true)))
+        return nullptr;
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(to, objects, nullptr, 0);
+    return objects.size() == 1 && llvm::isa<llvm::AllocaInst>(objects[0]) ? objects[0] : nullptr;
+}
+
+} // namespace
+
+void choose_moved(CBody& body) {
+    std::vector<llvm::AllocaInst*> variables;
+    uint64_t together = 0;
+    for (llvm::BasicBlock& block : body.function)
+        for (llvm::Instruction& at : block) {
+            if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&at)) {
+                variables.push_back(variable);
+                together += size_of(body, *variable);
+            }
+            const llvm::Value* found = nullptr;
+            if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&at))
+                found = written_anywhere(body, copy->getRawDest(), copy->getLength());
+            else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
+                if (const std::optional<uint64_t> number = helper_number(*call))
+                    for (const HelperMemory& memory : helper_memory(*number))
+                        if (memory.is_written && memory.size >= 0)
+                            found = written_anywhere(body, call->getArgOperand(memory.pointer),
+                                                     call->getArgOperand(static_cast<unsigned>(memory.size)));
+            // A slot has to have room twice.
+            if (found && 2 * size_of(body, *llvm::cast<llvm::AllocaInst>(found)) <= body.limits.slot_bytes)
+                body.moved.insert(found);
+        }
+    std::stable_sort(variables.begin(), variables.end(),
+                     [&](const auto* a, const auto* b) { return size_of(body, *a) > size_of(body, *b); });
+    for (const llvm::AllocaInst* variable : variables)
+        if (body.moved.contains(variable))
+            together -= size_of(body, *variable);
+    for (const llvm::AllocaInst* variable : variables) {
+        const uint64_t size = size_of(body, *variable);
+        if (together <= most_on_stack || size < worth_moving)
+            break;
+        if (body.moved.insert(variable).second)
+            together -= size;
+    }
+}
+
+void move_to_slots(CBody& body) {
+    std::vector<llvm::AllocaInst*> variables;
+    for (llvm::BasicBlock& block : body.function)
+        for (llvm::Instruction& at : block)
+            if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&at); variable && body.moved.contains(variable))
+                variables.push_back(variable);
+    for (llvm::AllocaInst* variable : variables) {
+        body.ir.SetInsertPoint(variable);
+        variable->replaceAllUsesWith(body.ir.CreateConstInBoundsGEP1_64(
+            body.ir.getInt8Ty(), body.argument(c_slots_argument), body.slots++ * body.limits.slot_bytes));
+        variable->eraseFromParent();
+    }
+}
+
+} // namespace sonde
