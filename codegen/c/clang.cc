@@ -125,6 +125,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
                                       "-ferror-limit=20",
                                       "-Werror=implicit-function-declaration",
                                       "-Werror=array-bounds",
+                                      "-Werror=division-by-zero",
                                       "-Werror=null-character",
                                       "-x",
                                       "c",

@@ -346,7 +346,7 @@ class Securing {
         block.eraseFromParent();
     }
 
-    // As BPF does, where a division by 0 gives 0 and leaves everything as the rest; to LLVM it would be anything. BPF
+    // A division by 0 is an error, as in the script's language; BPF would give 0, and to LLVM it would be anything. BPF
     // divides unsigned numbers (signed ones since 6.6): of the amounts, with the sign put on afterwards.
     void divide(llvm::Instruction& at) {
         const bool divides = at.getOpcode() == llvm::Instruction::SDiv || at.getOpcode() == llvm::Instruction::UDiv;
@@ -355,18 +355,17 @@ class Securing {
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
         llvm::Value *a = at.getOperand(0), *b = at.getOperand(1);
         llvm::Value* zero = llvm::ConstantInt::get(a->getType(), 0);
-        llvm::Value *amount_a = a, *amount_b = b, *is_negative = ir_.getFalse();
-        if (is_signed) {
-            llvm::Value *is_a_negative = ir_.CreateICmpSLT(a, zero), *is_b_negative = ir_.CreateICmpSLT(b, zero);
-            amount_a = ir_.CreateSelect(is_a_negative, ir_.CreateNeg(a), a);
-            amount_b = ir_.CreateSelect(is_b_negative, ir_.CreateNeg(b), b);
-            is_negative = divides ? ir_.CreateXor(is_a_negative, is_b_negative) : is_a_negative;
-        }
-        llvm::Value* by_zero = ir_.CreateICmpEQ(b, zero);
-        amount_b = ir_.CreateSelect(by_zero, llvm::ConstantInt::get(a->getType(), 1), amount_b);
+        if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(b); !known || known->isZero())
+            body_.end_if(ir_.CreateICmpEQ(b, zero), &at, body_.add_place("division by 0", body_.place(at), 0));
+        if (!is_signed)
+            return;
+        ir_.SetInsertPoint(&at);
+        llvm::Value *is_a_negative = ir_.CreateICmpSLT(a, zero), *is_b_negative = ir_.CreateICmpSLT(b, zero);
+        llvm::Value* amount_a = ir_.CreateSelect(is_a_negative, ir_.CreateNeg(a), a);
+        llvm::Value* amount_b = ir_.CreateSelect(is_b_negative, ir_.CreateNeg(b), b);
+        llvm::Value* is_negative = divides ? ir_.CreateXor(is_a_negative, is_b_negative) : is_a_negative;
         llvm::Value* amount = divides ? ir_.CreateUDiv(amount_a, amount_b) : ir_.CreateURem(amount_a, amount_b);
-        llvm::Value* value = ir_.CreateSelect(is_negative, ir_.CreateNeg(amount), amount);
-        at.replaceAllUsesWith(ir_.CreateSelect(by_zero, divides ? zero : a, value));
+        at.replaceAllUsesWith(ir_.CreateSelect(is_negative, ir_.CreateNeg(amount), amount));
         at.eraseFromParent();
     }
 

@@ -362,6 +362,7 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     })
 
 #define STAP_RETVALUE THIS->__retvalue
+#define sIzEoF(x) (__builtin_types_compatible_p(__typeof__(x), char *) ? MAXSTRINGLEN : sizeof(x))
 #define STAP_NEXT                                                                                                      \
     do {                                                                                                               \
         THIS->__status = -2;                                                                                           \

@@ -1,12 +1,15 @@
 // What every text in C begins with: macros and small functions by the names that the kernel has for them.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 namespace sonde {
 
 // Integer types; they stand before the kernel's own, which may say the same again.
 extern const char* const c_basic_types;
+// In place of `sizeof`, where that is asked of what may be a string of the script.
+constexpr std::string_view c_size_of_string = "sIzEoF";
 // Everything else; stands after the kernel's types. Needs MAXSTRINGLEN.
 extern const char* const c_prelude;
 

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "codegen/c/prelude.h"
+
 namespace sonde {
 namespace {
 
@@ -40,7 +42,10 @@ class Reader {
             } else if (is_word(c)) {
                 at_line_begin = false;
                 const size_t begin = at_;
-                check_name(take_word(), begin);
+                const std::string word = take_word();
+                check_name(word, begin);
+                if (word == "sizeof")
+                    measure_string(begin);
             } else {
                 at_line_begin = at_line_begin && std::isspace(static_cast<unsigned char>(c));
                 count_brace(c);
@@ -158,6 +163,29 @@ class Reader {
         if (word.starts_with(own_prefix))
             report(begin, at_, fmt::format("names that begin with `{}` are those of sonde's own C", own_prefix))
                 .help("use another name");
+    }
+
+    // `sizeof(STAP_RETVALUE)`, `sizeof(STAP_ARG_x)`, `sizeof(THIS->x)`: a string is a pointer here, and what is meant
+    // is its room. The prelude has a name of as many characters for that.
+    void measure_string(size_t begin) {
+        size_t at = at_;
+        auto skip = [&] {
+            while (at < text_.size() && std::isspace(static_cast<unsigned char>(text_[at])))
+                at++;
+        };
+        skip();
+        if (at == text_.size() || text_[at] != '(')
+            return;
+        at++;
+        skip();
+        const size_t name = at;
+        while (at < text_.size() && (is_word(text_[at]) || text_.compare(at, 2, "->") == 0))
+            at += is_word(text_[at]) ? 1 : 2;
+        const std::string_view measured = std::string_view(text_).substr(name, at - name);
+        skip();
+        if (at < text_.size() && text_[at] == ')' &&
+            (measured == "STAP_RETVALUE" || measured.starts_with("STAP_ARG_") || measured.starts_with("THIS->")))
+            text_.replace(begin, c_size_of_string.size(), c_size_of_string);
     }
 
     void count_brace(char c) {
