@@ -103,8 +103,11 @@ std::string explain_verifier_log(const std::string& log) {
                 error = line;
         }
     }
-    if (log.find("BPF program is too large") != std::string::npos)
-        error = "it takes more steps to check than the kernel allows";
+    // The second: more branches whose other way is still to be looked at than BPF_COMPLEXITY_LIMIT_JMP_SEQ.
+    if (log.find("BPF program is too large") != std::string::npos ||
+        error.find("jumps is too complex") != std::string::npos)
+        error = "it takes more steps to check than the kernel allows: use fewer branches in loops, fewer loops in each "
+                "other, or several probes";
     if (const auto needed = stack_needed(error); !needed.empty())
         return fmt::format(
             "the handler's calls need {} bytes of stack together, and BPF has 512: before Linux 6.9 each "
