@@ -1,5 +1,7 @@
 #include "base/btf_file.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 namespace sonde {
@@ -120,6 +122,12 @@ uint32_t BtfFile::find(std::string_view wanted, uint32_t wanted_kind) const {
             return first_ + static_cast<uint32_t>(i);
     }
     return 0;
+}
+
+std::string why_no_kernel_types() {
+    if (access("/sys/kernel", F_OK) != 0)
+        return "sysfs is not mounted here: `mount -t sysfs sysfs /sys`";
+    return "there is no `/sys/kernel/btf/vmlinux` (CONFIG_DEBUG_INFO_BTF)";
 }
 
 } // namespace sonde

@@ -14,6 +14,9 @@
 
 namespace sonde {
 
+// Why the running kernel's types are not there, at the end of a sentence.
+std::string why_no_kernel_types();
+
 class BtfFile {
   public:
     // `base`: what a module's types build on (the kernel's); numbers and names go on after it. Both must outlive this.

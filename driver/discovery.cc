@@ -131,6 +131,32 @@ std::string counted(size_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+struct Family {
+    std::string pattern, what;
+};
+
+// What is neither the kernel's nor the library's.
+std::vector<Family> families_of_kinds(const Translation& t) {
+    const std::string program = t.env.command_path.empty() ? t.env.target_pid ? "process" : "process(\"PATH\")"
+                                                           : fmt::format("process({})", in_quotes(t.env.command_path));
+    const char* needs = t.env.command_path.empty() && !t.env.target_pid
+                            ? "; PATH is a program or a library, and -c or -x names one, too"
+                            : "";
+    return {
+        {program + ".function(\"*\")", fmt::format("functions of a program{}", needs)},
+        {program + ".library(\"*\").function(\"*\")", "functions of its libraries"},
+        {program + ".statement(\"*@FILE:*\")", "lines of a source file"},
+        {program + ".mark(\"*\")", "static marks of a program"},
+        {program + ".plt(\"*\")", "calls to functions of libraries"},
+        {program + ".**", "all of these, and when it begins and ends"},
+        {"timer.s(1)", "every second; `ms`, `us`, `hz` likewise"},
+        {"timer.profile", "on every processor, a hundred times a second"},
+        {"perf.sw.*", "what the kernel counts: page faults, context switches"},
+        {"perf.hw.*", "what the processor counts, where it does"},
+        {"procfs(\"NAME\").read", "when somebody reads the script's own file"},
+    };
+}
+
 void print_kernel_families(Translation& t, bool with_modules) {
     Result<KernelTypes*> kernel = t.env.kernel();
     if (!kernel) {
@@ -163,22 +189,8 @@ int list_families(Translation& t, bool only_kernel) {
     for (const std::string& point : points_of(t, "*"))
         fmt::print("{}\n", point);
     print_kernel_families(t, true);
-    const std::string program = t.env.command_path.empty() ? t.env.target_pid ? "process" : "process(\"PATH\")"
-                                                           : fmt::format("process({})", in_quotes(t.env.command_path));
-    const char* needs = t.env.command_path.empty() && !t.env.target_pid
-                            ? "; PATH is a program or a library, and -c or -x names one, too"
-                            : "";
-    print_family(program + ".function(\"*\")", fmt::format("functions of a program{}", needs));
-    print_family(program + ".library(\"*\").function(\"*\")", "functions of its libraries");
-    print_family(program + ".statement(\"*@FILE:*\")", "lines of a source file");
-    print_family(program + ".mark(\"*\")", "static marks of a program");
-    print_family(program + ".plt(\"*\")", "calls to functions of libraries");
-    print_family(program + ".**", "all of these, and when it begins and ends");
-    print_family("timer.s(1)", "every second; `ms`, `us`, `hz` likewise");
-    print_family("timer.profile", "on every processor, a hundred times a second");
-    print_family("perf.sw.*", "what the kernel counts: page faults, context switches");
-    print_family("perf.hw.*", "what the processor counts, where it does");
-    print_family("procfs(\"NAME\").read", "when somebody reads the script's own file");
+    for (const Family& family : families_of_kinds(t))
+        print_family(family.pattern, family.what);
     // The library's, by their first word.
     std::map<std::string, size_t> families;
     for (const std::string& name : Aliases(t).names())
@@ -195,11 +207,15 @@ int list_families(Translation& t, bool only_kernel) {
 
 class Search {
   public:
-    Search(Translation& t, const Options& options, std::string word)
-        : t_(t), options_(options), word_(std::move(word)) {}
+    // `pattern`: what was written, if that is more than the word; empty if not.
+    Search(Translation& t, const Options& options, std::string word, std::string pattern)
+        : t_(t), options_(options), word_(std::move(word)), pattern_(std::move(pattern)) {}
 
     int run() {
         print_tools();
+        print_families();
+        if (!pattern_.empty())
+            print_points("points by this pattern", pattern_);
         print_aliases();
         print_points("system calls", fmt::format("syscall.*{}*", word_));
         print_tracepoints();
@@ -264,6 +280,14 @@ class Search {
                 found.push_back({std::string(tool.name), fmt::format("sonde {:<14} # {}", tool.name, title)});
         }
         print_kind("tools", std::move(found), fmt::format("sonde tools {}", word_), false);
+    }
+    // By their first words and by what they are for.
+    void print_families() {
+        std::vector<Named> found;
+        for (const Family& family : families_of_kinds(t_))
+            if (family.pattern.starts_with(word_) || matches(family.what))
+                found.push_back({family.pattern, fmt::format("{:<44} {}", family.pattern, family.what)});
+        print_kind("families of points", std::move(found), "sonde -l '*'", false);
     }
     void print_aliases() {
         std::vector<Named> found;
@@ -360,18 +384,25 @@ class Search {
                 names.push_back(std::move(name));
         const std::string near = nearest_name(word_, names);
         const bool has_target = !t_.env.command_path.empty() || t_.env.target_pid;
+        const bool is_bare =
+            !t_.env.command_path.empty() &&
+            points_of(t_, fmt::format("process({}).function(\"*\")", in_quotes(t_.env.command_path))).empty();
         say_error(fmt::format("nothing that can be probed has `{}` in its name: no tool, alias, system call, "
                               "tracepoint, function of the kernel{}{}",
                               word_,
                               has_target ? ", of the target or of its libraries"
                                          : " or of the C library; -c or -x searches a program and its libraries, too",
                               near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+        if (is_bare)
+            say_error(fmt::format("no function of `{0}` has a name: it is stripped; what can be probed all the same is "
+                                  "listed by `sonde -l 'process(\"{0}\").**'`",
+                                  t_.env.command_path));
         return exit_failure;
     }
 
     Translation& t_;
     const Options& options_;
-    std::string word_, best_;
+    std::string word_, pattern_, best_;
     int best_rank_ = 0;
     bool any_ = false;
 };
@@ -394,6 +425,8 @@ bool is_discovery(Translation& t, const Options& options) {
     // A word by itself that is a point is listed as one.
     if (!is_word(searched_word(text)) || options.list_variables)
         return false;
+    if (searched_word(text) != text)
+        return true;
     return points_of(t, text).empty();
 }
 
@@ -401,7 +434,7 @@ int discover(Translation& t, const Options& options) {
     const std::string word = searched_word(options.list_point);
     if (word.find('*') != std::string::npos)
         return list_families(t, word.starts_with("kernel"));
-    return Search(t, options, word).run();
+    return Search(t, options, word, word == options.list_point ? "" : options.list_point).run();
 }
 
 } // namespace sonde

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/kernel_btf.h"
 #include "runtime/object_check.h"
@@ -214,7 +215,8 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         options.map_flags = SONDE_TABLE_FLAGS;
         table.reset(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_table", 4, 8, 1, &options));
         if (!table || bpf_map__set_inner_map_fd(files, table.get()) != 0)
-            return errno_error("cannot create tables for stacks and symbols", errno);
+            return errno == EPERM ? Error(explain_permission(), EPERM)
+                                  : errno_error("cannot create tables for stacks and symbols", errno);
     }
     if (int failed = bpf_object__load(out->object_)) {
         int err = -failed;
@@ -237,9 +239,10 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         }
         // libbpf's own answer is that there is no such process.
         if (err == ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-            return Error("this kernel does not tell its types, and the handlers look into its structures: there is no "
-                         "`/sys/kernel/btf/vmlinux` (CONFIG_DEBUG_INFO_BTF)",
-                         err);
+            return Error(
+                fmt::format("this kernel does not tell its types, and the handlers look into its structures: {}",
+                            why_no_kernel_types()),
+                err);
         return Error(fmt::format("the kernel does not load the handlers: {} ({})", std::strerror(err),
                                  log.substr(0, log.find('\n'))),
                      err);

@@ -3,6 +3,7 @@
 #include "runtime/verifier_log.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -119,11 +120,22 @@ std::string explain_verifier_log(const std::string& log) {
                        error.empty() ? "no reason given" : error, advice_for_calls(error));
 }
 
+// Of another than the machine's first one, whose numbers of users are all its own.
+static bool in_user_namespace() {
+    Result<std::string> map = read_file("/proc/self/uid_map");
+    unsigned long inside = 0, outside = 0, count = 0;
+    return map && (std::sscanf(map->c_str(), "%lu %lu %lu", &inside, &outside, &count) != 3 || inside != 0 ||
+                   outside != 0 || count != 4294967295UL);
+}
+
 std::string explain_permission() {
     if (std::string missing = missing_capabilities(); !missing.empty())
         return missing;
     if (lockdown() == "confidentiality")
         return "the kernel is locked down (confidentiality), which forbids tracing";
+    if (in_user_namespace())
+        return "this process is root in a user namespace only (`unshare -r`, a container without root), and the kernel "
+               "lets nobody trace from there: run sonde outside of it, as the machine's root";
     return "the kernel does not permit it";
 }
 

@@ -26,8 +26,10 @@ Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder
     std::string path = folder + "/vmlinux";
     Result<std::string> bytes = read_file(path);
     if (!bytes && bytes.error().os_error == ENOENT)
-        return Error(
-            fmt::format("this kernel does not tell its types: there is no `{}` (CONFIG_DEBUG_INFO_BTF)", path));
+        return Error(fmt::format("this kernel does not tell its types: {}",
+                                 path == "/sys/kernel/btf/vmlinux"
+                                     ? why_no_kernel_types()
+                                     : fmt::format("there is no `{}` (CONFIG_DEBUG_INFO_BTF)", path)));
     return read(std::move(out), std::move(bytes), path);
 }
 
