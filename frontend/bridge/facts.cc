@@ -77,7 +77,7 @@ void name_keys(Facts& facts) {
                 name += std::to_string(i + 1);
             const bool number = map.keys[i] == Value::Number;
             if (const auto known = is_number.find(name); known != is_number.end() && known->second != number)
-                name = map.name + "_" + name;
+                name.insert(0, map.name + "_");
             is_number.emplace(name, number);
             map.key_names.push_back(name);
         }
