@@ -163,6 +163,7 @@ def find_tests(functions):
     covered = {}
     for folder in ("tests/run", "tests/vm", "examples"):
         for path in sorted((ROOT / folder).rglob("*.stp")):
-            for name in set(re.findall(r"\b(\w+)\s*\(", path.read_text(errors="replace"))) & functions.keys():
+            script = re.sub(r"^//.*", "", path.read_text(errors="replace"), flags=re.M)  # what a test expects calls nothing
+            for name in set(re.findall(r"\b(\w+)\s*\(", script)) & functions.keys():
                 covered.setdefault(name, path.relative_to(ROOT))
     return covered
