@@ -280,12 +280,27 @@ struct Renamed {
     size_t least, most; // arguments
 };
 constexpr Renamed renamed[] = {
-    {"usym", "usymname", 1, 1},      {"ksym", "symname", 1, 1},     {"sym", "symname", 1, 1},
-    {"func", "symname", 1, 1},       {"strlen", "strlen", 1, 1},    {"strcontains", "isinstr", 2, 2},
-    {"strerror", "errno_str", 1, 1}, {"reg", "register", 1, 1},     {"cgroupid", "", 0, 0},
-    {"ufunc", "usymname", 1, 1},     {"usymbol", "usymname", 1, 1}, {"substr", "substr", 3, 3},
-    {"inet_ntoa", "ip_ntop", 1, 1},  {"ntohs", "ntohs", 1, 1},      {"ntohl", "ntohl", 1, 1},
-    {"htonl", "htonl", 1, 1},        {"htons", "htons", 1, 1},      {"assert", "assert", 1, 2},
+    {"usym", "usymname", 1, 1},
+    {"ksym", "symname", 1, 1},
+    {"sym", "symname", 1, 1},
+    {"func", "symname", 1, 1},
+    {"strlen", "strlen", 1, 1},
+    {"strcontains", "isinstr", 2, 2},
+    {"strerror", "errno_str", 1, 1},
+    {"reg", "register", 1, 1},
+    {"cgroupid", "", 0, 0},
+    {"ufunc", "usymname", 1, 1},
+    {"usymbol", "usymname", 1, 1},
+    {"substr", "substr", 3, 3},
+    {"inet_ntoa", "ip_ntop", 1, 1},
+    {"ntohs", "ntohs", 1, 1},
+    {"ntohl", "ntohl", 1, 1},
+    {"htonl", "htonl", 1, 1},
+    {"htons", "htons", 1, 1},
+    {"assert", "assert", 1, 2},
+    {"speculation", "speculation", 0, 0},
+    {"commit", "commit", 1, 1},
+    {"discard", "discard", 1, 1},
 };
 constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"cat", "no function here prints a file; `system(\"cat FILE\")` runs a program that does"},
@@ -304,10 +319,7 @@ constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"llquantize", "histograms here are by powers of two or linear"},
     {"stddev", "`@variance(x)` gives the square of it"},
     {"alloca", "there is no memory of one's own in a handler here"},
-    {"speculation", "there is no speculative tracing here: keep what is to be printed in an array"},
-    {"speculate", "there is no speculative tracing here: keep what is to be printed in an array"},
-    {"commit", "there is no speculative tracing here: keep what is to be printed in an array"},
-    {"discard", "there is no speculative tracing here: keep what is to be printed in an array"},
+    {"speculate", "`speculate(id, text)` keeps a text here, and nothing else is speculative"},
 };
 
 // strcmp() and strncmp(), which give 0 for texts that are equal; empty for other calls.
