@@ -729,7 +729,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     if (diags.has_errors())
         return std::optional<CCode>();
     if (number_addresses(module))
-        backend.run(module, simplifying);
+        backend.run(module, (std::string("globaldce,") + simplifying).c_str());
     for (const auto& [symbol, function] : by_symbol)
         refuse_what_stays(*module.getFunction(symbol), function->c_code.range, diags);
     if (diags.has_errors())

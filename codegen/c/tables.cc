@@ -20,6 +20,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/c/helpers.h"
@@ -143,16 +144,24 @@ class Pool {
         }
         if (tables.empty())
             return false;
-        for (llvm::GlobalVariable* table : tables)
+        for (llvm::GlobalVariable* table : tables) {
             if (!place_all(*table->getInitializer()) || !is_read_by_parts(*table))
                 return false;
+            holders_.insert(table);
+        }
+        for (const auto& [global, place] : places_)
+            holders_.insert(global);
+        if (!find_loads())
+            return false;
         std::string bytes(places_end_, '\0');
         for (const auto& [global, place] : places_)
             write(bytes, place, *global->getInitializer());
         pool_ = make(bytes, "pool");
-        for (llvm::GlobalVariable* table : tables)
-            replace(*table);
-        decode_loads();
+        for (const auto& [global, place] : places_)
+            point_into_pool(*global, place);
+        replace(tables);
+        for (llvm::LoadInst* load : loads_)
+            decode(*load);
         return true;
     }
 
@@ -261,25 +270,74 @@ class Pool {
         auto* out =
             new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::InternalLinkage, value, name);
         out->setAlignment(llvm::Align(8));
-        numbered_.insert(out);
         return out;
     }
-    void replace(llvm::GlobalVariable& table) {
-        std::string bytes(layout_.getTypeAllocSize(table.getValueType()), '\0');
-        write(bytes, 0, *table.getInitializer());
-        llvm::GlobalVariable* out = make(bytes, "");
-        out->copyMetadata(&table, 0);
-        out->takeName(&table);
-        table.replaceAllUsesWith(out);
-        table.eraseFromParent();
+    // All bytes are written before the first one goes: tables name each other.
+    void replace(const std::vector<llvm::GlobalVariable*>& tables) {
+        std::vector<llvm::GlobalVariable*> made;
+        for (const llvm::GlobalVariable* table : tables) {
+            std::string bytes(layout_.getTypeAllocSize(table->getValueType()), '\0');
+            write(bytes, 0, *table->getInitializer());
+            made.push_back(make(bytes, ""));
+        }
+        for (size_t i = 0; i < tables.size(); i++) {
+            made[i]->copyMetadata(tables[i], 0);
+            made[i]->takeName(tables[i]);
+            tables[i]->replaceAllUsesWith(made[i]);
+        }
+        for (llvm::GlobalVariable* table : tables)
+            table->setInitializer(nullptr);
+        for (llvm::GlobalVariable* table : tables)
+            table->eraseFromParent();
     }
 
-    bool is_numbered(const llvm::Value* pointer) const {
-        llvm::SmallVector<const llvm::Value*, 4> objects;
-        llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-        llvm::erase_if(objects, [](const llvm::Value* one) { return llvm::isa<llvm::ConstantPointerNull>(one); });
-        return !objects.empty() &&
-               llvm::all_of(objects, [&](const llvm::Value* object) { return numbered_.contains(object); });
+    // Loads of addresses that are numbers. False: one may load such an address or another one.
+    bool find_loads() {
+        std::vector<llvm::LoadInst*> all;
+        std::set<const llvm::Value*> found;
+        for (llvm::Function& function : module_)
+            for (llvm::BasicBlock& block : function)
+                for (llvm::Instruction& at : block)
+                    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&at); load && load->getType()->isPointerTy()) {
+                        all.push_back(load);
+                        found.insert(load);
+                    }
+        // A list's next element is loaded from what was loaded before: so all are, until one has another origin.
+        auto objects_of = [](const llvm::LoadInst& load) {
+            llvm::SmallVector<const llvm::Value*, 4> out;
+            llvm::getUnderlyingObjects(load.getPointerOperand(), out, nullptr, 0);
+            llvm::erase_if(out, [](const llvm::Value* one) { return llvm::isa<llvm::ConstantPointerNull>(one); });
+            return out;
+        };
+        for (bool is_new = true; is_new;) {
+            is_new = false;
+            for (llvm::LoadInst* load : all)
+                if (const auto objects = objects_of(*load);
+                    found.contains(load) && (objects.empty() || !llvm::all_of(objects, [&](const llvm::Value* object) {
+                                                 return holders_.contains(object) || found.contains(object);
+                                             })))
+                    is_new = found.erase(load) > 0;
+        }
+        for (llvm::LoadInst* load : all)
+            if (found.contains(load))
+                loads_.push_back(load);
+            else if (llvm::any_of(objects_of(*load), [&](const llvm::Value* object) {
+                         return holders_.contains(object) || found.contains(object);
+                     }))
+                return false;
+        return true;
+    }
+
+    // An address that the code has by itself is equal to the one in a table.
+    void point_into_pool(llvm::GlobalVariable& global, uint64_t place) {
+        llvm::convertUsersOfConstantsToInstructions({&global});
+        llvm::Constant* there = llvm::ConstantExpr::getGetElementPtr(
+            llvm::Type::getInt8Ty(module_.getContext()), pool_,
+            llvm::ConstantInt::get(llvm::Type::getInt64Ty(module_.getContext()), place));
+        global.replaceUsesWithIf(there, [](const llvm::Use& use) {
+            const auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+            return user && !llvm::isa<llvm::GetElementPtrInst>(user) && !llvm::isa<llvm::LoadInst>(user);
+        });
     }
 
     struct Usage {
@@ -305,23 +363,6 @@ class Pool {
         }
     }
 
-    void decode_loads() {
-        std::set<llvm::LoadInst*> done;
-        for (bool is_new = true; is_new;) {
-            is_new = false;
-            std::vector<llvm::LoadInst*> loads;
-            for (llvm::Function& function : module_)
-                for (llvm::BasicBlock& block : function)
-                    for (llvm::Instruction& at : block)
-                        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&at);
-                            load && load->getType()->isPointerTy() && is_numbered(load->getPointerOperand()))
-                            loads.push_back(load);
-            for (llvm::LoadInst* load : loads) {
-                decode(*load);
-                is_new = true;
-            }
-        }
-    }
     void decode(llvm::LoadInst& load) {
         Usage usage;
         llvm::SmallPtrSet<const llvm::Value*, 8> seen;
@@ -353,7 +394,8 @@ class Pool {
     std::map<llvm::GlobalVariable*, uint64_t> places_; // in the pool
     uint64_t places_end_ = 8;                          // nothing is at 0
     llvm::GlobalVariable* pool_ = nullptr;
-    std::set<const llvm::Value*> numbered_; // objects whose addresses are numbers
+    std::set<const llvm::Value*> holders_; // constants whose addresses become numbers
+    std::vector<llvm::LoadInst*> loads_;   // of these
 };
 
 } // namespace
