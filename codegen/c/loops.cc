@@ -35,7 +35,6 @@ namespace {
 
 using Edges = llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8>;
 
-constexpr uint64_t most_turns = 1000;
 // The verifier keeps a branch in mind until it has been at the end of the other one, and no more than 8,192 of them
 // (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
 constexpr uint64_t most_branches = 7000;
@@ -224,8 +223,8 @@ void bound_loops(CBody& body, CPointers& pointers) {
     body.ir.SetInsertPoint(body.has_fault->getNextNode());
     body.ir.SetCurrentDebugLocation({});
     llvm::AllocaInst *left = body.ir.CreateAlloca(body.ir.getInt64Ty()), *counted = nullptr;
-    body.ir.CreateStore(body.ir.CreateAdd(body.ir.getInt64(most_turns), body.unknown_zero()), left);
-    const uint64_t few_turns = std::min(most_turns, most_branches / count_branches(body.function));
+    body.ir.CreateStore(body.ir.CreateAdd(body.ir.getInt64(body.limits.turns), body.unknown_zero()), left);
+    const uint64_t few_turns = std::min(body.limits.turns, most_branches / count_branches(body.function));
     std::vector<std::pair<const llvm::Loop*, uint64_t>> marked;
     for (const auto& [from, to] : edges) {
         auto* last = const_cast<llvm::BasicBlock*>(from);

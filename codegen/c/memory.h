@@ -17,6 +17,7 @@ struct CLimits {
     uint64_t max_string = 512; // MAXSTRINGLEN, a power of two
     uint64_t slot_bytes = 0;   // of a text's slot, which has more room
     bool may_goto = true;      // CodegenOptions::may_goto
+    uint64_t turns = 1000;     // MAXACTION: of all loops of one call together
 };
 
 // From the bitcode that clang made of the functions to the code that handlers are linked with. What cannot be goes to
