@@ -91,7 +91,7 @@ class Drawing {
                 const size_t end = std::min(stack.find(';', at), stack.size());
                 const std::string name = stack.substr(at, end - at);
                 const auto callee = std::find_if(box->callees.begin(), box->callees.end(),
-                                                 [&](const auto& one) { return one->frame.name == name; });
+                                                 [&](const auto& one) { return folded({one->frame.name}) == name; });
                 box = callee == box->callees.end() ? nullptr : callee->get();
                 if (box)
                     box->before += static_cast<double>(weight) * scale;
