@@ -214,7 +214,11 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
         length == 0 || ops[0].atom != DW_OP_fbreg)
         return out;
     auto offset = static_cast<int64_t>(ops[0].number);
-    if (length > 2 || (length == 2 && ops[1].atom != DW_OP_deref))
+    if (length > 1 && ops[1].atom != DW_OP_deref)
+        return out;
+    // In a coroutine's frame on the heap: what is called is a function with other arguments (clang's `.resume`).
+    out.in_other_object = length > 2;
+    if (out.in_other_object)
         return out;
     out.by_address = length == 2;
     if (offset >= 0 && dwarf_attr_integrate(&frame, DW_AT_frame_base, &attribute) &&
@@ -250,6 +254,8 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         // Older clangs divide such a number between a register and the stack, or do not align it.
         if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
             classes.doubt = "a number of 16 bytes on the stack is passed differently by different compilers";
+        if (said.in_other_object)
+            return unavailable("it is in the frame of a coroutine");
         // Windows' convention has room on the stack for arguments in registers, and no attribute that names it.
         if (said.above_frame && !on_stack && !classes.doubt)
             return unavailable("the function has another calling convention");

@@ -41,6 +41,7 @@ class CallingConvention {
     // What a parameter's own location tells of how it was passed.
     struct Described {
         std::optional<bool> by_address;
+        bool in_other_object = false;
         std::optional<uint64_t> above_frame; // bytes above the return address, where the caller has put it
     };
     Described described(const FunctionInstance& function, const Variable& argument);

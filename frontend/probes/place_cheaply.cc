@@ -31,11 +31,22 @@ bool known_at_call(const ResolvedPoint& point, const std::vector<const ast::Targ
     });
 }
 
+// A statement at a function's first instruction (its `{`) stays there, before the prologue has put parameters where
+// unoptimised code has them.
+bool is_statement_at_call(const ResolvedPoint& point) {
+    return !point.is_function && !point.is_go && point.module && !point.function.inlined &&
+           point.function.has_debug_info && point.address == point.function.entry &&
+           point.function.body != point.function.entry &&
+           point.module->calling_convention().keeps_to_abi(point.function);
+}
+
 } // namespace
 
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
     bool whole_function = point.module && (point.address == point.function.entry ||
                                            point.address == point.function.body || point.at_return_instruction);
+    if (is_statement_at_call(point))
+        point.at_call = true;
     if (!point.is_function || !whole_function || point.is_go)
         return;
     std::optional<Address> cheap = point.module->cheap_entry(point.function);

@@ -135,6 +135,12 @@ add_run_trigger(library_strings-older library_strings.cc -O0 -D_GLIBCXX_USE_CXX1
 # Where optimised code has what is on the stack.
 add_clang_trigger(stack_arguments-clang stack_arguments.cc -O2)
 add_run_trigger(stack_arguments-gcc stack_arguments.cc -O2)
+# A coroutine, whose parts have the parameters of the whole and are called with its frame.
+add_run_trigger(coroutine-gcc coroutine.cc -O0 -std=gnu++20)
+set(TRIGGER_CLANGXX_HERE ${TRIGGER_CLANGXX})
+set(TRIGGER_CLANGXX ${TRIGGER_LIBCXX_COMPILER}) # clang 14 has no coroutines of C++20
+add_clang_trigger(coroutine-clang coroutine.cc -std=gnu++20)
+set(TRIGGER_CLANGXX ${TRIGGER_CLANGXX_HERE})
 
 # What probes must not change (tests/harmless).
 add_run_trigger(harmless harmless.c -O1)
