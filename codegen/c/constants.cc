@@ -12,15 +12,6 @@ namespace {
 // Beyond that they are no variables of BPF anyway.
 constexpr unsigned most_parts = 64;
 
-bool holds_address(const llvm::Constant& value) {
-    if (llvm::isa<llvm::GlobalValue>(value))
-        return true;
-    return llvm::any_of(value.operands(), [](const llvm::Use& part) {
-        const auto* constant = llvm::dyn_cast<llvm::Constant>(part.get());
-        return constant && holds_address(*constant);
-    });
-}
-
 void store(llvm::IRBuilder<>& ir, const llvm::DataLayout& layout, llvm::Value* to, uint64_t offset,
            llvm::Constant& value) {
     if (!value.getType()->isAggregateType()) {
@@ -37,6 +28,15 @@ void store(llvm::IRBuilder<>& ir, const llvm::DataLayout& layout, llvm::Value* t
 }
 
 } // namespace
+
+bool holds_address(const llvm::Constant& value) {
+    if (llvm::isa<llvm::GlobalValue>(value))
+        return true;
+    return llvm::any_of(value.operands(), [](const llvm::Use& part) {
+        const auto* constant = llvm::dyn_cast<llvm::Constant>(part.get());
+        return constant && holds_address(*constant);
+    });
+}
 
 void fill_by_stores(llvm::Module& module) {
     const llvm::DataLayout& layout = module.getDataLayout();

@@ -23,6 +23,7 @@
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "codegen/c/constants.h"
 #include "codegen/c/helpers.h"
 
 namespace sonde {
@@ -113,16 +114,6 @@ void choose(llvm::CallBase& call, const Numbers& numbers) {
     if (gives)
         call.replaceAllUsesWith(result);
     call.eraseFromParent();
-}
-
-// Whether there is something in it that only the kernel could fill in: an address.
-bool holds_address(const llvm::Constant& value) {
-    if (llvm::isa<llvm::GlobalValue>(value))
-        return true;
-    return llvm::any_of(value.operands(), [](const llvm::Use& part) {
-        const auto* constant = llvm::dyn_cast<llvm::Constant>(part.get());
-        return constant && holds_address(*constant);
-    });
 }
 
 bool is_constant(const llvm::Value* object) {

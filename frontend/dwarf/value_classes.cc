@@ -35,14 +35,9 @@ class Classifier {
             classes_.doubt = unknown_type;
             return 1;
         }
-        switch (type->kind) {
-        case Type::Integer:
-        case Type::Boolean:
-        case Type::Character:
-        case Type::Enum:
-        case Type::Pointer:
-        case Type::Reference:
+        if (is_scalar(type))
             return add_scalar(type, offset, ValueClass::Integer, ValueClass::Integer);
+        switch (type->kind) {
         case Type::Float:
             return add_float(type, offset);
         case Type::Array:
