@@ -1,6 +1,9 @@
 #include "frontend/variables/binding.h"
 
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
 
 namespace sonde {
 
