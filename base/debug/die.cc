@@ -10,6 +10,12 @@ bool flag_attribute(Dwarf_Die& die, unsigned name) {
     return dwarf_attr_integrate(&die, name, &attribute) && dwarf_formflag(&attribute, &flag) == 0 && flag;
 }
 
+bool is_declaration(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    bool flag = false;
+    return dwarf_attr(&die, DW_AT_declaration, &attribute) && dwarf_formflag(&attribute, &flag) == 0 && flag;
+}
+
 std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;

@@ -50,6 +50,8 @@ template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
 // An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
 // abstract origins and specifications.
 bool flag_attribute(Dwarf_Die& die, unsigned name);
+// Of all that a definition has from its declaration (DW_AT_specification), that it is one is not its own.
+bool is_declaration(Dwarf_Die& die);
 std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name);
 const char* string_attribute(Dwarf_Die& die, unsigned name);
 // The mangled name, by either attribute; null without one.

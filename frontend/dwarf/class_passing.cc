@@ -98,7 +98,7 @@ bool is_by_address(TypeReader& types, const Type* type, int depth) {
     if (!types.die_of(type, &die))
         return false;
     // Of a class that is only declared nothing is known; the library's strings are copied by their constructors.
-    if (flag_attribute(die, DW_AT_declaration))
+    if (is_declaration(die))
         return !type->incomplete;
     if (std::optional<bool> answer = says_itself(die))
         return *answer;

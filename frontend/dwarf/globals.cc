@@ -32,33 +32,17 @@ std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
     if (!name)
         return "";
-    std::string text = name;
-    Dwarf_Attribute attribute;
-    Dwarf_Die declaration = die;
-    Dwarf_Die* scopes = nullptr;
-    if (dwarf_attr(&die, DW_AT_specification, &attribute) && !dwarf_formref_die(&attribute, &declaration))
-        return text;
+    Dwarf_Die declaration = declaration_of(die);
     Dwarf_Off offset = dwarf_dieoffset(&declaration);
     if (Unit* unit = units.unit_of(declaration)) {
         scan(*unit);
         auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
                                       [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
         if (entry != unit->variables.end() && entry->offset == offset)
-            return scope_prefix(*unit, entry->scope) + text;
+            return scope_prefix(*unit, entry->scope) + name;
     }
-    // A static member before DWARF 5; libdw looks through the whole unit for it.
-    int count = dwarf_getscopes_die(&declaration, &scopes);
-    for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
-        int tag = dwarf_tag(&scopes[i]);
-        if (tag != DW_TAG_namespace && tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
-            tag != DW_TAG_union_type)
-            break;
-        const char* scope = dwarf_diename(&scopes[i]);
-        text = fmt::format("{}::{}", scope_name({scope, no_index, tag == DW_TAG_namespace, false}), text);
-    }
-    if (count > 0)
-        free(scopes);
-    return text;
+    // A static member before DWARF 5.
+    return scope_prefix(declaration) + name;
 }
 
 bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Die* die) {

@@ -46,15 +46,16 @@ bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
 }
 
 std::string TypeDefinitions::scope_of(Dwarf_Die& die) {
-    Dwarf_Off offset = dwarf_dieoffset(&die);
-    Unit* unit = units_.unit_of(die);
+    Dwarf_Die declaration = declaration_of(die);
+    Dwarf_Off offset = dwarf_dieoffset(&declaration);
+    Unit* unit = units_.unit_of(declaration);
     if (!unit)
-        return "";
+        return scope_prefix(declaration);
     scan(*unit);
     auto entry = std::lower_bound(unit->types.begin(), unit->types.end(), offset,
                                   [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
     bool found = entry != unit->types.end() && entry->offset == offset;
-    return found ? scope_prefix(*unit, entry->scope) : "";
+    return found ? scope_prefix(*unit, entry->scope) : scope_prefix(declaration);
 }
 
 void TypeDefinitions::forget() {

@@ -224,7 +224,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
     case DW_TAG_enumeration_type: {
         type.kind = Type::Enum;
         Dwarf_Die definition = die;
-        if (flag_attribute(die, DW_AT_declaration) && !definitions_.find(die, &definition))
+        if (is_declaration(die) && !definitions_.find(die, &definition))
             type.incomplete = true;
         type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
         type.is_signed = is_signed_enum(definition);
@@ -286,7 +286,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
     depth_--;
     // An array's or typedef's size needs the record's, which for a declaration stands with its definition.
     if (type.kind == Type::Struct || type.kind == Type::Union) {
-        if (flag_attribute(die, DW_AT_declaration) && type.size == 0)
+        if (is_declaration(die) && type.size == 0)
             type.incomplete = true; // until complete() finds the definition
     }
     return &type;
@@ -304,7 +304,7 @@ void TypeReader::complete(Type& record) {
     Dwarf_Die die;
     if (!die_of(&record, &die))
         return;
-    if (flag_attribute(die, DW_AT_declaration)) {
+    if (is_declaration(die)) {
         Dwarf_Die definition;
         if (definitions_.find(die, &definition)) {
             die = definition;

@@ -1,5 +1,8 @@
 #include "frontend/dwarf/unit.h"
 
+#include <cstdlib>
+
+#include <dwarf.h>
 #include <fmt/format.h>
 
 #include "base/glob.h"
@@ -30,6 +33,31 @@ std::string scope_prefix(const Unit& unit, uint32_t scope) {
         prefix = fmt::format("{}::{}", scope_name(unit.scopes[scope]), prefix);
     }
     return prefix;
+}
+
+std::string scope_prefix(Dwarf_Die& declaration) {
+    std::string prefix;
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes_die(&declaration, &scopes);
+    for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
+        const int tag = dwarf_tag(&scopes[i]);
+        if (tag != DW_TAG_namespace && tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
+            tag != DW_TAG_union_type)
+            break;
+        const char* name = dwarf_diename(&scopes[i]);
+        prefix = fmt::format("{}::{}", scope_name({name, no_index, tag == DW_TAG_namespace, false}), prefix);
+    }
+    if (count > 0)
+        free(scopes);
+    return prefix;
+}
+
+Dwarf_Die declaration_of(Dwarf_Die& definition) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration;
+    const bool is_declared =
+        dwarf_attr(&definition, DW_AT_specification, &attribute) && dwarf_formref_die(&attribute, &declaration);
+    return is_declared ? declaration : definition;
 }
 
 std::string without_template_arguments(std::string_view name) {

@@ -96,6 +96,11 @@ FunctionRef enclosing_subprogram(FunctionRef function);
 const char* scope_name(const ScopeEntry& scope);
 // "ns::C::", what stands before the name of an entry of that scope; empty outside of all.
 std::string scope_prefix(const Unit& unit, uint32_t scope);
+// The same from the DIEs around a declaration, for what is in no unit that is scanned. libdw looks through the whole
+// unit for it.
+std::string scope_prefix(Dwarf_Die& declaration);
+// What a definition defines (DW_AT_specification); itself for what was not declared before.
+Dwarf_Die declaration_of(Dwarf_Die& definition);
 // Whether the pattern, which has a `::` or a wildcard, matches the whole qualified name or what follows a `::` in it,
 // with and without template arguments, and with and without inline and anonymous namespaces. Blanks make no difference
 // where there is a `<`.
