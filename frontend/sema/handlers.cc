@@ -17,6 +17,7 @@
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/handlers.h"
 #include "frontend/variables/readable_calls.h"
+#include "frontend/variables/source_program.h"
 
 namespace sonde {
 
@@ -96,6 +97,10 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     build_block(body, *probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         build_block(body, *piece.block, piece.file, *handler->body);
+    for (const hir::Local* local : handler->locals)
+        if (in_.notes.read.contains(local) && !in_.notes.assigned.contains(local) &&
+            has_variable(resolved.point, local->name))
+            in_.notes.traced.insert(local);
     // A goroutine's entry values are kept by another measure (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address =

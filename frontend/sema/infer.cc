@@ -109,7 +109,9 @@ class Inference {
             if (!notes_.assigned.count(local)) {
                 DiagBuilder report = c_.report_once(DiagId::NeverAssigned, local->range,
                                                     fmt::format("local variable `{}` is never assigned", local->name));
-                if (names_.has_function(local->name))
+                if (notes_.traced.contains(local))
+                    report.help(fmt::format("the variable of what is traced is `${}`", local->name));
+                else if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
                 else if (const std::string habit = bridge::name_habit(local->name); !habit.empty())
                     report.help(habit);

@@ -27,7 +27,8 @@ struct Notes {
     };
 
     std::set<const hir::Local*> assigned, read;
-    std::set<const hir::Local*> bound; // by foreach, catch or a call: assigned, and not to be called unused
+    std::set<const hir::Local*> bound;  // by foreach, catch or a call: assigned, and not to be called unused
+    std::set<const hir::Local*> traced; // never assigned, and what is traced has a variable of that name
     std::unordered_map<const void*, Range> fixed_at; // where a slot (Local*, Global*, Function*, key) got its type
     std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives; // their declarations
     std::unordered_map<const hir::Expr*, const Type*> c_types;                  // of values that come from typed memory

@@ -73,7 +73,7 @@ std::optional<Place> pointer_place(Binding& b) {
     // `order->quantity` and `args->order` of other languages, where `$order` is meant.
     const bool is_list = source == "args" && !b.expr.components.empty();
     const std::string named = is_list ? b.expr.components[0].name : source;
-    const bool is_there = b.expr.operand->kind == ast::ExprKind::Name && has_variable(b, named);
+    const bool is_there = b.expr.operand->kind == ast::ExprKind::Name && has_variable(b.point, named);
     b.fail(DiagId::UnknownType, b.base_range(), fmt::format("what `{}` points at is not known", source),
            is_there ? fmt::format("the variable of what is traced is `${}`", named)
                     : fmt::format(

@@ -158,11 +158,13 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     return std::nullopt;
 }
 
-bool has_variable(Binding& b, std::string_view name) {
-    if (b.point.module)
-        return std::ranges::any_of(visible_variables(b, true), [&](const Variable& one) { return one.name == name; });
-    return b.point.prototype &&
-           std::ranges::any_of(b.point.prototype->members, [&](const TypeMember& one) { return one.name == name; });
+bool has_variable(const ResolvedPoint& point, std::string_view name) {
+    if (point.module)
+        return std::ranges::any_of(
+            point.module->variables_in(point.function, point.is_return ? point.entry_address : point.address, true),
+            [&](const Variable& one) { return one.name == name; });
+    return point.prototype &&
+           std::ranges::any_of(point.prototype->members, [&](const TypeMember& one) { return one.name == name; });
 }
 
 std::optional<Place> named_variable(Binding& b, const std::string& name) {

@@ -12,7 +12,7 @@ namespace sonde {
 // False after a report: the point is in no program, or that has no debug information.
 bool has_module(Binding& b);
 // Whether the probed function, tracepoint or hook shows a variable of that name (without `$`). Reports nothing.
-bool has_variable(Binding& b, std::string_view name);
+bool has_variable(const ResolvedPoint& point, std::string_view name);
 // A local variable, parameter or global that the function sees, by its name.
 std::optional<Place> named_variable(Binding& b, const std::string& name);
 // Where a variable of the point's module is.
