@@ -38,6 +38,10 @@ std::string helper_name(uint64_t number) {
     return std::string(text.substr(name, text.find(')', name) - name));
 }
 
+bool is_helper(std::string_view name) {
+    return std::string_view(c_prelude).find(fmt::format("(*const {})", name)) != std::string_view::npos;
+}
+
 std::vector<HelperMemory> helper_memory(uint64_t number) {
     const std::string name = helper_name(number);
     if (name.starts_with("bpf_probe_read") || name == "bpf_get_current_comm")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <llvm/IR/Instructions.h>
@@ -15,6 +16,9 @@ std::optional<uint64_t> helper_number(const llvm::CallBase& call);
 
 // The helper's name in the prelude; empty: scripts do not have it.
 std::string helper_name(uint64_t number);
+
+// Whether the prelude has a helper of that name.
+bool is_helper(std::string_view name);
 
 // An argument that is memory, with the argument that says how many bytes: -1 if that is `bytes`.
 struct HelperMemory {

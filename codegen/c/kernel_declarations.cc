@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "codegen/bpf/kernel_calls.h"
+#include "codegen/c/helpers.h"
 
 namespace sonde {
 namespace {
@@ -52,7 +53,8 @@ class Declarations {
             if (btf_is_decl_tag(type) && std::strcmp(name(type->name_off), "bpf_kfunc") == 0)
                 tagged.insert(type->type);
             else if (btf_is_func(type) && is_wanted(name(type->name_off)) &&
-                     std::string_view(name(type->name_off)).starts_with("bpf_") && !is_helper(type->type))
+                     std::string_view(name(type->name_off)).starts_with("bpf_") && !is_helper(name(type->name_off)) &&
+                     !takes_words(type->type))
                 out.push_back(id);
         }
         if (!tagged.empty())
@@ -67,8 +69,9 @@ class Declarations {
     }
 
   private:
-    // What is behind a helper has its name, and takes five numbers (BPF_CALL_1 and its like, include/linux/filter.h).
-    bool is_helper(uint32_t prototype) const {
+    // What is behind a helper has its name, and most of them take five words (BPF_CALL_1 and its like,
+    // include/linux/filter.h).
+    bool takes_words(uint32_t prototype) const {
         const btf_type* type = btf__type_by_id(&types_, prototype);
         bool out = btf_vlen(type) == 5;
         for (int i = 0; out && i < btf_vlen(type); i++) {
