@@ -117,6 +117,11 @@ class Reader {
             }
     }
 
+    // `<linux/sched.h>`, and no place in a file system.
+    static bool is_header(std::string_view name) {
+        return name.starts_with('<') && !name.starts_with("</") && name.find("..") == std::string_view::npos;
+    }
+
     void read_directive() {
         const size_t begin = at_;
         at_ += text_[at_] == '#' ? 1 : 2;
@@ -124,7 +129,8 @@ class Reader {
         const std::string directive = take_word();
         skip_blanks();
         const size_t line_end = std::min(text_.find('\n', begin), text_.size());
-        if (directive == "include" && at_ < line_end && text_[at_] == '<' && text_[line_end - 1] != '\\') {
+        if (directive == "include" && at_ < line_end && text_[line_end - 1] != '\\' &&
+            is_header(std::string_view(text_).substr(at_, line_end - at_))) {
             std::fill(text_.begin() + static_cast<ptrdiff_t>(begin), text_.begin() + static_cast<ptrdiff_t>(line_end),
                       ' ');
             at_ = line_end;
