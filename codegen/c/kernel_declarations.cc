@@ -69,8 +69,8 @@ class Declarations {
     }
 
   private:
-    // What is behind a helper has its name, and most of them take five words (BPF_CALL_1 and its like,
-    // include/linux/filter.h).
+    // Kernels without tags have the functions that implement helpers under the helpers' names. Most of these take five
+    // words, whatever the helper takes (BPF_CALL_1 and its like, include/linux/filter.h).
     bool takes_words(uint32_t prototype) const {
         const btf_type* type = btf__type_by_id(&types_, prototype);
         bool out = btf_vlen(type) == 5;

@@ -11,6 +11,7 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/go_results.h"
 #include "frontend/dwarf/language.h"
+#include "frontend/dwarf/location_expression.h"
 #include "frontend/dwarf/locations.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
@@ -55,21 +56,6 @@ bool add_leaves(const Type* type, uint64_t offset, Leaves& leaves, int depth) {
 const char* float_result = "is returned in a floating point register, which a probe cannot read";
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
 const char* no_data = "is an object without data, which is not passed";
-
-constexpr int rsp = 7; // DWARF's number
-
-// What a call has pushed: the return address is below the arguments.
-Location above_return_address(uint64_t offset, bool by_address) {
-    constexpr uint64_t return_address = 8;
-    Location location;
-    location.kind = Location::Memory;
-    location.ops = {{LocationOp::Register, rsp},
-                    {LocationOp::Constant, static_cast<int64_t>(return_address + offset)},
-                    {LocationOp::Add}};
-    if (by_address)
-        location.ops.push_back({LocationOp::Deref, 8});
-    return location;
-}
 
 // A place that is a register and a number of bytes.
 struct Offset {

@@ -9,6 +9,7 @@
 #include <dwarf.h>
 
 #include "base/debug/die.h"
+#include "frontend/dwarf/location_expression.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/variables.h"
 
@@ -18,7 +19,6 @@ namespace {
 // DWARF numbers of RAX, RBX, RCX, RDI, RSI, R8 to R11.
 constexpr int integer_registers[] = {0, 3, 2, 5, 4, 8, 9, 10, 11};
 constexpr size_t float_registers = 15;
-constexpr int rsp = 7;
 
 // Hands out registers and stack to values, in the order of their declaration.
 class GoAssignment {
@@ -46,12 +46,7 @@ class GoAssignment {
         integers_ = integers;
         floats_ = floats;
         stack_ = align(stack_, alignment(type, 0));
-        constexpr uint64_t return_address = 8;
-        Location location;
-        location.kind = Location::Memory;
-        location.ops = {{LocationOp::Register, rsp},
-                        {LocationOp::Constant, static_cast<int64_t>(return_address + stack_)},
-                        {LocationOp::Add}};
+        Location location = above_return_address(stack_);
         stack_ += size_of(type);
         return location;
     }

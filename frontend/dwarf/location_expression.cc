@@ -537,4 +537,17 @@ Location translate_expression(const ExpressionContext& context, Address address,
     return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
 }
 
+Location above_return_address(uint64_t offset, bool by_address) {
+    constexpr int rsp = 7; // DWARF's number
+    constexpr uint64_t return_address = 8;
+    Location location;
+    location.kind = Location::Memory;
+    location.ops = {{LocationOp::Register, rsp},
+                    {LocationOp::Constant, static_cast<int64_t>(return_address + offset)},
+                    {LocationOp::Add}};
+    if (by_address)
+        location.ops.push_back({LocationOp::Deref, 8});
+    return location;
+}
+
 } // namespace sonde

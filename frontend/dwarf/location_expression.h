@@ -33,4 +33,8 @@ Location translate_expression(const ExpressionContext& context, Address address,
 // An attribute whose value is an expression or a list of them; false: there is none.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute);
 
+// Where a function finds what its caller has put on the stack, at its very entry: so many bytes above the return
+// address. `by_address`: what is there is the address.
+Location above_return_address(uint64_t offset, bool by_address = false);
+
 } // namespace sonde

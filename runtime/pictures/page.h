@@ -14,7 +14,7 @@ size_t shade_of(std::string_view name);
 // few to read.
 std::string fitted(std::string_view text, double width, double letter_width);
 
-// An HTML page of one image, which may end with a script: `svg` as svg_script() has it.
+// An HTML page that shows one image. A script in it is one that svg_script() has made.
 std::string html_page(std::string_view title, std::string svg);
 // A script at the end of an SVG image.
 std::string svg_script(std::string_view script);
