@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/processes.h"
 #include "runtime/attach/attach.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/command.h"
@@ -284,23 +285,16 @@ void add_targets(const KernelObject& kernel, int64_t process) {
     int64_t number = kernel.numbers().in_kernel(process);
     if (number == 0 || !kernel.targets().add(number))
         return;
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
-        std::ifstream children(thread.path() / "children");
-        for (int64_t child = 0; children >> child;)
-            add_targets(kernel, child);
-    }
+    for (int64_t child : children_of(process))
+        add_targets(kernel, child);
 }
 
 // The threads of the target and of what it has started so far.
 void add_threads(int64_t process, std::vector<int64_t>& threads) {
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
-        threads.push_back(std::atoll(thread.path().filename().c_str()));
-        std::ifstream children(thread.path() / "children");
-        for (int64_t child = 0; children >> child;)
-            add_threads(child, threads);
-    }
+    for (int64_t thread : threads_of(process))
+        threads.push_back(thread);
+    for (int64_t child : children_of(process))
+        add_threads(child, threads);
 }
 
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
@@ -363,12 +357,9 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
 // Processes that run before the session begins; in a target's tree, if there is one.
 std::vector<int64_t> running_processes(const Session& session, int64_t waiting) {
     std::vector<int64_t> out;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-        int64_t process = std::atoll(entry.path().filename().c_str());
-        if (process > 0 && process != waiting && session.kernel->targets().has(session.numbers.in_kernel(process)))
+    for (int64_t process : all_processes())
+        if (process != waiting && session.kernel->targets().has(session.numbers.in_kernel(process)))
             out.push_back(process);
-    }
     return out;
 }
 

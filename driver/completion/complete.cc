@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/processes.h"
 #include "driver/completion/points.h"
 #include "driver/completion/shell_line.h"
 #include "driver/options.h"
@@ -191,12 +192,11 @@ PointSources make_sources(const Request& request) {
 // Processes that run, with their names.
 std::vector<Completion> complete_process(const std::string& text) {
     std::vector<Completion> out;
-    std::error_code error;
-    for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
-        const std::string pid = at->path().filename();
-        if (pid.find_first_not_of("0123456789") != std::string::npos || !pid.starts_with(text))
+    for (int64_t process : all_processes()) {
+        const std::string pid = std::to_string(process);
+        if (!pid.starts_with(text))
             continue;
-        std::ifstream file(at->path() / "comm");
+        std::ifstream file(fmt::format("/proc/{}/comm", process));
         std::string name;
         std::getline(file, name);
         out.push_back({pid, name, true});

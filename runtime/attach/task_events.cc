@@ -4,15 +4,14 @@
 // keys are programs by their inode's address in the kernel: no two names, mounts or devices of one file can be mistaken
 // for two, and the address is nobody else's while the file is open here.
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <fcntl.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "base/processes.h"
 #include "runtime/attach/attach.h"
 
 namespace sonde {
@@ -28,16 +27,6 @@ class OpenFile final : public Attachment {
   private:
     Fd fd_;
 };
-
-// The numbers among a folder's names.
-std::vector<int64_t> numbered_entries(const std::string& folder) {
-    std::vector<int64_t> out;
-    std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-    while (dirent* entry = open ? readdir(open.get()) : nullptr)
-        if (int64_t number = atoll(entry->d_name))
-            out.push_back(number);
-    return out;
-}
 
 std::vector<const plan::Probe*> probes_of(const plan::Plan& plan, std::initializer_list<ProbeKind> kinds) {
     std::vector<const plan::Probe*> out;
@@ -142,12 +131,11 @@ void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int
     if (!plan.follows_tasks())
         return;
     std::vector<const plan::Probe*> probes = probes_of(plan, {ProbeKind::ProcessBegin, ProbeKind::ThreadBegin});
-    for (int64_t process : numbered_entries("/proc")) {
+    for (int64_t process : all_processes()) {
         if (process == waiting || !kernel.targets().has(kernel.numbers().in_kernel(process)))
             continue;
-        std::string threads = fmt::format("/proc/{}/task", process);
-        for (int64_t thread : numbered_entries(threads)) {
-            Fd folder(open(fmt::format("{}/{}", threads, thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        for (int64_t thread : threads_of(process)) {
+            Fd folder(open(fmt::format("/proc/{}/task/{}", process, thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
             auto fd = static_cast<uint64_t>(folder.get());
             // Tasks that have begun since the handlers were attached are known.
             Result<uint32_t> fresh = folder ? kernel.run("sonde_seen_task", {fd}) : 0;

@@ -22,6 +22,7 @@
 
 #include "base/elf_file.h"
 #include "base/kallsyms.h"
+#include "base/processes.h"
 #include "base/quiet_thread.h"
 #include "runtime/attach/perf_links.h"
 #include "runtime/attach/watched_programs.h"
@@ -39,14 +40,6 @@ perf_event_attr attributes(const plan::WatchSpec& watch, uint64_t address) {
     attr.bp_len = watch.length;
     attr.sample_period = 1;
     return attr;
-}
-
-std::vector<int64_t> threads_of(int64_t process) {
-    std::vector<int64_t> out;
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error))
-        out.push_back(std::atoll(thread.path().filename().c_str()));
-    return out;
 }
 
 bool runs(int64_t process, const std::string& program) {
