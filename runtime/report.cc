@@ -326,22 +326,33 @@ void Session::print_hits() {
         output.write(hit_report.text(plan, kernel.get()));
 }
 
-// A script that ended the session has seen what it wanted, unless nothing at all was hit.
+// A script that ended the session has seen what it wanted, unless nothing at all was hit; and of all processes of a
+// machine nobody expects that they come by everywhere.
 void Session::say_unhit() {
     constexpr size_t most_lines = 10;
     const Marks marks(plan, data);
     const bool has_target = !options.command.empty() || options.target_pid != 0;
-    const bool is_limited = has_target || plan.filter_groups;
-    if (!kernel || !is_limited || failed || (exited && any_hit(plan, marks)))
+    const bool everybody = !has_target && !plan.filter_groups;
+    const bool was_any = any_hit(plan, marks);
+    if (!kernel || failed || ((exited || everybody) && was_any))
         return;
     std::string whose = !options.command.empty() ? "the command" : fmt::format("process {}", options.target_pid);
     if (plan.filter_groups)
         whose = (has_target ? whose + " in " : "those of ") + describe_groups(plan.groups);
+    if (everybody) {
+        whose = "a process";
+        if (!probed.empty())
+            target_files.look_at_all();
+    }
     std::vector<std::string> lines =
-        explain_unhit({plan, marks, target_files, probed, whose, target_program, options.inlined_copies});
-    if (options.several_ways && !lines.empty() && !any_hit(plan, marks)) {
-        const std::string others = lines.size() > 1 ? fmt::format(", nor were {} more points", lines.size() - 1) : "";
-        return warn(fmt::format("nothing was seen: {}{}", lines[0], others), Weight::Answer);
+        explain_unhit({plan, marks, target_files, probed, whose, everybody, target_program, options.inlined_copies});
+    if ((options.several_ways || everybody) && !lines.empty() && !was_any) {
+        const size_t more = lines.size() - 1;
+        const std::string others = more == 0   ? ""
+                                   : more == 1 ? ", nor was 1 more point"
+                                               : fmt::format(", nor were {} more points", more);
+        return warn(fmt::format("nothing was seen: {}{}", lines[0], others),
+                    options.several_ways ? Weight::Answer : Weight::Advice);
     }
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
         warn(lines[i]);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/process_maps.h"
+#include "base/processes.h"
 
 namespace sonde {
 namespace {
@@ -117,7 +118,8 @@ void TargetFiles::take(const Buffer& buffer) {
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void TargetFiles::look_at(int64_t process) {
+bool TargetFiles::look_at_one(int64_t process) {
+    bool found = false;
     for (const ProcessMapping& mapping : read_process_maps(process)) {
         if (!mapping.executable || mapping.inode == 0)
             continue;
@@ -125,16 +127,23 @@ void TargetFiles::look_at(int64_t process) {
         if (size_t gone = path.rfind(" (deleted)"); gone != std::string::npos)
             path.resize(gone);
         add(path, mapping.inode);
-        complete_ = true;
+        found = true;
     }
+    return found;
+}
+
+void TargetFiles::look_at_all() {
+    for (int64_t process : all_processes())
+        complete_ = look_at_one(process) || complete_;
+}
+
+void TargetFiles::look_at(int64_t process) {
+    complete_ = look_at_one(process) || complete_;
     std::error_code failed;
     if (program_.empty())
         program_ = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), failed).string();
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), failed)) {
-        std::ifstream children(thread.path() / "children");
-        for (int64_t child = 0; children >> child;)
-            look_at(child);
-    }
+    for (int64_t child : children_of(process))
+        look_at(child);
 }
 
 std::set<uint64_t> TargetFiles::inodes_at(const std::string& path) const {

@@ -27,6 +27,8 @@ class TargetFiles {
     void follow(pid_t process);
     // What a running process and its children have mapped now; may be called again.
     void look_at(int64_t process);
+    // The same of all processes whose files this user may see.
+    void look_at_all();
     // Takes what the kernel has reported; often enough that its buffers do not overflow.
     void drain();
 
@@ -44,6 +46,8 @@ class TargetFiles {
         char* memory;
     };
     void add(const std::string& path, uint64_t inode);
+    // Whether the process had files mapped that could be looked at.
+    bool look_at_one(int64_t process);
     void take(const Buffer& buffer);
     std::vector<Buffer> buffers_;
     pid_t process_ = 0;

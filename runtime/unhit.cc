@@ -69,6 +69,8 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
     if (!context.files.is_complete())
         return "";
     std::string instead = context.files.program();
+    if (context.everybody)
+        return fmt::format("no process that can be looked at here has loaded {} now", path);
     return fmt::format("{} never ran or loaded {}{}", context.target, path,
                        instead.empty() || instead == path ? "" : fmt::format("; it ran {}", instead));
 }
@@ -145,7 +147,7 @@ std::map<std::string, uint64_t> probed_inodes(const plan::Plan& plan) {
 bool any_hit(const plan::Plan& plan, const Marks& marks) {
     for (const plan::Probe& probe : plan.probes)
         for (const plan::Point& point : probe.points)
-            if (probe.in_kernel && marks.has(plan::Mark::Hit, point.row))
+            if (probe.in_kernel && plan::is_event(probe.kind) && marks.has(plan::Mark::Hit, point.row))
                 return true;
     return false;
 }

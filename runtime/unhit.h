@@ -35,7 +35,8 @@ struct UnhitContext {
     const Marks marks;
     const TargetFiles& files;
     const std::map<std::string, uint64_t>& inodes; // probed_inodes()
-    std::string target;                            // "the command", "process 42"
+    std::string target;                            // "the command", "process 42", "a process" of all
+    bool everybody;                                // the session looks at all processes; `files` is what they have now
     std::string program;                           // that it begins with; empty: not known
     // How many inlined copies a function of a file has that its points are not in; null: nobody knows.
     std::function<uint64_t(const plan::Point&)> inlined_copies;
