@@ -68,9 +68,8 @@ llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& 
     // The arguments' place on the stack.
     if (plan::is_trampoline(bpf_.kind))
         return saved_key(e_.CreatePtrToInt(env.context, e_.i64()));
-    // A thread is in one system call.
     if (plan::is_about(bpf_.kind, plan::Subject::Tracepoint))
-        return saved_key(e_.number(0));
+        return task_key();
     if (handler.is_go) // after the check of the stack, where it is still on top
         return goroutine_key(env, registers_.read(env, dwarf_rsp));
     // At the very entry the return address is on top of the stack; after `push %rbp; mov %rsp,%rbp` it is above
@@ -82,7 +81,7 @@ llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& 
 
 llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler& handler) {
     if (plan::is_about(bpf_.kind, plan::Subject::Tracepoint))
-        return saved_key(e_.number(0));
+        return task_key();
     if (plan::is_trampoline(bpf_.kind))
         return saved_key(e_.CreatePtrToInt(env.context, e_.i64()));
     // The return has popped the return address, but not yet where the probe is at the return instruction.
@@ -102,6 +101,13 @@ llvm::Value* BpfEntryValues::goroutine_key(Environment& env, llvm::Value* place)
     llvm::Value* distance = e_.CreateAnd(e_.CreateSub(e_.CreateLoad(e_.i64(), high), place), e_.number(UINT32_MAX));
     llvm::Value* process = e_.CreateAnd(helper(e_, get_current_pid_tgid, {}), e_.number(INT64_C(-1) << 32));
     return saved_key(e_.CreateOr(process, distance), goroutine);
+}
+
+// A thread is in one system call. execve() gives a thread its process' first one's number (fs/exec.c, de_thread()), but
+// task and process stay.
+llvm::Value* BpfEntryValues::task_key() {
+    llvm::Value* process = e_.CreateAnd(helper(e_, get_current_pid_tgid, {}), e_.number(INT64_C(-1) << 32));
+    return saved_key(helper(e_, get_current_task, {}), process);
 }
 
 llvm::Value* BpfEntryValues::saved_key(llvm::Value* place, llvm::Value* owner) {

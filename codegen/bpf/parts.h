@@ -135,6 +135,7 @@ class BpfEntryValues final : public EntryValues {
     // Goroutines change threads, and their stacks move when they grow: the return address has a distance from the
     // stack's upper end that stays. R14 is the goroutine's `g`, whose second word is that end.
     llvm::Value* goroutine_key(Environment& env, llvm::Value* place);
+    llvm::Value* task_key();
     // `owner`: by default the thread.
     llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
 
