@@ -144,6 +144,8 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (!t.report(in_c))
         return say_failed(3);
     codegen.c_code = *c_code ? &**c_code : nullptr;
+    if (*c_code)
+        t.env.modules_for_c = (*c_code)->modules;
     CodegenDumps dumps;
     dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
     dumps.want_bpf = options.dump == "bpf";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,8 +25,13 @@ Result<void> check_kernel(const plan::Plan& plan) {
     if (plan.kernel.empty())
         return {};
     Result<std::unique_ptr<KernelTypes>> types = KernelTypes::open();
-    if (types && (*types)->fingerprint() == plan.kernel_types)
-        return {};
+    if (types && (*types)->fingerprint() == plan.kernel_types) {
+        Result<void> fits;
+        for (const plan::ModuleTypes& module : plan.module_types)
+            if (fits.ok())
+                fits = (*types)->check_module(module.name, module.fingerprint);
+        return fits;
+    }
     utsname system{};
     uname(&system);
     return Error(
@@ -47,6 +53,14 @@ Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& o
         const std::string& release = t.parse_options.kernel_release;
         plan.kernel = t.other_kernel && release.empty() ? t.other_kernel->path : release;
         plan.kernel_types = types->fingerprint();
+        std::set<std::string> modules = t.env.modules_for_c;
+        modules.insert(types->modules_used().begin(), types->modules_used().end());
+        for (const std::string& module : modules) {
+            Result<uint64_t> found = types->module_fingerprint(module);
+            if (!found)
+                return std::move(found).error();
+            plan.module_types.push_back({module, *found});
+        }
     }
     if (origin) {
         plan.origin = *origin;

@@ -324,6 +324,12 @@ struct ProbedCode {
 };
 constexpr size_t probed_bytes = 16; // the longest instruction of x86-64 has 15
 
+// A module of the kernel whose types the handlers know. `fingerprint` tells one build's types from another's.
+struct ModuleTypes {
+    std::string name;
+    uint64_t fingerprint = 0;
+};
+
 // A file whose points the plan has, as it was when these were looked up.
 struct ProbedFile {
     std::string path; // as in Point::path
@@ -396,9 +402,10 @@ struct Plan {
     // from another's.
     std::string kernel;
     uint64_t kernel_types = 0;
-    std::vector<ProbedFile> files; // sorted by path
-    Origin origin;                 // of a saved plan
-    std::vector<GroupName> groups; // that the session is limited to; empty: to none
+    std::vector<ModuleTypes> module_types; // of the modules that they need, sorted by name
+    std::vector<ProbedFile> files;         // sorted by path
+    Origin origin;                         // of a saved plan
+    std::vector<GroupName> groups;         // that the session is limited to; empty: to none
 
     uint64_t marks_size() const;                                          // a power of two
     bool has_subjects() const;                                            // of some probe

@@ -159,6 +159,7 @@ template <typename A> void members(A& a, Probe& v) {
         v.frame_size, v.points);
 }
 template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes); }
+template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
 template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
 template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
 template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, v.scripts, v.library); }
@@ -169,7 +170,7 @@ template <typename A> void members(A& a, Plan& v) {
         v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors, v.names_module,
         v.marks);
     all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
-        v.kernel_types, v.files, v.origin, v.groups);
+        v.kernel_types, v.module_types, v.files, v.origin, v.groups);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct CFunction {
 struct CCode {
     std::string bitcode;
     std::map<std::string, CFunction> functions; // by their names in the program
+    std::set<std::string> modules;              // of the kernel, whose types it names
 };
 
 // What a function in C gives if an error is the pending one already; and if it goes on to the next of its name.

@@ -432,8 +432,11 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
                 out->messages, places, [&](const CTypeName& name) { return types.why_missing(name); }, diags);
         return std::optional<CCode>();
     }
-    return secure_c_code(out->bitcode, functions,
-                         {power, 2 * uint64_t{power} + 64, options.may_goto, options.max_action}, diags);
+    Result<std::optional<CCode>> code = secure_c_code(
+        out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto, options.max_action}, diags);
+    if (code && *code)
+        (*code)->modules = types.used();
+    return code;
 }
 
 } // namespace sonde

@@ -311,6 +311,14 @@ void ModuleTypes::choose() {
             });
 }
 
+std::set<std::string> ModuleTypes::used() const {
+    std::set<std::string> names;
+    for (const Module& module : read_ ? *read_ : std::deque<Module>())
+        if (module.is_merged)
+            names.insert(module.name);
+    return names;
+}
+
 std::string ModuleTypes::why_missing(const CTypeName& name) {
     if (auto found = differ_.find(name); found != differ_.end())
         return found->second;

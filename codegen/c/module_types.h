@@ -51,6 +51,9 @@ class ModuleTypes {
     // The modules' types that were found, by their numbers there.
     const std::set<uint32_t>& chosen() const { return chosen_; }
 
+    // The modules that have what was found.
+    std::set<std::string> used() const;
+
     // Why there is no such type. "": nothing to say.
     std::string why_missing(const CTypeName& name);
 

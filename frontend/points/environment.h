@@ -82,6 +82,7 @@ struct ProbeEnvironment {
     std::vector<Syscall> no_code_calls;      // that this kernel does not have, once somebody asks
     std::set<std::string> told_no_variables; // files of which a warning says so
     bool relies_on_kernel = false;           // a place in the kernel's memory has come from its types
+    std::set<std::string> modules_for_c;     // of the kernel, whose types the script's C names
     // The kernel's debug information. Errors: there is none for this very build.
     Result<DwarfModule*> kernel_debug_info();
     // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).

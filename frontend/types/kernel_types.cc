@@ -247,16 +247,40 @@ std::vector<std::string> KernelTypes::global_names() {
     return names;
 }
 
-uint64_t KernelTypes::fingerprint() const {
-    // FNV-1a, 8 bytes at a time.
+namespace {
+// FNV-1a, 8 bytes at a time.
+uint64_t hash_of(string_view bytes) {
     uint64_t hash = 0xcbf29ce484222325;
-    string_view bytes = files_[0].bytes;
     for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
         uint64_t word;
         std::memcpy(&word, bytes.data() + at, 8);
         hash = (hash ^ word) * 0x100000001b3;
     }
     return hash ^ bytes.size();
+}
+} // namespace
+
+uint64_t KernelTypes::fingerprint() const { return hash_of(files_[0].bytes); }
+
+Result<uint64_t> KernelTypes::module_fingerprint(const std::string& module) const {
+    Result<std::string> bytes = btf_bytes(module);
+    if (!bytes)
+        return std::move(bytes).error();
+    return hash_of(*bytes);
+}
+
+Result<void> KernelTypes::check_module(const std::string& module, uint64_t fingerprint) const {
+    Result<uint64_t> here = module_fingerprint(module);
+    if (!here)
+        return Error(fmt::format("it reads structures of the kernel's module `{0}`, which is not loaded here\n"
+                                 "  load it: `modprobe {0}`",
+                                 module));
+    if (*here != fingerprint)
+        return Error(fmt::format("it was translated for another build of the kernel's module `{}`, whose types are not "
+                                 "those of the one that is loaded\n"
+                                 "  translate it again",
+                                 module));
+    return {};
 }
 
 // ---- types ----------------------------------------------------------------------------------------------------------
@@ -479,6 +503,8 @@ void KernelTypes::complete(Type& record) {
             }
         return;
     }
+    if (!in->module.empty())
+        modules_used_.insert(in->module);
     bool has_flag = BTF_INFO_KFLAG(from->info);
     const auto* members = BtfFile::entries<struct btf_member>(*from);
     for (uint32_t i = 0; i < BtfFile::entry_count(*from); i++) {

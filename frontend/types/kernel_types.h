@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,12 @@ class KernelTypes final : public TypeSource {
 
     // Differs between two kernels whose types differ.
     uint64_t fingerprint() const;
+    // The same for a module's. Errors: it has none.
+    Result<uint64_t> module_fingerprint(const std::string& module) const;
+    // Whether handlers that know types of a module fit this one. Errors: it is not loaded, or is another build.
+    Result<void> check_module(const std::string& module, uint64_t fingerprint) const;
+    // Modules of whose types members were looked at.
+    const std::set<std::string>& modules_used() const { return modules_used_; }
 
     // Modules that have types; sorted.
     std::vector<std::string> modules() const;
@@ -109,6 +116,7 @@ class KernelTypes final : public TypeSource {
         uint32_t id;
     };
     std::unordered_map<const Type*, Origin> records_; // whose members are not there yet
+    std::set<std::string> modules_used_;
 };
 
 } // namespace sonde

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -222,4 +223,27 @@ TEST_F(KernelTypesOf, DamagedFilesAreRefusedOrRead) {
         }
     std::filesystem::remove(folder + "/vmlinux");
     EXPECT_FALSE(KernelTypes::open(folder).ok());
+}
+
+TEST_F(KernelTypesOf, ModulesThatWereUsed) {
+    std::unique_ptr<KernelTypes> types = open();
+    EXPECT_TRUE(types->modules_used().empty());
+    ASSERT_EQ(types->functions("reach", nullptr).size(), 1u);
+    EXPECT_TRUE(types->modules_used().empty()); // no member was looked at
+    const Type* far_away = types->find_type("struct far");
+    ASSERT_NE(far_away, nullptr);
+    EXPECT_EQ(complete(far_away)->members.size(), 1u);
+    EXPECT_EQ(types->modules_used(), std::set<std::string>{"extra"});
+    Result<uint64_t> before = types->module_fingerprint("extra");
+    ASSERT_TRUE(before.ok());
+    EXPECT_TRUE(types->check_module("extra", *before).ok());
+    Result<void> absent = types->check_module("none", *before);
+    ASSERT_FALSE(absent.ok());
+    EXPECT_EQ(absent.error().message, "it reads structures of the kernel's module `none`, which is not loaded here\n"
+                                      "  load it: `modprobe none`");
+    ASSERT_TRUE(write_file(folder + "/extra", bytes_of(modules(base.get()).get()) + std::string(8, 0)).ok());
+    Result<void> other = types->check_module("extra", *before);
+    ASSERT_FALSE(other.ok());
+    EXPECT_TRUE(
+        other.error().message.starts_with("it was translated for another build of the kernel's module `extra`"));
 }
