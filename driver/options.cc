@@ -20,12 +20,12 @@
 #include <fmt/format.h>
 
 #include "base/trusted_file.h"
+#include "driver/cache_folder.h"
 #include "driver/called_as.h"
 #include "driver/completion/complete.h"
 #include "driver/metric_facts.h"
 #include "driver/option_messages.h"
 #include "driver/option_parser.h"
-#include "driver/plan_cache.h"
 #include "driver/push_options.h"
 #include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
@@ -725,7 +725,7 @@ std::variant<Options, int> read_words(std::vector<std::string> words) {
     options.list_variables = app.count("-L") > 0;
     options.list = app.count("-l") > 0 || options.list_variables;
     if (clean) {
-        const Result<void> cleaned = PlanCache::clean();
+        const Result<void> cleaned = CacheFolder::clean();
         return cleaned ? 0 : fail("--clean-cache: " + cleaned.error().message);
     }
     if (std::string problem = check_counts(app); !problem.empty())

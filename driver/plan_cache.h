@@ -3,20 +3,16 @@
 // Passes 1 and 2 always run: they read the script, the library, programs, debug information and the kernel as they are
 // now. What comes out of them, with the options, is all that pass 3 knows, and so is the key. A plan that is found is
 // therefore the one that would be made; nothing has to be guessed from names, sizes or times of files. Entries have
-// the whole key, which is compared, so no two keys of one hash are mixed up.
-//
-// The folder is $XDG_CACHE_HOME/sonde or ~/.cache/sonde. A plan is code that root runs, so the folder and each entry
-// must belong to the session's user, and nobody else may write to them; else there is no cache, and -v says why.
-// Nothing that goes wrong here is an error of the session's.
+// the whole key, which is compared, so no two keys of one hash are mixed up. Where
+// there is no folder for them (driver/cache_folder.h), -v says why.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "base/fd.h"
-#include "base/result.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
+#include "driver/cache_folder.h"
 #include "driver/options.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan.h"
@@ -34,23 +30,17 @@ class PlanCache {
     // Keeps the plan for other sessions, and deletes what has not been used for longest if there is too much.
     void store(const plan::Plan& plan);
     // Of the entry.
-    std::string path() const { return folder_path_ + "/" + name_; }
-
-    // --clean-cache. Errors: there is a folder that cannot be used.
-    static Result<void> clean();
+    std::string path() const { return (folder_ ? folder_->path() : "") + "/" + name_; }
 
   private:
-    // Why there is no folder; empty: there is one.
-    std::string open();
     // With -v, on standard error.
     void tell(const std::string& why) const;
 
     const bool reads_, tells_;
-    bool is_on_ = false;
     const bool has_own_name_; // -m
     const std::string module_;
-    std::string folder_path_, name_, key_;
-    Fd folder_;
+    std::string name_, key_;
+    std::optional<CacheFolder> folder_; // nullopt: nothing is kept
 };
 
 } // namespace sonde
