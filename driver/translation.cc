@@ -258,6 +258,12 @@ Translation::Translation(const Options& options)
     groups = options.groups;
     if (!groups.empty())
         env.find_group_files = [this] { return find_group_files(groups); };
+    if (options.cache == Cache::On)
+        env.kept_texts = [this]() -> KeptTexts* {
+            if (!cache_folder_)
+                cache_folder_ = CacheFolder::open();
+            return *cache_folder_ ? &**cache_folder_ : nullptr;
+        };
     env.try_counter = try_counter;
     env.listing_variables = options.list_variables;
     env.listing_addresses = options.verbose[1] > 0;

@@ -11,6 +11,7 @@
 #include "base/kernel_files.h"
 #include "base/result.h"
 #include "base/source.h"
+#include "driver/cache_folder.h"
 #include "driver/options.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
@@ -46,8 +47,10 @@ struct Translation {
 
   private:
     bool in_color_;
-    std::optional<KernelConfig> kernel_config_; // these two are found out when a script asks
+    // These are found out when a script asks.
+    std::optional<KernelConfig> kernel_config_;
     std::optional<KernelProbing> kernel_probing_;
+    std::optional<Result<CacheFolder>> cache_folder_;
 };
 
 // A script's text; `-` is standard input.

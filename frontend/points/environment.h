@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kept_texts.h"
 #include "base/kernel_files.h"
 #include "base/result.h"
 #include "base/source.h"
@@ -39,6 +40,8 @@ struct KernelProbing {
 // What probe kinds need from outside; lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
+    // What earlier sessions have found out; null, or gives null: nothing is kept.
+    std::function<KeptTexts*()> kept_texts;
     const KernelFiles* other_kernel = nullptr; // -r: the script is for that one; null: for the running one
     std::string command_path; // -c: the command's program, for `process` without an argument; empty without
     int64_t target_pid = 0;   // -x

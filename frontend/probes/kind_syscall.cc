@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/debug_file.h"
 #include "base/glob.h"
 #include "base/kallsyms.h"
 #include "base/suggest.h"
@@ -104,13 +106,40 @@ constexpr std::pair<int, std::string_view> unnamed[] = {
 
 // The kernel's functions for system calls, by the calls' names: whether they do something. Those that a kernel may be
 // built without have a weak function that does not (COND_SYSCALL of arch/x86/include/asm/syscall_wrapper.h).
-std::map<std::string, bool, std::less<>> call_functions(const ProbeEnvironment& env) {
+using CallFunctions = std::map<std::string, bool, std::less<>>;
+
+CallFunctions find_call_functions(const ProbeEnvironment& env) {
     constexpr std::string_view prefix = "__x64_sys_";
-    std::map<std::string, bool, std::less<>> out;
+    CallFunctions out;
     const Result<std::string>& list = env.kernel_symbols();
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
         if (symbol->name.starts_with(prefix))
             out[std::string(symbol->name.substr(prefix.size()))] |= symbol->letter == 'T';
+    return out;
+}
+
+// The same. One build of a kernel always has the same ones, and its symbols take a third of the time that a script
+// takes whose plan is kept.
+CallFunctions call_functions(const ProbeEnvironment& env) {
+    Result<std::string> build = env.other_kernel ? Result<std::string>(Error("")) : running_kernel_build_id();
+    KeptTexts* kept = build && !build->empty() && env.kept_texts ? env.kept_texts() : nullptr;
+    if (!kept)
+        return find_call_functions(env);
+    const std::string name = "syscalls-" + *build;
+    CallFunctions out;
+    if (std::optional<std::string> text = kept->load(name)) {
+        std::istringstream words(*text);
+        bool does_something = false;
+        for (std::string function; words >> function >> does_something;)
+            out[function] = does_something;
+        return out;
+    }
+    out = find_call_functions(env);
+    std::string text;
+    for (const auto& [function, does_something] : out)
+        text += fmt::format("{} {:d}\n", function, does_something);
+    if (!out.empty())
+        kept->store(name, text);
     return out;
 }
 
