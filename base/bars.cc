@@ -18,10 +18,6 @@ std::string bar_text(double part, size_t width) {
         static_cast<uint64_t>(std::llround(std::clamp(part, 0.0, 1.0) * static_cast<double>(width) * 8)));
 }
 
-size_t text_width(std::string_view text) {
-    return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 std::string_view standing_bar(double part) {
     static constexpr const char* heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     return part > 0 ? heights[std::min<size_t>(7, static_cast<size_t>(part * 8))] : " ";

@@ -13,8 +13,6 @@ namespace sonde {
 std::string bar_of_eighths(uint64_t eighths);
 // One that is `part` (0 to 1) of `width` characters. Without blanks after it.
 std::string bar_text(double part, size_t width);
-// How many characters a text has (of UTF-8), each as wide as another.
-size_t text_width(std::string_view text);
 // A bar that stands, `part` (0 to 1) of a character high; a blank for 0.
 std::string_view standing_bar(double part);
 // Numbers as a row of bars of eight heights, the last `width` of them; the largest of these is full, 0 is a blank.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/character_width.h"
+
 namespace sonde {
 
 size_t utf8_length(std::string_view text) {
@@ -24,6 +26,31 @@ size_t utf8_length(std::string_view text) {
                        (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)))
         return 0;
     return length;
+}
+
+namespace {
+
+// Of the UTF-8 character that the text is.
+char32_t character_number(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (text.size() == 1)
+        return first;
+    char32_t out = first & (0x7f >> text.size());
+    for (const char byte : text.substr(1))
+        out = out << 6 | (static_cast<unsigned char>(byte) & 0x3f);
+    return out;
+}
+
+} // namespace
+
+size_t text_width(std::string_view text) {
+    size_t out = 0;
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        out += length ? character_width(character_number(text.substr(0, length))) : 1;
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    return out;
 }
 
 std::string terminal_text(std::string_view text) {

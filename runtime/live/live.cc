@@ -13,6 +13,7 @@
 #include "base/bars.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/terminal_text.h"
 #include "runtime/control_files.h"
 #include "runtime/histogram.h"
 #include "runtime/json_lines.h"
@@ -212,8 +213,15 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
     }
     const LiveValue& value = row.value;
     std::vector<std::string> out;
+    const StatsView view{&value.block, value.buckets.data()};
+    // The whole numbers, for which the table may have no room.
+    if (table.type == plan::Value::Stats && !table.is_scalar()) {
+        std::string line = fmt::format("  {} values, sum {}", value.block.count, value.block.sum);
+        if (value.has_range)
+            line += fmt::format(", min {}, max {}", view.min(), view.max());
+        out.push_back(line);
+    }
     if (table.stats.quantiles && value.has_range) {
-        const StatsView view{&value.block, value.buckets.data()};
         std::string line = " ";
         for (const NamedPercentile& one : told_percentiles)
             line += fmt::format(" {} {}", one.name, view.percentile(table.stats, one.millionths));
@@ -229,8 +237,9 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
         for (size_t i = 0; i < texts.size(); i++)
             out.push_back(fmt::format("  {} = {}", table.keys[i], texts[i]));
     }
-    if (table.type == plan::Value::Stats)
-        out.push_back(fmt::format("  {} values, sum {}", value.block.count, value.block.sum));
+    if (table.type == plan::Value::Long)
+        out.push_back("  " + (table.prints_as_pointer ? fmt::format("{:#x}", static_cast<uint64_t>(value.number))
+                                                      : std::to_string(value.number)));
     if (table.type == plan::Value::String)
         out.push_back("  " + value.text);
     out.push_back("  " + sparkline(value.rates, columns > 4 ? columns - 4 : 1));

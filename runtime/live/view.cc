@@ -21,23 +21,47 @@ std::string right(std::string_view text, size_t width) {
     return length >= width ? fit(text, width) : std::string(width - length, ' ') + std::string(text);
 }
 
+// What stands for a thousand, a million ...
+struct Scale {
+    double one;
+    char letter;
+};
+// The largest that a size has one of; of a size below a thousand the first.
+const Scale& scale_of(double size) {
+    static constexpr Scale scales[] = {{1e3, 'k'}, {1e6, 'M'}, {1e9, 'G'}, {1e12, 'T'}, {1e15, 'P'}, {1e18, 'E'}};
+    const auto* above = std::ranges::upper_bound(scales, size, {}, &Scale::one);
+    return above == std::begin(scales) ? *above : *std::prev(above);
+}
+
 std::string rate_text(double rate) {
     if (rate == 0)
         return "";
     const double size = std::abs(rate);
-    return size >= 1e6    ? fmt::format("{:+.1f}M/s", rate / 1e6)
-           : size >= 10e3 ? fmt::format("{:+.0f}k/s", rate / 1e3)
-           : size >= 10   ? fmt::format("{:+.0f}/s", rate)
-                          : fmt::format("{:+.1f}/s", rate);
+    if (size >= 10e3) {
+        const Scale& scale = scale_of(size);
+        return fmt::format("{:+.{}f}{}/s", rate / scale.one, scale.one > 1e3 ? 1 : 0, scale.letter);
+    }
+    return size >= 10 ? fmt::format("{:+.0f}/s", rate) : fmt::format("{:+.1f}/s", rate);
+}
+
+// The number, or, where it has no room, how large it is.
+std::string number_in(int64_t number, size_t width) {
+    std::string out = std::to_string(number);
+    if (out.size() <= width)
+        return out;
+    const Scale& scale = scale_of(std::abs(static_cast<double>(number)));
+    return fmt::format("{:.2f}{}", static_cast<double>(number) / scale.one, scale.letter);
 }
 
 int64_t average(const LiveValue& value) {
     return value.block.count ? value.block.sum / static_cast<int64_t>(value.block.count) : 0;
 }
 
+constexpr size_t number_width = 14, pointer_width = 18, statistic_width = 10;
+
 std::string number_text(const LiveTable& table, const LiveValue& value) {
     return table.prints_as_pointer ? fmt::format("{:#x}", static_cast<uint64_t>(value.number))
-                                   : std::to_string(value.number);
+                                   : number_in(value.number, number_width);
 }
 
 // One line, whatever is in it.
@@ -55,7 +79,7 @@ struct Column {
     std::string (*text)(const LiveTable&, const LiveValue&);
 };
 std::string range_text(const LiveValue& value, int64_t number) {
-    return value.has_range ? std::to_string(number) : "-";
+    return value.has_range ? number_in(number, statistic_width) : "-";
 }
 
 StatsView view_of(const LiveValue& value) { return {&value.block, value.buckets.data()}; }
@@ -69,13 +93,17 @@ std::vector<Column> columns_of(const LiveTable& table) {
     if (table.type == plan::Value::String)
         return {{"value", 40, [](const LiveTable&, const LiveValue& value) { return one_line(value.text); }}};
     if (table.type == plan::Value::Long)
-        return {{"value", 14, number_text}, rate_column, change_column};
-    return {{"count", 10, number_text},
-            {"min", 10, [](const LiveTable&, const LiveValue& v) { return range_text(v, view_of(v).min()); }},
-            {"avg", 10, [](const LiveTable&, const LiveValue& v) { return std::to_string(average(v)); }},
-            {"max", 10, [](const LiveTable&, const LiveValue& v) { return range_text(v, view_of(v).max()); }},
-            rate_column,
-            change_column};
+        return {
+            {"value", table.prints_as_pointer ? pointer_width : number_width, number_text}, rate_column, change_column};
+    return {
+        {"count", statistic_width,
+         [](const LiveTable&, const LiveValue& v) { return number_in(v.number, statistic_width); }},
+        {"min", statistic_width, [](const LiveTable&, const LiveValue& v) { return range_text(v, view_of(v).min()); }},
+        {"avg", statistic_width,
+         [](const LiveTable&, const LiveValue& v) { return number_in(average(v), statistic_width); }},
+        {"max", statistic_width, [](const LiveTable&, const LiveValue& v) { return range_text(v, view_of(v).max()); }},
+        rate_column,
+        change_column};
 }
 
 bool has_text(const std::string& in, const std::string& what) {
@@ -102,19 +130,22 @@ const std::vector<std::string> help_lines = {
 } // namespace
 
 std::string fit(std::string_view text, size_t width) {
+    const size_t whole = text_width(text);
+    if (whole <= width)
+        return std::string(text) + std::string(width - whole, ' ');
+    if (width == 0)
+        return "";
     std::string out;
     size_t used = 0;
-    for (size_t i = 0; i < text.size();) {
-        const size_t length = std::max<size_t>(1, utf8_length(text.substr(i)));
-        if (used + 1 == width && text_width(text.substr(i)) > 1)
-            return out + "…";
-        if (used == width)
-            return out;
-        out += text.substr(i, length);
-        i += length;
-        used++;
+    while (true) {
+        const size_t length = std::max<size_t>(1, utf8_length(text));
+        const size_t columns = text_width(text.substr(0, length));
+        if (used + columns >= width)
+            return out + "…" + std::string(width - used - 1, ' ');
+        out += text.substr(0, length);
+        used += columns;
+        text.remove_prefix(length);
     }
-    return out + std::string(width - used, ' ');
 }
 
 std::vector<const LiveTable*> LiveView::arrays() const {
@@ -398,7 +429,7 @@ void LiveView::add_table(std::vector<std::string>& out, const LiveTable& table, 
         out.push_back(std::string(is_selected ? reverse : plain) + fit(line, columns));
     }
     if (rows.empty() && out.size() < end)
-        out.push_back(std::string(dim) + (table.rows.empty() ? "  (empty)" : "  (no row has that text)"));
+        out.push_back(std::string(dim) + fit(table.rows.empty() ? "  (empty)" : "  (no row has that text)", columns));
     // A histogram alone: its picture takes the room that is left.
     if (table.is_scalar() && table.stats.buckets())
         for (const std::string& line : detail_(table, table.rows[0], columns))
@@ -446,7 +477,7 @@ std::vector<std::string> LiveView::lines(ScreenSize size, const std::vector<std:
     std::vector<std::string> out;
     if (!picture_)
         return out;
-    const size_t columns = std::max<size_t>(20, size.columns), rows = std::max<size_t>(4, size.rows);
+    const size_t columns = std::max<size_t>(1, size.columns), rows = std::max<size_t>(1, size.rows);
     add_head(out, columns);
     if (mode_ == Mode::Help) {
         for (const std::string& line : help_lines)

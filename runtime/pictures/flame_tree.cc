@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bars.h"
+#include "base/terminal_text.h"
 
 namespace sonde {
 namespace {

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bars.h"
+#include "base/terminal_text.h"
 #include "runtime/live/keys.h"
 #include "runtime/live/view.h"
 
@@ -42,6 +44,18 @@ TEST(Bars, ArePartsOfTheWidth) {
     EXPECT_EQ(sparkline({9, 0, 1, 4, 8}, 4), " ▂▅█");
     EXPECT_EQ(fit("abcdef", 4), "abc…");
     EXPECT_EQ(fit("é", 3), "é  ");
+    EXPECT_EQ(fit("abc", 0), "");
+}
+
+TEST(Bars, WideCharactersTakeTwoColumns) {
+    EXPECT_EQ(text_width("漢字 🍰"), 7);
+    EXPECT_EQ(text_width("o\xcc\x88"), 1); // o, and the dots that stand on it
+    EXPECT_EQ(text_width("\xff?"), 2);
+    EXPECT_EQ(fit("漢字", 5), "漢字 ");
+    EXPECT_EQ(fit("漢字漢", 5), "漢字…");
+    EXPECT_EQ(fit("漢字漢", 4), "漢… ");
+    EXPECT_EQ(fit("o\xcc\x88o", 1), "…");
+    EXPECT_EQ(fit("o\xcc\x88", 1), "o\xcc\x88");
 }
 
 // Rows `a`, `b` ... with these values.
@@ -101,7 +115,7 @@ TEST_F(View, SortsByValueAndByKey) {
 TEST_F(View, EveryLineFitsAndTheScreenIsFull) {
     const LivePicture picture = picture_of({5, 30, 7});
     view_.show(picture);
-    for (const ScreenSize size : {ScreenSize{4, 20}, {24, 80}, {50, 211}}) {
+    for (const ScreenSize size : {ScreenSize{4, 20}, {24, 10}, {3, 1}, {1, 80}, {24, 80}, {50, 211}}) {
         const std::vector<std::string> lines = view_.lines(size, {"printed", "a\tb\x1b[31m"});
         EXPECT_EQ(lines.size(), size.rows);
         for (const std::string& line : lines) {
@@ -116,6 +130,18 @@ TEST_F(View, EveryLineFitsAndTheScreenIsFull) {
         }
     }
     EXPECT_NE(text({24, 80}, {"a\x1b[31m"}).find("a\\033[31m"), std::string::npos);
+}
+
+TEST_F(View, NumbersWithoutRoomSayHowLargeTheyAre) {
+    LivePicture picture = picture_of({12345678901234, -1234567890123456});
+    picture.tables[0].rows[0].value.rate = -20e9;
+    view_.show(picture);
+    EXPECT_TRUE(in_order(text(), {" 12345678901234 ", "-20.0G/s"})) << text();
+    EXPECT_TRUE(in_order(text(), {"task b", " -1.23P "})) << text();
+    picture = picture_of({std::numeric_limits<int64_t>::max(), 1});
+    picture.tables[0].prints_as_pointer = true;
+    view_.show(picture);
+    EXPECT_TRUE(in_order(text(), {"task a", " 0x7fffffffffffffff"})) << text();
 }
 
 TEST_F(View, FiltersAsOneTypes) {
