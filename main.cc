@@ -5,6 +5,8 @@
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
 //   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
 //   5 run      the Plan: load, attach, pump events, detach, report
+#include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -220,23 +223,43 @@ int run_saved(const Options& options) {
     return run_plan(*plan, options, run);
 }
 
+int run(int argc, char** argv) {
+    std::variant<Options, int> read = read_command_line(argc, argv);
+    if (const int* status = std::get_if<int>(&read))
+        return *status;
+    const Options& options = std::get<Options>(read);
+    if (!options.from.empty())
+        return print_foreign(options);
+    if (Result<void> enough = check_memory(); !enough)
+        return fail(enough.error());
+    return is_saved_plan(options) ? run_saved(options) : translate(options, nullptr);
+}
+
+// `reason`: an errno; 0: it was lost.
+int fail_to_write(int reason) {
+    return fail(reason ? errno_error("cannot write the output", reason) : Error("cannot write the output"));
+}
+
+// Listings, dumps and help go through the C library, which keeps the last of them until now; a session's own output has
+// been written, and its errors said.
+int with_output_written(int status) {
+    errno = 0;
+    const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+    return written || status ? status : fail_to_write(errno);
+}
+
 } // namespace
 } // namespace sonde
 
 int main(int argc, char** argv) try {
     sonde::explain_terminate();
-    std::variant<sonde::Options, int> read = sonde::read_command_line(argc, argv);
-    if (const int* status = std::get_if<int>(&read))
-        return *status;
-    const sonde::Options& options = std::get<sonde::Options>(read);
-    if (!options.from.empty())
-        return sonde::print_foreign(options);
-    if (sonde::Result<void> enough = sonde::check_memory(); !enough)
-        return sonde::fail(enough.error());
-    return sonde::is_saved_plan(options) ? sonde::run_saved(options) : sonde::translate(options, nullptr);
+    std::signal(SIGXFSZ, SIG_IGN); // a file of `ulimit -f` is full: what writes it says so
+    return sonde::with_output_written(sonde::run(argc, argv));
 } catch (const std::bad_alloc&) {
     std::fputs("sonde: out of memory\n", stderr);
     return 1;
+} catch (const std::system_error& refused) { // by fmt::print
+    return sonde::fail_to_write(refused.code().value());
 } catch (const std::exception& bug) {
     std::fprintf(stderr, "sonde: internal error: %s\n", bug.what());
     return 1;

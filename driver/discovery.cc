@@ -409,28 +409,45 @@ class Search {
 
 } // namespace
 
-// The word of `*sched_switch*`, which bpftrace searches everything for; any other text unchanged.
+// The word of `*sched_switch*`, which bpftrace searches everything for, and of `sched_*`; any other text unchanged.
 static std::string searched_word(const std::string& text) {
     const size_t begin = text.find_first_not_of('*'), end = text.find_last_not_of('*');
-    if (begin == std::string::npos || begin == 0 || end + 1 == text.size())
+    if (begin == std::string::npos)
         return text;
     const std::string word = text.substr(begin, end + 1 - begin);
     return is_word(word) ? word : text;
+}
+
+// `timer` of `timer.*`, whose points have arguments that a pattern does not have; empty for any other text.
+static std::string searched_family(const Translation& t, const std::string& text) {
+    const size_t dot = text.find('.');
+    if (dot == std::string::npos || (text.substr(dot) != ".*" && text.substr(dot) != ".**"))
+        return "";
+    const std::string family = text.substr(0, dot + 1);
+    return std::ranges::any_of(families_of_kinds(t), [&](const Family& one) { return one.pattern.starts_with(family); })
+               ? family
+               : "";
 }
 
 bool is_discovery(Translation& t, const Options& options) {
     const std::string& text = options.list_point;
     if (text == "*" || text == "**" || text == "kernel.*" || text == "kernel.**")
         return true;
-    // A word by itself that is a point is listed as one.
-    if (!is_word(searched_word(text)) || options.list_variables)
+    if (options.list_variables)
         return false;
-    if (searched_word(text) != text)
-        return true;
-    return points_of(t, text).empty();
+    // A word by itself that is a point is listed as one.
+    if (is_word(searched_word(text)))
+        return (text.starts_with('*') && text.ends_with('*')) || points_of(t, text).empty();
+    return !searched_family(t, text).empty() && points_of(t, text).empty();
 }
 
 int discover(Translation& t, const Options& options) {
+    if (const std::string family = searched_family(t, options.list_point); !family.empty()) {
+        for (const Family& one : families_of_kinds(t))
+            if (one.pattern.starts_with(family))
+                print_family(one.pattern, one.what);
+        return 0;
+    }
     const std::string word = searched_word(options.list_point);
     if (word.find('*') != std::string::npos)
         return list_families(t, word.starts_with("kernel"));

@@ -83,6 +83,10 @@ bool is_listing(const Options& options) {
 
 int list(Translation& t, const Options& options) {
     t.diags.say_held();
+    if (options.list && options.list_point.starts_with('-'))
+        return say_error(fmt::format("{0}: `{1}` is no probe point; a point follows: sonde {0} 'syscall.open*'",
+                                     options.list_variables ? "-L" : "-l", options.list_point)),
+               exit_failure;
     if (options.list)
         return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
     return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);

@@ -61,7 +61,7 @@ Error begin_anew() {
         words.push_back(line->data() + at);
     words.push_back(nullptr);
     // What a session ignores at its end would stay ignored.
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
         ::signal(signal, SIG_DFL);
     // By its path: a newer sonde may have that name now.
     if (words[0] && std::strchr(words[0], '/'))

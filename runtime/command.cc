@@ -40,7 +40,8 @@ void restore_signals() {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    for (int one : {SIGPIPE, SIGXFSZ})
+        signal(one, SIG_DFL);
 }
 
 // A command without a shell: words are separated by blanks. Made before the child, which must not allocate memory:

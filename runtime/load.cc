@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -220,6 +221,14 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     }
     if (int failed = bpf_object__load(out->object_)) {
         int err = -failed;
+        if (err == EMFILE) {
+            rlimit files{};
+            getrlimit(RLIMIT_NOFILE, &files);
+            return Error(fmt::format("the session needs more open files than the {} that it may have: `ulimit -n` "
+                                     "shows and sets the limit",
+                                     files.rlim_cur),
+                         err);
+        }
         if (err == EPERM || err == EACCES) {
             std::string why = explain_permission();
             // EACCES is the verifier's answer too.

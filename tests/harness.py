@@ -74,7 +74,8 @@ def describe(test, problem):
     """Where in the test it went wrong, and what was seen."""
     where = traceback.extract_tb(problem.__traceback__)
     line = next((frame.lineno for frame in reversed(where) if frame.name == test.__name__), 0)
-    seen = (str(problem) + (getattr(problem, "stderr", None) or "")).splitlines()
+    errors = getattr(problem, "stderr", None) or ""  # bytes where the time was up
+    seen = (str(problem) + (errors.decode(errors="replace") if isinstance(errors, bytes) else errors)).splitlines()
     return f"FAIL {test.__name__} (line {line})\n  " + "\n  ".join(seen[:LINES_SHOWN])
 
 

@@ -23,8 +23,13 @@ bool parse_component(Parser& p, PointComponent& component);
 
 std::vector<ProbePoint*> parse_points_only(Parser& p) {
     std::vector<ProbePoint*> points;
-    if (parse_points(p, points) && !p.at_end())
-        p.fail_expected("`,` or the end of the probe points");
+    if (parse_points(p, points) && !p.at_end()) {
+        DiagBuilder report = p.fail_expected("`,` or the end of the probe points");
+        if (points.size() == 1 && points[0]->components.size() == 1 && points[0]->components[0].name == "probe")
+            report.help("a point stands here by itself: leave `probe` out, and what is in braces");
+        else if (p.peek().is("{"))
+            report.help("a point stands here by itself: leave out what is in braces");
+    }
     return points;
 }
 
@@ -121,6 +126,11 @@ bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
                 return false;
             }
             p.take();
+            if (const Token& next = p.peek(); next.glued && (next.is("*") || next.kind == TokenKind::Identifier)) {
+                p.fail(next.range, fmt::format("`{}` cannot follow alternatives, which are whole words", next.text))
+                    .help("write it into each of them: `syscall.{open*,close*}`");
+                return false;
+            }
         } else {
             PointComponent component;
             if (!parse_component(p, component))

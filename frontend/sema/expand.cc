@@ -108,6 +108,17 @@ ast::ProbePoint without_marks(ast::ProbePoint point) {
 
 } // namespace
 
+// How all points that have a word are found; a pattern's word is what its stars are around. Empty: it has none.
+static std::string search_advice(std::string word) {
+    const bool patterned = word.find('*') != std::string::npos;
+    std::erase(word, '*');
+    const bool is_word = std::ranges::all_of(word, [](unsigned char c) { return isalnum(c) || c == '_'; });
+    if (word.empty() || !is_word)
+        return "";
+    return patterned ? fmt::format(", `sonde -l '*{}*'` searches for the word", word)
+                     : fmt::format(", `sonde {}` searches for the word", word);
+}
+
 void Expander::report_unknown_point(const ast::ProbePoint& point) {
     const ast::PointComponent& first = point.components[0];
     std::vector<std::string> names = probe_kind_names();
@@ -141,7 +152,7 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
     else if (const std::string near = nearest_name(first.name, names); !near.empty())
         report.suggest(near);
     else
-        report.help(fmt::format("`sonde -l '*'` lists what there is, `sonde {}` searches for the word", first.name));
+        report.help(fmt::format("`sonde -l '*'` lists what there is{}", search_advice(first.name)));
 }
 
 bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
