@@ -89,6 +89,7 @@ std::string check_translation(Translation& t, const Options& options, const brid
     if (!diags.has_errors() && t.library) {
         SemaOptions as = sema_options(options);
         as.guru |= bridged.needs_guru;
+        t.env.guru |= bridged.needs_guru; // no other script is translated with it
         analyze({parsed}, *t.library, t.env, as, t.arena, diags);
     }
     return diags.has_errors() ? diags.render(false) : "";
@@ -175,8 +176,11 @@ bool explain_foreign(Translation& t, const Options& options) {
         fmt::print(stderr, "{}\n", command_with(options, *bridged));
     else
         fmt::print(stderr, "{}", bridged->script);
-    if (std::string problems = check_translation(t, options, *bridged); !problems.empty())
+    if (std::string problems = check_translation(t, options, *bridged); !problems.empty()) {
         fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems);
+        if (problems.find("error[no-match]") != std::string::npos && bridged->script.find("), ") != std::string::npos)
+            fmt::print(stderr, "\nA point with ` ?` after it may be missing: `probe A ?, B ?`\n");
+    }
     return true;
 }
 

@@ -83,6 +83,28 @@ std::string undefined_variable(const std::string& command) {
     return "";
 }
 
+// Whether a shell would run one program by it, and nothing else: signs that separate commands stand in quotes only.
+// What is not clear is no such command.
+bool is_one_program(const std::string& command) {
+    char quote = 0;
+    for (size_t i = 0; i < command.size(); i++) {
+        const char c = command[i];
+        if (c == '\\' && quote != '\'') {
+            i++;
+        } else if (quote ? c == quote : c == '"' || c == '\'') {
+            quote = quote ? '\0' : c;
+        } else if (c == '`' || (c == '$' && i + 1 < command.size() && command[i + 1] == '(')) {
+            if (quote != '\'')
+                return false; // what stands in it are commands
+        } else if (!quote && std::string_view("|;()\n#").find(c) != std::string_view::npos) {
+            return false;
+        } else if (!quote && c == '&' && (i == 0 || (command[i - 1] != '>' && command[i - 1] != '<'))) {
+            return false; // 2>&1 is none
+        }
+    }
+    return quote == 0;
+}
+
 // A command without signs that are the shell's alone is words: what cannot become words is a
 // mistake, and not an empty word.
 Result<void> check_words(const std::string& command) {
@@ -146,7 +168,11 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
         return errno_error("cannot start the command", errno);
     Fd reader(ends[0]), writer(ends[1]);
     PlainCommand words(command);
-    const std::string text = plain ? "exec " + command : command;
+    // The shell becomes the program, so that target() is the program whichever shell it is. What shells print
+    // themselves is not what the programs of these names print (`echo 'a\n'`).
+    const bool prints = first == "echo" || first == "printf";
+    const bool becomes = plain || (!program.empty() && !prints && is_one_program(command));
+    const std::string text = becomes ? "exec " + command : command;
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("cannot start the command", errno);

@@ -135,6 +135,12 @@ std::optional<Dialect> guess_dialect(std::string_view text) {
                        spec == "ERROR" || has_any(text, {":entry", ":return"})
                    ? Dialect::Dtrace
                    : Dialect::Bpftrace;
+    // No declaration of ours begins so.
+    const bool declares_map = spec.starts_with("let @");
+    const bool declares_function =
+        has_body && (spec.starts_with("fn ") || spec.starts_with("macro ")) && spec.find('(') != std::string_view::npos;
+    if (declares_map || declares_function || spec.starts_with("import \""))
+        return Dialect::Bpftrace;
     if (declares && has_any(text, {"kprobe:", "tracepoint:", "kretprobe:", "uprobe:", "fentry:", "usdt:"}))
         return Dialect::Bpftrace;
     if (body.size() < text.size() && has_any(text, {"#pragma D "}))

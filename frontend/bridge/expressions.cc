@@ -144,6 +144,9 @@ std::string write_member(Writing& w, const Node& node) {
         return node.text == "0" ? variable_name(base.text, w.facts) : variable_name(base.text + "_value", w.facts);
     if (isdigit(static_cast<unsigned char>(node.text[0])))
         return w.gap(node, "there are no tuples here: a value is a number or a string");
+    if (is_file_name(node))
+        return fmt::format("fullpath_struct_file(task_current(), task_fd_lookup(task_current(), {}))",
+                           write(w, *base.parts[1]));
     const std::string type = cast_type(w, base);
     if (type.empty()) {
         const std::string address = write(w, base, true);
@@ -193,8 +196,7 @@ std::string write_index(Writing& w, const Node& node) {
         return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
     }
     if (base.kind == NodeKind::Name && base.text == "fds")
-        return w.gap(node,
-                     "`fullpath_struct_file(task_current(), task_fd_lookup(task_current(), FD))` is a file's path");
+        return w.gap(node, "of an open file there is its path: `fds[FD].fi_pathname`");
     if (base.kind == NodeKind::Name)
         return w.gap(node, "arrays of a script are globals here: `global seen`, `seen[key]`");
     if (value_of(base, w.facts, *w.point) == Value::Text)
@@ -303,13 +305,15 @@ constexpr Renamed renamed[] = {
     {"discard", "discard", 1, 1},
 };
 constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
-    {"cat", "no function here prints a file; `system(\"cat FILE\")` runs a program that does"},
+    {"cat", "the file's name is a text here: `system(\"cat FILE\")` runs a program that prints it"},
     {"kaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"kernel\")` reads a variable of the kernel"},
     {"uaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"PATH\")` reads a variable of a program"},
     {"macaddr", "no function here writes a hardware address; `%M` of printf prints bytes: `printf(\"%.6M\", address)`"},
     {"cgroupid", "no function here gives the number of a control group by its path"},
     {"cgroup_path", "no function here gives a control group's path"},
-    {"override", "a function's result cannot be replaced here"},
+    {"override",
+     "`probe kernel.function(\"NAME\").return { $return = VALUE }` decides it, with -g, and the function then "
+     "does not run"},
     {"unwatch", "a watchpoint stays for the whole session here"},
     {"skboutput", "packets cannot be written to a file here"},
     {"buf", "bytes are printed from their address here: `printf(\"%.16M\", address)`, with `#` for a program's"},
@@ -340,7 +344,9 @@ std::string write_comparison(Writing& w, const Node& node, const char* op) {
 }
 
 // What exchanges the bytes of a value whose width a cast or the name of a port says; null if nothing does.
-const char* byte_swap(const Node& value) {
+const char* byte_swap(const Node& value, const Facts& facts) {
+    if (value.kind == NodeKind::Variable && facts.ports.contains(value.text))
+        return "ntohs";
     if (value.kind == NodeKind::Member && value.text.ends_with("port"))
         return "ntohs";
     const Integer* type = value.kind == NodeKind::Cast ? find_integer(value.text) : nullptr;
@@ -349,6 +355,14 @@ const char* byte_swap(const Node& value) {
            : type->bytes == 4 ? "ntohl"
            : type->bytes == 8 ? "ntohll"
                               : nullptr;
+}
+
+// A member that holds all of an IPv6 address, for which ours wants to know where it lies.
+bool is_ipv6(const Node& address) {
+    constexpr std::string_view names[] = {"u6_addr8", "u6_addr16", "u6_addr32", "s6_addr", "s6_addr16", "s6_addr32"};
+    return address.kind == NodeKind::Member &&
+           (std::ranges::find(names, std::string_view(address.text)) != std::end(names) ||
+            (is_args(*address.parts[0]) && address.text.ends_with("_v6")));
 }
 
 std::string write_call(Writing& w, const Node& node) {
@@ -386,6 +400,8 @@ std::string write_call(Writing& w, const Node& node) {
         return fmt::format("sprint({})", write(w, *args[0]));
     if (is_dtrace && name == "substr" && has(2, 2))
         return fmt::format("substr({0}, {1}, 512)", write(w, *args[0]), write(w, *args[1]));
+    if (name == "ntop" && has(1, 1) && is_ipv6(*args[0]))
+        return fmt::format("format_ipaddr({}, 10)", write_pointer(w, *args[0]));
     if (name == "ntop" && has(1, 1))
         return fmt::format("ip_ntop({})", write(w, *args[0]));
     if (name == "ntop" && has(2, 2))
@@ -393,8 +409,8 @@ std::string write_call(Writing& w, const Node& node) {
     if (name == "strftime" && has(2, 2) && args[0]->kind == NodeKind::String)
         if (std::optional<std::string> time = write_time(args[0]->text))
             return "(" + *time + ")";
-    if (name == "bswap" && has(1, 1) && byte_swap(*args[0]))
-        return fmt::format("{}({})", byte_swap(*args[0]), write(w, *args[0]));
+    if (name == "bswap" && has(1, 1) && byte_swap(*args[0], w.facts))
+        return fmt::format("{}({})", byte_swap(*args[0], w.facts), write(w, *args[0]));
     if (name == "len" && has(1, 1) && args[0]->kind == NodeKind::Map && !w.map_of(*args[0]).keys.empty()) {
         const std::string& map = w.map_of(*args[0]).name;
         if (std::ranges::find(w.counted, map) == w.counted.end())

@@ -124,6 +124,13 @@ Collects find_collector(std::string_view function, Dialect dialect) {
     return Collects::Nothing;
 }
 
+bool is_file_name(const Node& node) {
+    if (node.kind != NodeKind::Member || node.text != "fi_pathname" || node.parts[0]->kind != NodeKind::Index)
+        return false;
+    const Node& index = *node.parts[0];
+    return index.parts.size() == 2 && index.parts[0]->kind == NodeKind::Name && index.parts[0]->text == "fds";
+}
+
 std::string variable_name(const std::string& name, const Facts& facts) {
     std::string out = name;
     const auto is_taken = [&] {
@@ -175,7 +182,9 @@ Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
             if (found != facts.variables.end())
                 return found->second;
         }
-        return node.text == "comm" || node.text == "pr_psargs" || node.text == "pr_fname" ? Value::Text : Value::Number;
+        return is_file_name(node) || node.text == "comm" || node.text == "pr_psargs" || node.text == "pr_fname"
+                   ? Value::Text
+                   : Value::Number;
     }
     default:
         return Value::Number;
@@ -211,6 +220,8 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
                     return;
                 const Node &left = *node.parts[0], &right = *node.parts[1];
                 if (left.kind == NodeKind::Variable) {
+                    if (right.kind == NodeKind::Member && right.text.ends_with("dport"))
+                        facts.ports.insert(left.text);
                     if (node.text == "=")
                         facts.variables[left.text] = value_of(right, facts, point);
                     if (right.kind == NodeKind::Cast && right.text.ends_with('*'))

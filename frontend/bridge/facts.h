@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Facts {
     std::map<std::string, MapFacts> maps;              // by their name there; thread variables as "self->x"
     std::map<std::string, Value> variables;            // by ours
     std::map<std::string, std::string> variable_types; // of those that hold a pointer that was cast: "struct sock"
+    std::set<std::string> ports;                       // variables that hold a member that is one, in the net's order
 };
 
 Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect dialect);
@@ -45,6 +47,9 @@ Collects find_collector(std::string_view function, Dialect dialect);
 
 // What an expression is, at a point.
 Value value_of(const Node& node, const Facts& facts, const OurPoint& point);
+
+// fds[FD].fi_pathname
+bool is_file_name(const Node& node);
 
 // A variable's name there as ours: no keyword, none that a map has.
 std::string variable_name(const std::string& name, const Facts& facts);

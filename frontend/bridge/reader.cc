@@ -3,11 +3,13 @@
 //
 // After an error `problem_` is set and every function returns at once with what it has; the first problem counts.
 #include "frontend/bridge/reader.h"
+#include "frontend/bridge/preprocess.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +22,7 @@ namespace sonde::bridge {
 namespace {
 
 constexpr int max_depth = 200;
+constexpr int max_levels = 4; // of `#define A B`, `#define B 1`
 
 bool is_word(char c) { return c == '_' || isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -43,9 +46,33 @@ constexpr std::array<std::string_view, 30> type_words = {
     "uint32_t", "uint64_t", "int8_t",   "int16_t", "int32_t", "int64_t", "pid_t",  "uintptr_t", "u64",     "u32",
 };
 
+bool is_loose(const Node& node) {
+    return node.kind == NodeKind::Binary || node.kind == NodeKind::Ternary || node.kind == NodeKind::Assign;
+}
+
+// Whether a text's first parenthesis is closed by its last character.
+bool is_enclosed(std::string_view text) {
+    int depth = 0;
+    for (size_t i = 0; i < text.size(); i++) {
+        depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        if (depth == 0)
+            return i > 0 && i + 1 == text.size();
+    }
+    return false;
+}
+
 class Reader {
   public:
-    Reader(std::string_view text, Dialect dialect) : text_(text), is_dtrace_(dialect == Dialect::Dtrace) {}
+    // `values`: texts that stand for names.
+    Reader(std::string_view text, Dialect dialect, std::map<std::string, std::string> values)
+        : text_(text), dialect_(dialect), is_dtrace_(dialect == Dialect::Dtrace), values_(std::move(values)) {}
+
+    // The whole text as one expression; null if it is none.
+    NodePtr read_value() {
+        NodePtr node = read_expression();
+        skip();
+        return problem_.empty() && at_ == text_.size() ? std::move(node) : nullptr;
+    }
 
     Result<Tree> read() {
         Tree tree;
@@ -167,6 +194,10 @@ class Reader {
             return skip_block(tree, word, false), accept(";"), true;
         if (!is_dtrace_ && word == "config" && followed_by("="))
             return skip_block(tree, word, false), accept(";"), true;
+        if (!is_dtrace_ && word == "let" && followed_by("@"))
+            return read_map_declaration(tree), true;
+        if (is_dtrace_ && word == "inline" && read_inline())
+            return true;
         if (!is_dtrace_ && (word == "macro" || word == "fn" || word == "import"))
             return skip_block(tree, word, word == "import"), true;
         const bool is_declaration = word == "inline" || word == "translator" || word == "typedef" || word == "struct" ||
@@ -175,6 +206,70 @@ class Reader {
         if (is_dtrace_ && is_declaration && look(word.size()) != ':')
             return skip_block(tree, word, true), true;
         return false;
+    }
+
+    // let @x = lruhash(100);
+    void read_map_declaration(Tree& tree) {
+        const size_t begin = at_;
+        accept("let");
+        accept("@");
+        const std::string name = read_word();
+        expect("=", "after the map");
+        MapSize size;
+        const std::string kind = read_word();
+        size.forgets = kind.starts_with("lru") || kind.starts_with("percpulru");
+        expect("(", "after the map's kind");
+        skip();
+        if (isdigit(static_cast<unsigned char>(look()))) {
+            size.elements = read_number()->text;
+            tree.sizes[name] = size;
+        } else {
+            at_ = std::min(text_.find(')', at_), text_.size());
+            tree.asides.push_back({"let", begin, at_});
+        }
+        expect(")", "after the map's size");
+        accept(";");
+    }
+    // inline int NAME = VALUE; gives false where it is another declaration.
+    bool read_inline() {
+        const size_t end = text_.find(';', at_), equals = text_.find('=', at_);
+        if (end == std::string_view::npos || equals == std::string_view::npos || equals > end)
+            return false;
+        size_t last = equals;
+        while (last > at_ && is_blank(text_[last - 1]))
+            last--;
+        size_t first = last;
+        while (first > at_ && is_word(text_[first - 1]))
+            first--;
+        values_[std::string(text_.substr(first, last - first))] =
+            fmt::format("({})", text_.substr(equals + 1, end - equals - 1));
+        at_ = end + 1;
+        return true;
+    }
+
+    // What a name stands for, at its place; null if it stands for nothing that is a value.
+    NodePtr read_stand_in(const std::string& name, size_t begin) {
+        const auto value = values_.find(name);
+        if (value == values_.end() || level_ == max_levels || (level_ > 0 && *left_ == 0))
+            return nullptr;
+        *left_ -= level_ > 0 ? 1 : 0;
+        Reader inside(value->second, dialect_, values_);
+        inside.level_ = level_ + 1;
+        inside.left_ = left_;
+        NodePtr node = inside.read_value();
+        // A text without parentheses, whose operands what stands around it may take: `A + 1` in `2 * A`.
+        if (node && is_loose(*node) && !is_enclosed(value->second))
+            return nullptr;
+        if (node)
+            move_to(*node, begin);
+        return node;
+    }
+    void move_to(Node& node, size_t begin) const {
+        node.begin = begin;
+        node.end = at_;
+        for (NodePtr& part : node.parts)
+            if (part)
+                move_to(*part, begin);
     }
 
     void read_clause(Tree& tree) {
@@ -651,6 +746,8 @@ class Reader {
             call->parts = read_list(")");
             return finish(std::move(call));
         }
+        if (NodePtr value = read_stand_in(name, begin))
+            return value;
         return make(NodeKind::Name, begin, name);
     }
 
@@ -701,7 +798,12 @@ class Reader {
                                                                      "ERROR", "error", "iter"};
 
     std::string_view text_;
+    Dialect dialect_;
     bool is_dtrace_;
+    std::map<std::string, std::string> values_;
+    int level_ = 0;          // of values that are made of others
+    int own_left_ = 200;     // of names in such values, which could be many more than the text has
+    int* left_ = &own_left_; // the outermost one's
     size_t at_ = 0;
     bool in_condition_ = false;
     int brackets_ = 0, depth_ = 0;
@@ -771,7 +873,8 @@ std::string place_of(std::string_view text, size_t at) {
 }
 
 Result<Tree> read_tree(std::string_view text, Dialect dialect) {
-    Result<Tree> tree = Reader(text, dialect).read();
+    Preprocessed done = preprocess(text);
+    Result<Tree> tree = Reader(done.text, dialect, std::move(done.values)).read();
     if (tree && dialect == Dialect::Dtrace)
         find_globals(*tree);
     return tree;

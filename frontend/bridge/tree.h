@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,9 +73,16 @@ struct Aside {
     size_t begin = 0, end = 0;
 };
 
+// let @x = hash(100), lruhash(100)
+struct MapSize {
+    std::string elements;
+    bool forgets = false; // the oldest, when it is full
+};
+
 struct Tree {
     std::vector<Clause> clauses;
     std::vector<Aside> asides;
+    std::map<std::string, MapSize> sizes; // by the maps' names
 };
 
 } // namespace sonde::bridge

@@ -24,10 +24,10 @@ bool is_map(const Node& node) { return node.kind == NodeKind::Map || node.kind =
 
 class ScriptWriter {
   public:
-    ScriptWriter(const Tree& tree, std::string_view text, Dialect dialect, std::vector<OurPoint> points,
-                 const Facts& facts, std::vector<std::vector<OurPoint>> all_points)
+    ScriptWriter(const Tree& tree, std::string_view text, Dialect dialect, const Facts& facts,
+                 std::vector<std::vector<OurPoint>> points)
         : tree_(tree), w_{text, dialect, facts, nullptr, {}, false, false, false, false, {}}, facts_(facts),
-          points_(std::move(points)), all_points_(std::move(all_points)) {}
+          points_(std::move(points)) {}
 
     Bridged write_all() {
         std::string clauses;
@@ -38,7 +38,7 @@ class ScriptWriter {
         clauses += write_end();
         std::string head;
         for (const auto& [there, map] : facts_.maps)
-            head += (head.empty() ? "global " : ", ") + map.name;
+            head += (head.empty() ? "global " : ", ") + map.name + size_of(there, map);
         if (w_.uses_start)
             head += head.empty() ? "global began" : ", began";
         if (!head.empty())
@@ -56,10 +56,22 @@ class ScriptWriter {
         for (const std::string& name : w_.counted)
             head += count_function(name);
         std::ranges::stable_sort(w_.gaps, {}, &Gap::begin);
+        // A clause with several points is written for each of them.
+        const auto again = std::ranges::unique(w_.gaps, [](const Gap& a, const Gap& b) {
+            return a.begin == b.begin && a.end == b.end && a.text == b.text;
+        });
+        w_.gaps.erase(again.begin(), again.end());
         return {head + clauses, std::move(w_.gaps), w_.needs_guru};
     }
 
   private:
+    // [100] of `let @x = hash(100)`
+    std::string size_of(const std::string& there, const MapFacts& map) const {
+        const auto size = tree_.sizes.find(there);
+        if (size == tree_.sizes.end() || map.keys.empty())
+            return "";
+        return fmt::format("{}[{}]", size->second.forgets ? "%" : "", size->second.elements);
+    }
     // len(@x)
     std::string count_function(const std::string& name) const {
         const auto map = std::ranges::find_if(facts_.maps, [&](const auto& one) { return one.second.name == name; });
@@ -73,13 +85,15 @@ class ScriptWriter {
         // Options of output and headers say nothing that ours would need: types come from debug information.
         const bool harmless = aside.what == "#include" || aside.what == "#pragma" || aside.what == "struct" ||
                               aside.what == "union" || aside.what == "enum" || aside.what == "this" ||
-                              aside.what == "self" || aside.what == "int" || aside.what == "string" ||
-                              aside.what == "uint64_t";
+                              aside.what == "self" || aside.what == "int" || aside.what == "import" ||
+                              aside.what == "string" || aside.what == "uint64_t";
         const char* why = aside.what == "#include" ? "types come from debug information here"
                           : aside.what == "struct" || aside.what == "union" || aside.what == "enum"
                               ? "types come from debug information here"
+                          : aside.what == "import"  ? "functions of the library are there without it"
                           : harmless                ? ""
                           : aside.what == "#define" ? "`@define NAME %( ... %)` is a macro here"
+                          : aside.what == "let"     ? "a map's size is a number here: `global NAME[1000]`"
                           : aside.what == "config"  ? "options are words of the command line here"
                           : aside.what == "fn"      ? "a function is `function NAME:long(a:long) { return a }` here"
                           : aside.what == "macro"   ? "a macro is `@define NAME(x) %( @x + 1 %)`, used as `@NAME(1)`"
@@ -95,34 +109,76 @@ class ScriptWriter {
     }
 
     std::string write_clause(const Clause& clause, size_t index) {
-        std::string points;
+        // Points whose statements are written alike are one probe: the same field of another tracepoint may be another
+        // variable.
+        struct Group {
+            Lines body;
+            std::string points;
+        };
+        std::vector<Group> groups;
+        overrides_ = is_override(clause, index);
         for (size_t i = 0; i < clause.points.size(); i++) {
-            const OurPoint& point = all_points_[index][i];
+            const OurPoint& point = points_[index][i];
             const SpecText& spec = clause.points[i];
-            if (!point.gap.empty())
+            if (!point.gap.empty()) {
                 w_.gaps.push_back({spec.begin, spec.end, fmt::format("`{}`: {}", spec.text, point.gap), true});
+                continue;
+            }
+            Lines body = write_handler(clause, point);
+            const std::string text = point.text + (overrides_ ? ".return" : "");
+            const auto same = std::ranges::find(groups, body, &Group::body);
+            if (same == groups.end())
+                groups.push_back({std::move(body), text});
             else
-                points += (points.empty() ? "" : ", ") + point.text;
+                same->points += ", " + text;
         }
         std::string out = clause.comment;
-        if (points.empty())
+        if (groups.empty())
             return out + fmt::format("/* has no counterpart: {} */\n",
                                      comment_text(w_.text.substr(clause.begin, clause.end - clause.begin)));
-        w_.point = &points_[index];
+        for (const Group& group : groups)
+            if (!group.body.empty()) // else nothing of it is left: trunc() and normalize() say what is shown
+                out += write_probe(group.points, group.body);
+        return out;
+    }
+
+    // Whether it decides results of the kernel's functions, which handlers of `.return` do here.
+    bool is_override(const Clause& clause, size_t index) const {
+        const auto has_call = [](const auto& self, const std::vector<NodePtr>& nodes) -> bool {
+            return std::ranges::any_of(nodes, [&](const NodePtr& node) {
+                return node && ((node->kind == NodeKind::Call && node->text == "override") || self(self, node->parts) ||
+                                self(self, node->body) || self(self, node->other));
+            });
+        };
+        return has_call(has_call, clause.body) && std::ranges::all_of(points_[index], [](const OurPoint& point) {
+                   return !point.gap.empty() || (point.kind == PointKind::Entry && !point.in_program);
+               });
+    }
+
+    Lines write_handler(const Clause& clause, const OurPoint& point) {
+        point_ = point;
+        if (overrides_)
+            point_.kind = PointKind::Return; // it knows arguments by their names only
+        w_.point = &point_;
         Lines body;
         for (const NodePtr& statement : clause.body)
             append(body, write_statement(*statement));
         if (body.empty() && !clause.body.empty())
-            return out; // nothing of it is left: trunc() and normalize() say what is shown
+            return body;
         if (clause.body.empty())
             body.emplace_back("println(pn())"); // DTrace's default: that the probe fired
         if (clause.condition) {
             const std::string condition = write_condition(w_, *clause.condition);
             body = under(fmt::format("if ({})", condition), body);
         }
+        return body;
+    }
+
+    static std::string write_probe(const std::string& points, const Lines& body) {
+        std::string out;
         if (body.size() == 1 && body[0].size() + points.size() < 130)
-            return out + fmt::format("probe {} {{ {} }}\n", points, body[0]);
-        out += fmt::format("probe {}\n{{\n", points);
+            return fmt::format("probe {} {{ {} }}\n", points, body[0]);
+        out = fmt::format("probe {}\n{{\n", points);
         for (const std::string& line : body)
             out += fmt::format("    {}\n", line);
         return out + "}\n";
@@ -304,6 +360,16 @@ class ScriptWriter {
         if (name == "system" && format_first)
             return {args.size() == 1 ? fmt::format("system({})", write(w_, *args[0]))
                                      : fmt::format("system(sprintf({}))", write_format(w_, args, 0))};
+        if (name == "cat" && format_first)
+            return {args.size() == 1 ? fmt::format("system(\"cat {}\")", args[0]->text)
+                                     : fmt::format("system(\"cat \" . sprintf({}))", write_format(w_, args, 0))};
+        if (name == "override" && args.size() == 1 && overrides_) {
+            w_.gaps.push_back(
+                {node.begin, node.end,
+                 fmt::format("`{}`: it needs `-g` here, as whatever changes the kernel", w_.original(node)), false});
+            w_.needs_guru = true;
+            return {fmt::format("$return = {}", write(w_, *args[0]))};
+        }
         if (name == "exit")
             return exit_lines(node);
         if (name == "time" && args.size() <= 1)
@@ -502,14 +568,15 @@ class ScriptWriter {
     const Tree& tree_;
     Writing w_;
     const Facts& facts_;
-    std::vector<OurPoint> points_; // of each clause, the one that decides for its statements
-    std::vector<std::vector<OurPoint>> all_points_;
+    std::vector<std::vector<OurPoint>> points_; // of each clause
+    OurPoint point_;                            // that a handler is written for
+    bool overrides_ = false;                    // the clause that is written decides results
 };
 
 } // namespace
 
 Bridged write_script(const Tree& tree, std::string_view text, Dialect dialect, const BridgeOptions& options) {
-    std::vector<OurPoint> deciding;
+    std::vector<OurPoint> deciding; // of each clause, the one by which what its expressions are is found
     std::vector<std::vector<OurPoint>> all;
     for (const Clause& clause : tree.clauses) {
         all.emplace_back();
@@ -520,7 +587,7 @@ Bridged write_script(const Tree& tree, std::string_view text, Dialect dialect, c
         deciding.push_back(good == all.back().end() ? all.back().front() : *good);
     }
     const Facts facts = find_facts(tree, deciding, dialect);
-    return ScriptWriter(tree, text, dialect, std::move(deciding), facts, std::move(all)).write_all();
+    return ScriptWriter(tree, text, dialect, facts, std::move(all)).write_all();
 }
 
 } // namespace sonde::bridge
