@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,6 +23,8 @@
 namespace sonde {
 
 namespace {
+
+constexpr std::string_view signs_of_shells = " \t\n|&;<>()$`\\\"'*?[#~=%!{}";
 
 // What the shell does itself (POSIX.1-2017, "Shell Command Language", 2.4 and 2.14), and what is no program at all.
 bool is_builtin(const std::string& word) {
@@ -44,21 +45,16 @@ void restore_signals() {
         signal(one, SIG_DFL);
 }
 
-// A command without a shell: words are separated by blanks. Made before the child, which must not allocate memory:
+// A command without a shell. Made before the child, which must not allocate memory:
 // other threads of the session may have been doing so.
 struct PlainCommand {
-    explicit PlainCommand(const std::string& command) {
-        std::istringstream text(command);
-        words.assign(std::istream_iterator<std::string>(text), {});
-        if (Result<std::string> found = words.empty() ? Error("") : find_in_path(words[0]); found)
-            program = *found;
+    explicit PlainCommand(std::vector<std::string> of_command) : words(std::move(of_command)) {
         for (std::string& word : words)
             arguments.push_back(word.data());
         arguments.push_back(nullptr);
     }
     std::vector<std::string> words;
     std::vector<char*> arguments;
-    std::string program; // empty: none
 };
 
 // The first `$NAME` outside of single quotes that the environment does not have; "" if all are there.
@@ -83,37 +79,50 @@ std::string undefined_variable(const std::string& command) {
     return "";
 }
 
-// Whether a shell would run one program by it, and nothing else: signs that separate commands stand in quotes only.
-// What is not clear is no such command.
-bool is_one_program(const std::string& command) {
+// What a command leaves to a shell: signs outside of quotes, and what is run inside of double ones.
+struct ShellSigns {
+    bool commands = false;     // several, or some in others: ; | & ( ) a new line, $(...), a comment
+    bool redirections = false; // and braces
+    bool backquotes = false;
+};
+ShellSigns find_signs(const std::string& command) {
+    ShellSigns out;
     char quote = 0;
     for (size_t i = 0; i < command.size(); i++) {
         const char c = command[i];
-        if (c == '\\' && quote != '\'') {
+        const char before = i ? command[i - 1] : '\0';
+        if (c == '\\' && quote != '\'')
             i++;
-        } else if (quote ? c == quote : c == '"' || c == '\'') {
+        else if (quote ? c == quote : c == '"' || c == '\'')
             quote = quote ? '\0' : c;
-        } else if (c == '`' || (c == '$' && i + 1 < command.size() && command[i + 1] == '(')) {
-            if (quote != '\'')
-                return false; // what stands in it are commands
-        } else if (!quote && std::string_view("|;()\n#").find(c) != std::string_view::npos) {
-            return false;
-        } else if (!quote && c == '&' && (i == 0 || (command[i - 1] != '>' && command[i - 1] != '<'))) {
-            return false; // 2>&1 is none
-        }
+        else if (quote == '\'')
+            continue;
+        else if (c == '`')
+            out.backquotes = true;
+        else if (c == '$' && command.compare(i, 2, "$(") == 0)
+            out.commands = true;
+        else if (!quote && std::string_view("|;()\n#").find(c) != std::string_view::npos)
+            out.commands = true;
+        else if (!quote && c == '&') // 2>&1 is a redirection
+            (before == '>' || before == '<' ? out.redirections : out.commands) = true;
+        else if (!quote && std::string_view("<>{}").find(c) != std::string_view::npos)
+            out.redirections = true;
     }
-    return quote == 0;
+    return out;
 }
 
-// A command without signs that are the shell's alone is words: what cannot become words is a
-// mistake, and not an empty word.
-Result<void> check_words(const std::string& command) {
-    if (command.find_first_of("|&;<>(){}\n") != std::string::npos)
-        return {};
+// The words of a command without such signs, with quotes, variables and patterns as in the shell; none of any other
+// command. What cannot become words is a mistake, and not an empty word.
+Result<std::vector<std::string>> expand_words(const std::string& command, const ShellSigns& signs) {
+    std::vector<std::string> out;
+    if (signs.commands || signs.redirections)
+        return out;
     wordexp_t words{};
     const int failed = wordexp(command.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF);
-    if (failed == 0)
+    if (failed == 0) {
+        out.assign(words.we_wordv, words.we_wordv + words.we_wordc);
         wordfree(&words);
+    }
     switch (failed) {
     case WRDE_BADVAL:
         return Error(fmt::format("-c: there is no variable `${}` in the environment; write `\\$` for the sign itself",
@@ -123,7 +132,7 @@ Result<void> check_words(const std::string& command) {
     case WRDE_SYNTAX:
         return Error(fmt::format("-c: a quote is not closed in `{}`", command));
     default:
-        return {};
+        return out;
     }
 }
 
@@ -144,17 +153,16 @@ rlimit allow_many_files() {
 
 Result<Command> Command::start(const std::string& command, const rlimit& files) {
     // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
-    bool plain = command.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos;
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
-    if (Result<void> checked = check_words(command); !checked)
-        return std::move(checked).error();
+    const ShellSigns signs = find_signs(command);
+    Result<std::vector<std::string>> words = expand_words(command, signs);
+    if (!words)
+        return std::move(words).error();
     std::string first = command.substr(begin, command.find_first_of(" \t", begin) - begin);
     std::string program;
-    if (is_builtin(first)) {
-        plain = false;
-    } else if (first.find_first_of("|&;<>()$`\\\"'*?[#~=%!{}\n") == std::string::npos) {
+    if (!is_builtin(first) && first.find_first_of(signs_of_shells) == std::string::npos) {
         Result<std::string> found = find_in_path(first);
         bool exists = first.find('/') == std::string::npos ? found.ok() : access(first.c_str(), F_OK) == 0;
         if (!exists)
@@ -167,12 +175,17 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno_error("cannot start the command", errno);
     Fd reader(ends[0]), writer(ends[1]);
-    PlainCommand words(command);
-    // The shell becomes the program, so that target() is the program whichever shell it is. What shells print
+    // The program is the session's child itself, so that target() is the program whichever shell there is: without one
+    // where it takes words only, in the place of one where output goes elsewhere. What shells print
     // themselves is not what the programs of these names print (`echo 'a\n'`).
-    const bool prints = first == "echo" || first == "printf";
-    const bool becomes = plain || (!program.empty() && !prints && is_one_program(command));
-    const std::string text = becomes ? "exec " + command : command;
+    const bool in_shell =
+        program.empty() || signs.commands || signs.backquotes ||
+        ((first == "echo" || first == "printf") && command.find_first_of("\\\"'") != std::string::npos);
+    const PlainCommand plain(in_shell ? std::vector<std::string>() : *std::move(words));
+    std::string text = command;
+    // By its path, as a shell would try each folder.
+    if (!in_shell && program.find_first_of(signs_of_shells) == std::string::npos)
+        text = fmt::format("exec {}{}", program, command.substr(begin + first.size()));
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("cannot start the command", errno);
@@ -184,10 +197,9 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
         // End of file instead of a byte: the session ended before it began.
         if (read(ends[0], &byte, 1) != 1)
             _exit(0);
-        // A plain command needs no shell, so that target() is the program itself. One without a format that the kernel
-        // knows is the shell's.
-        if (plain && !words.program.empty())
-            execv(words.program.c_str(), words.arguments.data());
+        // A file without a format that the kernel knows is the shell's.
+        if (!plain.words.empty())
+            execv(program.c_str(), plain.arguments.data());
         execl("/bin/sh", "sh", "-c", text.c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
