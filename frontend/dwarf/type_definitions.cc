@@ -10,12 +10,12 @@ void TypeDefinitions::index() {
     if (indexed_)
         return;
     indexed_ = true;
-    for (Unit& unit : units_.all()) {
+    units_.for_each_with_types([&](Unit& unit) {
         scan(unit);
         for (uint32_t i = 0; i < unit.types.size(); i++)
             if (!unit.types[i].declaration)
                 by_name_.emplace(unit.types[i].name, std::pair(&unit, i));
-    }
+    });
 }
 
 bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
@@ -42,7 +42,7 @@ bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
         if (better)
             best = &entry->second;
     }
-    return best && dwarf_offdie(best->first->dwarf, best->first->types[best->second].offset, definition);
+    return best && die_at(*best->first, best->first->types[best->second].offset, definition);
 }
 
 std::string TypeDefinitions::scope_of(Dwarf_Die& die) {

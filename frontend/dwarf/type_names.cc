@@ -153,10 +153,11 @@ const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* nea
     std::string integer = best || tag != 0 ? "" : integer_name(name);
     if (integer.empty())
         return best;
-    for (Unit& candidate_unit : units_.all())
+    units_.for_each_with_types([&](Unit& candidate_unit) {
         for (const NamedEntry& entry : candidate_unit.types)
             if (entry.tag == DW_TAG_base_type && integer_name(entry.name) == integer)
                 consider(candidate_unit, entry);
+    });
     return best;
 }
 
@@ -173,7 +174,7 @@ const Type* TypeNames::find_type(std::string_view text, DieOffset near) {
         Unit* near_unit = units_.unit_of(near);
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
-        if (entry && dwarf_offdie(unit->dwarf, entry->offset, &die))
+        if (entry && die_at(*unit, entry->offset, &die))
             type = types_.type_from(die);
         else if (!debug_.found())
             type = go_runtime_type(file_.elf(), wanted.name, types_);
@@ -220,16 +221,17 @@ std::optional<int64_t> TypeNames::enumerator(std::string_view name, DieOffset ne
     if (near_unit)
         if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, true, 0))
             return value;
-    for (Unit& unit : units_.all())
-        if (&unit != near_unit)
-            if (std::optional<int64_t> value = enumerator_below(unit.unit_die, last, true, 0))
-                return value;
-    return std::nullopt;
+    std::optional<int64_t> value;
+    units_.for_each_with_types([&](Unit& unit) {
+        if (!value && &unit != near_unit)
+            value = enumerator_below(unit.unit_die, last, true, 0);
+    });
+    return value;
 }
 
 std::vector<std::string> TypeNames::all() {
     std::set<std::string> names;
-    for (Unit& unit : units_.all()) {
+    units_.for_each_with_types([&](Unit& unit) {
         scan(unit);
         for (const NamedEntry& entry : unit.types) {
             if (entry.declaration)
@@ -240,7 +242,7 @@ std::vector<std::string> TypeNames::all() {
                 names.insert(scope_prefix(unit, entry.scope) + plain);
             names.insert(std::move(plain));
         }
-    }
+    });
     return {names.begin(), names.end()};
 }
 

@@ -62,6 +62,7 @@ struct Unit {
     Dwarf_Off begin = 0, end = 0; // of the header and after the last DIE, in `dwarf`'s section
     int version = 0;
     int language = 0;
+    bool in_types_section = false; // of .debug_types (DWARF 4), which counts its offsets anew
 
     bool scanned = false;
     std::vector<ScopeEntry> scopes;
@@ -87,6 +88,8 @@ struct FunctionRef {
 // Fills in the unit's scopes, functions, types and variables, once.
 void scan(Unit& unit);
 
+// The DIE of one of the unit's entries; false if it cannot be read.
+bool die_at(const Unit& unit, Dwarf_Off offset, Dwarf_Die* die);
 // False: there is no function, or its DIE cannot be read.
 bool die_of(FunctionRef function, Dwarf_Die* die);
 // The subprogram (not inlined copy) that a function is part of; itself for a subprogram.

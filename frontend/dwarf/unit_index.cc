@@ -19,15 +19,12 @@ std::deque<Unit>& UnitIndex::all() {
         return units_;
     for_each_unit(debug_.dwarf(), [&](Dwarf_Die& unit_die, uint8_t unit_type) {
         int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
-        // A type's own unit (-fdebug-types-section) is one of .debug_info from DWARF 5 on; .debug_types counts its
-        // offsets anew, and is reached by signatures only.
         Dwarf_Half version = 0;
         bool of_type = tag == DW_TAG_type_unit && unit_type == DW_UT_type;
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit && !of_type)
             return;
         Dwarf_Die split_die = {};
-        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0 ||
-            (of_type && version < 5))
+        if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0)
             return;
         Unit unit;
         unit.unit_die = unit_die;
@@ -38,13 +35,21 @@ std::deque<Unit>& UnitIndex::all() {
         unit.dwarf = dwarf_cu_getdwarf(unit.die.cu);
         unit.version = version;
         unit.begin = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
+        // A type's own unit (-fdebug-types-section) is one of .debug_info from DWARF 5 on, before of .debug_types.
+        unit.in_types_section = of_type && version < 5;
         size_t header_size = 0;
+        uint64_t signature = 0; // asked for, the section is .debug_types
         if (!unit.dwarf || dwarf_next_unit(unit.dwarf, unit.begin, &unit.end, &header_size, nullptr, nullptr, nullptr,
-                                           nullptr, nullptr, nullptr) != 0)
+                                           nullptr, unit.in_types_section ? &signature : nullptr, nullptr) != 0)
             return;
-        units_.push_back(std::move(unit));
+        (unit.in_types_section ? types_units_ : units_).push_back(std::move(unit));
     });
     return units_;
+}
+
+std::deque<Unit>& UnitIndex::types_section() {
+    all();
+    return types_units_;
 }
 
 Unit* UnitIndex::unit_of(Dwarf* dwarf, Dwarf_Off offset) {
@@ -66,7 +71,19 @@ Unit* UnitIndex::unit_of(Dwarf* dwarf, Dwarf_Off offset) {
     return nullptr;
 }
 
-Unit* UnitIndex::unit_of(Dwarf_Die& die) { return unit_of(dwarf_cu_getdwarf(die.cu), dwarf_dieoffset(&die)); }
+Unit* UnitIndex::unit_of(Dwarf_Die& die) {
+    Dwarf* dwarf = dwarf_cu_getdwarf(die.cu);
+    Dwarf_Off offset = dwarf_dieoffset(&die);
+    Dwarf_Half version = 0;
+    uint8_t unit_type = 0;
+    if (dwarf_cu_info(die.cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) != 0 || version >= 5 ||
+        unit_type != DW_UT_type)
+        return unit_of(dwarf, offset);
+    auto after = std::upper_bound(types_section().begin(), types_section().end(), offset,
+                                  [](Dwarf_Off value, const Unit& unit) { return value < unit.begin; });
+    bool inside = dwarf == debug_.dwarf() && after != types_units_.begin() && offset < std::prev(after)->end;
+    return inside ? &*std::prev(after) : nullptr;
+}
 
 Unit* UnitIndex::unit_of(DieOffset packed) {
     Dwarf_Die die;
@@ -221,6 +238,7 @@ void UnitIndex::forget() {
     spans_.clear();
     spans_built_ = spans_overlap_ = false;
     units_.clear();
+    types_units_.clear();
     listed_ = false;
 }
 

@@ -30,6 +30,15 @@ class UnitIndex {
 
     // In the order of the file; empty without debug information.
     std::deque<Unit>& all();
+    // Those of .debug_types, in order: nothing but types.
+    std::deque<Unit>& types_section();
+    // Calls `visit(unit)` for each unit that may have types.
+    template <typename Visit> void for_each_with_types(Visit visit) {
+        for (Unit& unit : all())
+            visit(unit);
+        for (Unit& unit : types_section())
+            visit(unit);
+    }
     // Null: no unit has it.
     Unit* unit_at(Address address);
     Unit* unit_of(Dwarf_Die& die);
@@ -59,6 +68,7 @@ class UnitIndex {
     DebugFiles& debug_;
     bool listed_ = false;
     std::deque<Unit> units_;
+    std::deque<Unit> types_units_;
     bool spans_built_ = false;
     std::vector<std::pair<Span, Unit*>> spans_; // of whole units
     bool spans_overlap_ = false;

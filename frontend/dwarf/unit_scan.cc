@@ -276,6 +276,8 @@ struct DieValues {
     const char* name = nullptr;
     const unsigned char* origin = nullptr;
     uint16_t origin_form = 0;
+    const unsigned char* signature = nullptr; // of a type with a unit of its own, which has its name
+    uint16_t signature_form = 0;
     uint64_t sibling = 0; // offset from the unit's header
     bool has_code = false;
     bool declaration = false;
@@ -301,6 +303,10 @@ DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& siz
             values.origin = at;
             values.origin_form = attribute.form;
             break;
+        case DW_AT_signature:
+            values.signature = at;
+            values.signature_form = attribute.form;
+            break;
         case DW_AT_low_pc:
         case DW_AT_ranges:
         case DW_AT_entry_pc:
@@ -323,6 +329,31 @@ DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& siz
         }
     }
     return values;
+}
+
+// The name of a class around others, which may stand only where the class has a unit of its own; null: anonymous.
+const char* name_of_scope(const Unit& unit, const DieValues& values) {
+    if (values.name || !values.signature)
+        return values.name;
+    Dwarf_Attribute signature = {DW_AT_signature, values.signature_form, const_cast<unsigned char*>(values.signature),
+                                 unit.die.cu};
+    Dwarf_Die definition;
+    return dwarf_formref_die(&signature, &definition) ? dwarf_diename(&definition) : nullptr;
+}
+
+// The type of the same unit that a DIE is the definition of (DW_AT_specification); null: it was not declared before.
+const NamedEntry* declared_type(const Unit& unit, const DieValues& values) {
+    if (!values.origin)
+        return nullptr;
+    Dwarf_Attribute specification = {DW_AT_specification, values.origin_form, const_cast<unsigned char*>(values.origin),
+                                     unit.die.cu};
+    Dwarf_Die declaration;
+    if (!dwarf_formref_die(&specification, &declaration) || declaration.cu != unit.die.cu)
+        return nullptr;
+    Dwarf_Off offset = dwarf_dieoffset(&declaration);
+    auto found = std::lower_bound(unit.types.begin(), unit.types.end(), offset,
+                                  [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
+    return found != unit.types.end() && found->offset == offset ? &*found : nullptr;
 }
 
 } // namespace
@@ -397,11 +428,17 @@ void scan(Unit& unit) {
                 if (level.function == no_index)
                     unit.variables.push_back({offset, values.name, tag, values.declaration, level.scope});
             } else {
+                // A definition outside of the class or namespace where it was declared belongs there all the same.
+                if (const NamedEntry* declared = declared_type(unit, values)) {
+                    level.scope = declared->scope;
+                    level.function = declared->local ? level.function : no_index;
+                }
                 if (is_type_definition(tag) && values.name)
                     unit.types.push_back(
                         {offset, values.name, tag, values.declaration, level.scope, level.function != no_index});
                 if (is_scope(tag)) {
-                    unit.scopes.push_back({values.name, level.scope, tag == DW_TAG_namespace, values.exports});
+                    unit.scopes.push_back(
+                        {name_of_scope(unit, values), level.scope, tag == DW_TAG_namespace, values.exports});
                     level.scope = static_cast<uint32_t>(unit.scopes.size() - 1);
                 }
                 // In C nothing inside a type is of interest; a compiler that gives siblings lets us jump.

@@ -137,6 +137,7 @@ add_run_trigger(library_strings-older library_strings.cc -O0 -D_GLIBCXX_USE_CXX1
 add_run_trigger(type_units-gcc type_units.cc -O0 -gdwarf-5 -fdebug-types-section)
 add_run_trigger(type_units-dwarf4 type_units.cc -O0 -gdwarf-4 -fdebug-types-section)
 add_clang_trigger(type_units-clang type_units.cc -gdwarf-5 -fdebug-types-section)
+add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-section)
 # Where optimised code has what is on the stack.
 add_clang_trigger(stack_arguments-clang stack_arguments.cc -O2)
 add_run_trigger(stack_arguments-gcc stack_arguments.cc -O2)

@@ -8,7 +8,24 @@ struct Item {
     int price;
     Size size;
 };
+class Shelf {
+  public:
+    struct Place {
+        enum Row { lower, upper = 7 };
+        int number;
+        Row row;
+    };
+    Place place;
+    long width;
+};
+template <typename T> struct Pair { T first, second; };
 } // namespace shop
+
+namespace {
+struct Hidden {
+    shop::Pair<int> pair;
+};
+} // namespace
 
 struct Order {
     int number;
@@ -20,7 +37,15 @@ __attribute__((noinline)) int total(const Order* order, shop::Item item) {
     return order->number + order->item.price + item.price + (order->next ? order->next->number : 0);
 }
 
+__attribute__((noinline)) void look(const void* shelf, const void* pair, const void* hidden) {
+    asm volatile("" ::"r"(shelf), "r"(pair), "r"(hidden) : "memory");
+}
+
 int main() {
+    shop::Shelf shelf = {{3, shop::Shelf::Place::upper}, 90};
+    shop::Pair<shop::Item> pair = {{"salt", 5, shop::Size::small}, {"rice", 6, shop::Size::large}};
+    Hidden hidden = {{8, 9}};
+    look(&shelf, &pair, &hidden);
     Order last{2, {"cake", 12, shop::Size::small}, nullptr};
     Order first{1, {"tea", 4, shop::Size::large}, &last};
     printf("%d\n", total(&first, last.item));
