@@ -4,6 +4,7 @@
 // (runtime/symbols). Nothing is kept here; each step costs what libdw's step costs. Terms: DWARF 5, chapter 2.
 #pragma once
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 
 #include <cstdint>
@@ -24,6 +25,17 @@ template <typename Visit> void for_each_child(Dwarf_Die& die, Visit visit) {
         if (!visit(child))
             return;
     } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// The same for a function's DIE: what gcc puts into a DIE of its own for a parameter pack of C++ comes in its place.
+template <typename Visit> void for_each_child_of_function(Dwarf_Die& function, Visit visit) {
+    for_each_child(function, [&](Dwarf_Die& child) {
+        if (dwarf_tag(&child) != DW_TAG_GNU_formal_parameter_pack)
+            return visit(child);
+        bool more = true;
+        for_each_child(child, [&](Dwarf_Die& packed) { return more = visit(packed); });
+        return more;
+    });
 }
 
 // Calls `visit(low, high)` for each of the DIE's ranges of addresses, empty ones too; stops when it returns false.

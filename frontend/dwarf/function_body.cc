@@ -57,7 +57,7 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
         dwarf_getlocation(&attribute, &base, &base_length) == 0 && base_length == 1)
         cfa_base = base[0].atom == DW_OP_call_frame_cfa;
     bool parameters = false, in_frame = false;
-    for_each_child(die, [&](Dwarf_Die& child) {
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_formal_parameter)
             return true;
         bool is_first = !parameters;
@@ -102,7 +102,7 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 bool has_parameters(Dwarf_Die& die) {
     bool any = false;
-    for_each_child(die, [&](Dwarf_Die& child) {
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
         any = dwarf_tag(&child) == DW_TAG_formal_parameter;
         return !any;
     });

@@ -13,9 +13,7 @@ bool die_at(const Unit& unit, Dwarf_Off offset, Dwarf_Die* die) {
     return (unit.in_types_section ? dwarf_offdie_types : dwarf_offdie)(unit.dwarf, offset, die) != nullptr;
 }
 
-bool die_of(FunctionRef function, Dwarf_Die* die) {
-    return function && die_at(*function.unit, function->offset, die);
-}
+bool die_of(FunctionRef function, Dwarf_Die* die) { return function && die_at(*function.unit, function->offset, die); }
 
 FunctionRef enclosing_subprogram(FunctionRef function) {
     // `parent` is always a smaller index, so this ends.

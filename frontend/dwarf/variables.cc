@@ -6,12 +6,14 @@
 #include <set>
 
 #include <dwarf.h>
+#include <fmt/format.h>
 
 #include "base/debug/die.h"
 #include "base/demangle.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_pattern.h"
 #include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/language.h"
 #include "frontend/dwarf/scopes.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/type_reader.h"
@@ -27,8 +29,10 @@ bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
 
 } // namespace
 
-std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth) {
+std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth, const char* pack_name) {
     const char* name = dwarf_diename(&die);
+    if (!name)
+        name = pack_name;
     if (!name || !*name || *name == '.') // Go's hidden ones: .dict
         return std::nullopt;
     Variable variable;
@@ -51,40 +55,67 @@ std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth) {
     return variable;
 }
 
+// Parameters of C++ that share a name are a pack's, as clang describes it: `args`, `args_2`, `args_3`. gcc leaves the
+// pack's name out.
 void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
-    std::vector<Dwarf_Die> concrete;
     auto wanted = [&](Dwarf_Die& die) {
         int tag = dwarf_tag(&die);
         return tag == DW_TAG_formal_parameter || (tag == DW_TAG_variable && !parameters_only);
     };
-    std::map<const void*, Dwarf_Die> by_origin; // abstract DIEs that have a concrete one here
-    for_each_child(scope, [&](Dwarf_Die& child) {
-        if (wanted(child)) {
-            concrete.push_back(child);
-            Dwarf_Die origin;
-            if (origin_of(child, &origin))
-                by_origin.emplace(origin.addr, child);
-        }
-        return true;
-    });
-    auto add = [&](Dwarf_Die& die) {
-        std::optional<Variable> variable = make_variable(die, depth);
-        if (variable && std::none_of(variables.begin(), variables.end(),
-                                     [&](const Variable& other) { return other.name == variable->name; }))
+    struct Child {
+        Dwarf_Die die;
+        bool packed; // inside of a DIE for the pack
+    };
+    auto children = [&](Dwarf_Die& parent) {
+        std::vector<Child> found;
+        for_each_child(parent, [&](Dwarf_Die& child) {
+            if (wanted(child))
+                found.push_back({child, false});
+            else if (dwarf_tag(&child) == DW_TAG_GNU_formal_parameter_pack)
+                for_each_child(child, [&](Dwarf_Die& part) {
+                    found.push_back({part, true});
+                    return true;
+                });
+            return true;
+        });
+        return found;
+    };
+    std::vector<Child> concrete = children(scope);
+    std::map<const void*, size_t> by_origin; // abstract DIEs that have a concrete one here
+    for (size_t i = 0; i < concrete.size(); i++) {
+        Dwarf_Die origin;
+        if (origin_of(concrete[i].die, &origin))
+            by_origin.emplace(origin.addr, i);
+    }
+    Dwarf_Die unit;
+    bool is_cxx = dwarf_diecu(&scope, &unit, nullptr, nullptr) && is_cxx_language(dwarf_srclang(&unit));
+    std::map<std::string, int> parameters;
+    auto add = [&](Child& child) {
+        std::optional<Variable> variable = make_variable(child.die, depth, child.packed ? "pack" : nullptr);
+        if (!variable)
+            return;
+        if (is_cxx && variable->is_parameter)
+            if (int number = ++parameters[variable->name]; number > 1)
+                variable->name += fmt::format("_{}", number);
+        if (std::none_of(variables.begin(), variables.end(),
+                         [&](const Variable& other) { return other.name == variable->name; }))
             variables.push_back(*std::move(variable));
     };
     // The abstract function has all variables in the order of the source.
+    std::vector<bool> added(concrete.size());
     Dwarf_Die abstract;
     if (origin_of(scope, &abstract))
-        for_each_child(abstract, [&](Dwarf_Die& child) {
-            if (wanted(child)) {
-                auto found = by_origin.find(child.addr);
-                add(found != by_origin.end() ? found->second : child);
+        for (Child& child : children(abstract)) {
+            auto found = by_origin.find(child.die.addr);
+            if (found != by_origin.end()) {
+                added[found->second] = true;
+                child.die = concrete[found->second].die;
             }
-            return true;
-        });
-    for (Dwarf_Die& die : concrete)
-        add(die);
+            add(child);
+        }
+    for (size_t i = 0; i < concrete.size(); i++)
+        if (!added[i])
+            add(concrete[i]);
 }
 
 std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
@@ -98,12 +129,13 @@ std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
 
 // Constructors and destructors of C++ are one function in the source and several in the program: which arguments are
 // added for virtual bases, only the concrete one says.
-void Variables::add_arguments(Dwarf_Die& scope, std::vector<Variable>& arguments, int depth) {
-    for_each_child(scope, [&](Dwarf_Die& child) {
-        int tag = dwarf_tag(&child);
-        if (tag == DW_TAG_GNU_formal_parameter_pack && depth < 4) {
-            add_arguments(child, arguments, depth + 1);
-        } else if (tag == DW_TAG_formal_parameter) {
+std::vector<Variable> Variables::arguments(const FunctionInstance& function) {
+    std::vector<Variable> arguments;
+    Dwarf_Die die;
+    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
+        return arguments;
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter) {
             Variable& argument = arguments.emplace_back();
             argument.is_parameter = true;
             argument.type = types_.type_of(child);
@@ -112,13 +144,6 @@ void Variables::add_arguments(Dwarf_Die& scope, std::vector<Variable>& arguments
         }
         return true;
     });
-}
-
-std::vector<Variable> Variables::arguments(const FunctionInstance& function) {
-    std::vector<Variable> arguments;
-    Dwarf_Die die;
-    if (function.has_debug_info && debug_.unpack(function.die, &die))
-        add_arguments(die, arguments, 0);
     return arguments;
 }
 

@@ -42,9 +42,9 @@ class Variables {
     std::vector<Variable> in(FunctionRef function, Address address, bool with_globals);
     std::vector<Variable> locals(FunctionRef function, Address address, Depth depth);
     void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
-    void add_arguments(Dwarf_Die& scope, std::vector<Variable>& arguments, int depth);
     void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
-    std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types);
+    // `pack_name` is for one that has none (gcc's parts of a parameter pack).
+    std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types, const char* pack_name = nullptr);
 
     DebugFiles& debug_;
     UnitIndex& units_;

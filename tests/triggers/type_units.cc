@@ -18,7 +18,9 @@ class Shelf {
     Place place;
     long width;
 };
-template <typename T> struct Pair { T first, second; };
+template <typename T> struct Pair {
+    T first, second;
+};
 } // namespace shop
 
 namespace {
