@@ -103,7 +103,7 @@ bool is_by_address(TypeReader& types, const Type* type, int depth) {
     if (std::optional<bool> answer = says_itself(die))
         return *answer;
     for (const TypeMember& member : type->members)
-        if (is_by_address(types, member.type, depth + 1))
+        if (member.in_vtable || is_by_address(types, member.type, depth + 1))
             return true;
     return false;
 }

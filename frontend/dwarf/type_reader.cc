@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <dwarf.h>
+#include <fmt/format.h>
 
 #include "base/debug/die.h"
 #include "frontend/dwarf/library_strings.h"
@@ -128,6 +129,25 @@ void add_enumerators(Dwarf_Die& die, Type& type) {
             type.enumerators.push_back({name, type.is_signed ? value : static_cast<int64_t>(bits)});
         return type.enumerators.size() < max_enumerators;
     });
+}
+
+// Of a virtual base, where the table of virtual functions has its offset; nullopt for other places. Compilers write the
+// way from the object's address: to the table, back by a number of bytes, and what stands there is added.
+std::optional<int64_t> offset_in_vtable(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) ||
+        dwarf_getlocation(&attribute, &ops, &length) != 0 || length != 6 || ops[0].atom != DW_OP_dup ||
+        ops[1].atom != DW_OP_deref || ops[3].atom != DW_OP_minus || ops[4].atom != DW_OP_deref ||
+        ops[5].atom != DW_OP_plus)
+        return std::nullopt;
+    const uint8_t constant = ops[2].atom;
+    if (constant >= DW_OP_lit0 && constant <= DW_OP_lit31)
+        return -int64_t{constant - DW_OP_lit0};
+    const bool is_number = constant == DW_OP_constu || constant == DW_OP_const1u || constant == DW_OP_const2u ||
+                           constant == DW_OP_const4u || constant == DW_OP_const8u;
+    return is_number && ops[2].number <= INT32_MAX ? std::optional(-static_cast<int64_t>(ops[2].number)) : std::nullopt;
 }
 
 // Bytes from the start of the record; nullopt where only the running program knows (virtual bases).
@@ -277,10 +297,11 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
             return type.members.size() < 256;
         });
         break;
+    case DW_TAG_ptr_to_member_type:
+        make_member_pointer(die, type);
+        break;
     default:
         type.kind = Type::Unknown;
-        if (tag == DW_TAG_ptr_to_member_type && type.size == 0)
-            type.size = 8;
         break;
     }
     depth_--;
@@ -298,6 +319,31 @@ bool TypeReader::die_of(const Type* type, Dwarf_Die* die) const {
         return false;
     *die = found->second;
     return true;
+}
+
+// As the Itanium C++ ABI has them (section 2.3): of a member its offset in the object, -1 for none; of a function a
+// pair.
+void TypeReader::make_member_pointer(Dwarf_Die& die, Type& type) {
+    const Type* target = type_of(die);
+    Dwarf_Attribute attribute;
+    Dwarf_Die owner;
+    const bool is_known = dwarf_attr(&die, DW_AT_containing_type, &attribute) && dwarf_formref_die(&attribute, &owner);
+    const char* name = is_known ? dwarf_diename(&owner) : nullptr;
+    const std::string star = fmt::format("{}::*", name ? name : "");
+    const uint64_t word = file_.is_32_bit() ? 4 : 8;
+    const Type* function = strip(target);
+    if (!function || function->kind != Type::Function) {
+        type = integer_type(fmt::format("{} {}", type_name(target), star), word, true);
+        return;
+    }
+    Type& code = types_.emplace_back();
+    code.kind = Type::Pointer;
+    code.size = word;
+    Type& number = types_.emplace_back(integer_type("long", word, true));
+    type.kind = Type::Struct;
+    type.name = fmt::format("{} ({})()", type_name(function->target), star);
+    type.size = 2 * word;
+    type.members = {{.name = "__pfn", .type = &code}, {.name = "__delta", .type = &number, .byte_offset = word}};
 }
 
 void TypeReader::complete(Type& record) {
@@ -409,9 +455,13 @@ void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
 
 void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
     std::optional<uint64_t> offset = member_offset(die);
+    TypeMember member;
+    if (!offset && base && !file_.is_32_bit() && (member.in_vtable = offset_in_vtable(die)))
+        offset = 0;
     if (!offset)
         return;
-    TypeMember member;
+    constexpr unsigned go_embedded_attribute = 0x2903;
+    member.is_embedded = flag_attribute(die, go_embedded_attribute);
     member.type = type_of(die);
     member.byte_offset = *offset;
     member.is_base = base;

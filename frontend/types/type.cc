@@ -4,12 +4,15 @@
 // record that contains itself ends instead of looping.
 #include "frontend/types/type.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 namespace sonde {
 namespace {
 
 constexpr int max_depth = 64;
+constexpr size_t max_records = 4096; // that one name is looked for in
 
 const Type unknown_type = [] {
     Type type;
@@ -33,44 +36,24 @@ bool is_wrapper(const Type* type) {
 
 bool is_record(const Type* type) { return type && (type->kind == Type::Struct || type->kind == Type::Union); }
 
-// Members of the record that a member leads to when it has to be looked through; null when it is an ordinary one.
+// The record whose members are reached through a member; null when it is an ordinary one.
 const Type* transparent(const TypeMember& member) {
-    if (!member.name.empty() && !member.is_base)
+    if (!member.name.empty() && !member.is_base && !member.is_embedded)
         return nullptr;
     const Type* type = strip(member.type);
+    if (member.is_embedded && type && type->kind == Type::Pointer)
+        type = strip(type->target);
     return is_record(type) ? type : nullptr;
 }
 
-std::optional<TypeMember> find_member(const Type* record, std::string_view name, int depth) {
-    complete(record);
-    // A record's own name hides the ones that it inherits.
-    for (const TypeMember& member : record->members)
-        if (!member.is_base && member.name == name)
-            return member;
-    if (depth >= max_depth)
-        return std::nullopt;
-    for (const TypeMember& member : record->members) {
-        const Type* inner = transparent(member);
-        if (!inner)
-            continue;
-        std::optional<TypeMember> found = find_member(inner, name, depth + 1);
-        if (found) {
-            found->byte_offset += member.byte_offset;
-            return found;
-        }
-    }
-    return std::nullopt;
-}
-
-void add_member_names(const Type* record, std::vector<std::string>& names, int depth) {
-    complete(record);
-    for (const TypeMember& member : record->members) {
-        if (const Type* inner = transparent(member)) {
-            if (depth < max_depth)
-                add_member_names(inner, names, depth + 1);
-        } else if (!member.name.empty()) {
-            names.push_back(member.name);
-        }
+// Goes one member further. What is at a known offset in the record before is one step with it.
+void add_step(std::vector<TypeMember>& path, const TypeMember& member) {
+    if (!path.empty() && !member.in_vtable && !path.back().in_vtable && is_record(strip(path.back().type))) {
+        uint64_t before = path.back().byte_offset;
+        path.back() = member;
+        path.back().byte_offset += before;
+    } else {
+        path.push_back(member);
     }
 }
 
@@ -180,26 +163,63 @@ const Type* complete(const Type* type) {
 
 std::string type_name(const Type* type) { return spell(type, "", 0); }
 
-std::optional<TypeMember> find_member(const Type* record, std::string_view name) {
+std::vector<TypeMember> find_member_path(const Type* record, std::string_view name) {
     record = strip(record);
     if (!is_record(record) || name.empty())
-        return std::nullopt;
-    std::optional<TypeMember> found = find_member(record, name, 0);
-    if (found) {
-        // The next step of a chain looks at what the member points to.
-        const Type* next = strip(found->type);
-        for (int depth = 0; next && depth < max_depth && !is_record(next) && next->target; depth++)
-            next = strip(next->target);
-        complete(next);
+        return {};
+    struct Reached {
+        const Type* record;
+        std::vector<TypeMember> path;
+    };
+    // In order of depth: a record's own name hides the ones that it inherits.
+    std::vector<Reached> reached = {{record, {}}};
+    std::set<const Type*> seen = {record};
+    for (size_t i = 0; i < reached.size() && i < max_records; i++) {
+        const Reached from = reached[i];
+        complete(from.record);
+        for (const TypeMember& member : from.record->members)
+            if (!member.is_base && member.name == name) {
+                std::vector<TypeMember> path = from.path;
+                add_step(path, member);
+                // The next step of a chain looks at what the member points to.
+                const Type* next = strip(member.type);
+                for (int depth = 0; next && depth < max_depth && !is_record(next) && next->target; depth++)
+                    next = strip(next->target);
+                complete(next);
+                return path;
+            }
+        for (const TypeMember& member : from.record->members)
+            if (const Type* inner = transparent(member); inner && seen.insert(inner).second) {
+                reached.push_back({inner, from.path});
+                add_step(reached.back().path, member);
+            }
     }
-    return found;
+    return {};
+}
+
+std::optional<TypeMember> find_member(const Type* record, std::string_view name) {
+    std::vector<TypeMember> path = find_member_path(record, name);
+    return path.size() == 1 ? std::optional(path[0]) : std::nullopt;
 }
 
 std::vector<std::string> member_names(const Type* record) {
     std::vector<std::string> names;
     record = strip(record);
+    std::set<const Type*> seen;
+    // Calls itself for what is looked through, so that names come in the order of the source.
+    auto add = [&](auto&& self, const Type* from) -> void {
+        if (!seen.insert(from).second || seen.size() > max_records)
+            return;
+        complete(from);
+        for (const TypeMember& member : from->members) {
+            if (!member.name.empty() && !member.is_base)
+                names.push_back(member.name);
+            if (const Type* inner = transparent(member))
+                self(self, inner);
+        }
+    };
     if (is_record(record))
-        add_member_names(record, names, 0);
+        add(add, record);
     return names;
 }
 

@@ -31,6 +31,11 @@ struct TypeMember {
     uint32_t bit_offset = 0;  // bitfields: least significant bit within the unit of type->size bytes (little endian)
     uint32_t bit_size = 0;    // 0: not a bitfield
     bool is_base = false;     // C++ base class: its members are reached through it, like an anonymous member's
+    // Go's embedded field: the members of its type, or of what it points to, are reached by their names alone, too.
+    bool is_embedded = false;
+    // A virtual base: how far from where the object's table of virtual functions begins its offset in the object
+    // stands, in bytes (Itanium C++ ABI, section 2.5.2). `byte_offset` is 0 then.
+    std::optional<int64_t> in_vtable = std::nullopt;
 };
 
 struct Enumerator {
@@ -97,8 +102,12 @@ const Type* strip(const Type* type);
 std::string type_name(const Type* type);
 
 // The member with that name, looking into anonymous members and base classes; `byte_offset` is from the outer struct's
-// start.
+// start. None for one that only a virtual base or a pointer leads to.
 std::optional<TypeMember> find_member(const Type* record, std::string_view name);
+
+// The same for all members: the steps to it, each in the record that the one before is or points to. Of several the
+// one that is least deep, as in Go. Empty: there is none.
+std::vector<TypeMember> find_member_path(const Type* record, std::string_view name);
 
 // Names of all members that find_member() would find; for suggestions.
 std::vector<std::string> member_names(const Type* record);

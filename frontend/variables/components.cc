@@ -66,8 +66,18 @@ std::optional<Place> member(Binding& b, Place place, size_t index) {
         return std::nullopt;
     }
     const Type* record = strip(place.type);
-    if (std::optional<TypeMember> found = find_member(record, component.name))
-        return inside(b, place, *found);
+    std::vector<TypeMember> path = find_member_path(record, component.name);
+    for (size_t i = 0; i < path.size(); i++) {
+        if (const Type* type = strip(place.type); i > 0 && type->kind == Type::Pointer) { // an embedded one of Go's
+            std::optional<Place> target = pointed_to(b, place, component.range);
+            if (!target)
+                return std::nullopt;
+            place = *std::move(target);
+        }
+        place = inside(b, place, path[i]);
+    }
+    if (!path.empty())
+        return place;
     if (record->incomplete && record->members.empty())
         b.fail(DiagId::UnknownMember, component.range,
                fmt::format("`{}` is `{}`, whose members are not known", b.as_written(index), type_name(before)));

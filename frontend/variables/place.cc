@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/variables/reading.h"
+
 namespace sonde {
 
 Place object_at(hir::Expr* address, const Type* type) {
@@ -36,8 +38,18 @@ Place inside(Binding& b, const Place& record, const TypeMember& member) {
     place.offset += member.byte_offset;
     place.bit_offset = member.bit_offset;
     place.bit_size = member.bit_size;
-    if (place.address)
-        place.address = b.plus(place.address, static_cast<int64_t>(member.byte_offset));
+    if (!member.in_vtable) {
+        if (place.address)
+            place.address = b.plus(place.address, static_cast<int64_t>(member.byte_offset));
+    } else if (place.address) {
+        constexpr uint64_t word = 8;
+        hir::Expr* table = read(b, record, b.expr.range, record.address, word, false);
+        hir::Expr* distance = read(b, record, b.expr.range, b.plus(table, *member.in_vtable), word, true);
+        place.address = b.binary(hir::BinaryOp::Add, record.address, distance);
+    } else {
+        place.offset = 0;
+        place.parts = {{0, UINT64_MAX, PlacePart::Missing, nullptr, "a virtual base is found from an address only"}};
+    }
     return place;
 }
 

@@ -176,4 +176,26 @@ func main() {
 	together(100, func(i int) { results[i] = wait(i, ready) })
 	together(4, func(i int) { leave(10) })
 	println(results[0], results[99])
+	router := &Router{Place{Point{1, 2, "here"}, 3}, &Logger{"log", 4, nil}, 80}
+	router.Self = router.Logger
+	println(route(router, *router))
 }
+
+// Fields that are embedded: by value, in one that is embedded itself, by pointer, and in a circle.
+type Logger struct {
+	Prefix string
+	Level  int
+	Self   *Logger
+}
+type Place struct {
+	Point
+	Level int
+}
+type Router struct {
+	Place
+	*Logger
+	Port int
+}
+
+//go:noinline
+func route(r *Router, v Router) int { return r.Port + int(v.X) }

@@ -138,6 +138,8 @@ add_run_trigger(type_units-gcc type_units.cc -O0 -gdwarf-5 -fdebug-types-section
 add_run_trigger(type_units-dwarf4 type_units.cc -O0 -gdwarf-4 -fdebug-types-section)
 add_clang_trigger(type_units-clang type_units.cc -gdwarf-5 -fdebug-types-section)
 add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-section)
+add_run_trigger(cxx_bases-gcc cxx_bases.cc -O0)
+add_clang_trigger(cxx_bases-clang cxx_bases.cc)
 add_run_trigger(packs-gcc packs.cc -O0 -std=c++17)
 add_clang_trigger(packs-clang packs.cc -std=c++17)
 # Where optimised code has what is on the stack.
