@@ -10,8 +10,12 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -118,10 +122,17 @@ Result<std::string> take_path(const std::string& name) {
     return absolute_path(name);
 }
 
-std::string search_path() {
-    if (const char* path = std::getenv("PATH"))
-        return path;
-    return "/usr/local/bin:/usr/bin:/bin";
+// Those of $PATH in their order; an empty one is the working folder (execvp(3)).
+std::vector<std::string> search_folders() {
+    const char* given = std::getenv("PATH");
+    const std::string path = given ? given : "/usr/local/bin:/usr/bin:/bin";
+    std::vector<std::string> out;
+    for (size_t at = 0; at <= path.size();) {
+        const size_t end = std::min(path.find(':', at), path.size());
+        out.push_back(end == at ? "." : path.substr(at, end - at));
+        at = end + 1;
+    }
+    return out;
 }
 
 } // namespace
@@ -176,15 +187,10 @@ Result<std::string> find_in_path(const std::string& name) {
     if (name.find('/') != std::string::npos)
         return take_path(name);
 
-    // As execvp(3): folders in order, an empty one is the working folder. A file that is there but cannot be taken is
-    // passed over, and named if nothing better follows.
-    std::string path = search_path();
+    // A file that is there but cannot be taken is passed over, and named if nothing better follows.
     std::optional<Error> nearly;
-    for (size_t at = 0; at <= path.size();) {
-        size_t end = std::min(path.find(':', at), path.size());
-        std::string folder = path.substr(at, end - at);
-        at = end + 1;
-        std::string candidate = (folder.empty() ? std::string(".") : folder) + "/" + name;
+    for (const std::string& folder : search_folders()) {
+        std::string candidate = folder + "/" + name;
         switch (look_at(candidate, true)) {
         case Found::Yes:
             return absolute_path(candidate);
@@ -207,6 +213,22 @@ Result<std::string> find_in_path(const std::string& name) {
         return Error(fmt::format("`{0}` is not in $PATH; write `./{0}` for the file in the working folder", name),
                      ENOENT);
     return Error(fmt::format("`{}` is not in $PATH", name), ENOENT);
+}
+
+std::vector<std::string> programs_beginning(const std::string& begin) {
+    std::map<std::string, std::string> found;
+    for (const std::string& folder : search_folders()) {
+        std::error_code ignored;
+        for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+            if (const std::string name = at->path().filename(); name.starts_with(begin) && !found.contains(name))
+                if (const std::string path = folder + "/" + name; look_at(path, true) == Found::Yes)
+                    if (Result<std::string> absolute = absolute_path(path))
+                        found.emplace(name, *std::move(absolute));
+    }
+    std::vector<std::string> out;
+    for (auto& [name, path] : found)
+        out.push_back(std::move(path));
+    return out;
 }
 
 Result<std::string> find_file(const std::string& name) {

@@ -24,6 +24,8 @@ std::vector<std::string> expand_path_glob(const std::string& pattern);
 // it may be a library. Symbolic links are kept. The error says which it is: missing, not a regular file, not
 // executable, or no permission to look.
 Result<std::string> find_in_path(const std::string& name);
+// The programs in $PATH whose names begin so, as absolute paths, each name once: what find_in_path() finds by it.
+std::vector<std::string> programs_beginning(const std::string& begin);
 // Whether it is a file that another program is started for, named in its first line (execve(2), "Interpreter scripts").
 bool is_script(const std::string& path);
 

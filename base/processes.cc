@@ -29,6 +29,11 @@ std::vector<int64_t> all_processes() { return numbered_entries("/proc"); }
 
 std::vector<int64_t> threads_of(int64_t process) { return numbered_entries(fmt::format("/proc/{}/task", process)); }
 
+std::string process_program(int64_t process) {
+    std::error_code unknown;
+    return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), unknown).string();
+}
+
 std::vector<int64_t> children_of(int64_t process) {
     std::vector<int64_t> out;
     for (int64_t thread : threads_of(process)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace sonde {
@@ -10,6 +11,8 @@ namespace sonde {
 std::vector<int64_t> all_processes();
 // Empty for a process that is gone.
 std::vector<int64_t> threads_of(int64_t process);
+// The file that it runs, by its path there. Empty: it is gone, a thread of the kernel, or not shown to this user.
+std::string process_program(int64_t process);
 // What its threads have begun and is still there.
 std::vector<int64_t> children_of(int64_t process);
 

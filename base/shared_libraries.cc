@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/process_maps.h"
+#include "base/processes.h"
 
 namespace sonde {
 namespace {
@@ -215,8 +216,7 @@ std::vector<ProcessMapping> read_mapped_code(int64_t pid) {
 } // namespace
 
 std::vector<std::string> mapped_libraries(int64_t pid) {
-    std::error_code error;
-    std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+    const std::string program = process_program(pid);
     std::vector<std::string> names, out;
     for (const ProcessMapping& mapping : read_mapped_code(pid))
         if (mapping.path != program && std::find(names.begin(), names.end(), mapping.path) == names.end())

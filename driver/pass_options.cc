@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/processes.h"
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/messages.h"
@@ -119,9 +120,8 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
         any_session && options.attach != "perf_event" && options.attach != "uretprobe" &&
         (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
     codegen.target_program = t.env.command_path;
-    if (std::error_code failed; options.target_pid != 0 && options.command.empty())
-        codegen.target_program =
-            std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.target_pid), failed).string();
+    if (options.target_pid != 0 && options.command.empty())
+        codegen.target_program = process_program(options.target_pid);
     codegen.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     codegen.module = !options.module.empty()  ? options.module.substr(options.module.rfind('/') + 1)
                      : options.last_pass == 4 ? "sonde"

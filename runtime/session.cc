@@ -545,10 +545,7 @@ Result<void> Run::start_command() {
     session_.words->target = command_.pid() ? command_.pid() : options_.target_pid;
     std::vector<std::string> programs = options_.files;
     programs.push_back(command_.program());
-    std::error_code gone;
-    session_.target_program =
-        command_.pid() ? command_.program()
-                       : std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options_.target_pid), gone).string();
+    session_.target_program = command_.pid() ? command_.program() : process_program(options_.target_pid);
     if (session_.kernel)
         session_.symbols.begin(plan_, *session_.kernel, programs, options_.target_pid);
     return {};

@@ -139,9 +139,8 @@ void TargetFiles::look_at_all() {
 
 void TargetFiles::look_at(int64_t process) {
     complete_ = look_at_one(process) || complete_;
-    std::error_code failed;
     if (program_.empty())
-        program_ = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), failed).string();
+        program_ = process_program(process);
     for (int64_t child : children_of(process))
         look_at(child);
 }
