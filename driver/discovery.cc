@@ -20,6 +20,7 @@
 
 #include "base/elf_file.h"
 #include "base/glob.h"
+#include "base/processes.h"
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "driver/pass.h"
@@ -220,6 +221,7 @@ class Search {
         print_points("system calls", fmt::format("syscall.*{}*", word_));
         print_tracepoints();
         print_programs();
+        print_installed();
         print_kernel_functions();
         print_library_functions();
         // A system call by the name that its tracepoint or its function has.
@@ -322,9 +324,8 @@ class Search {
     void print_programs() {
         std::string program = t_.env.command_path;
         std::vector<std::string> libraries;
-        std::error_code ignored;
         if (t_.env.target_pid) {
-            program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", t_.env.target_pid), ignored).string();
+            program = process_program(t_.env.target_pid);
             libraries = mapped_libraries(t_.env.target_pid);
         } else if (!program.empty()) {
             libraries = shared_libraries(program);
@@ -346,6 +347,44 @@ class Search {
                     print_points(fmt::format("marks of {}", library),
                                  fmt::format("process({}).mark(\"*{}*\")", in_quotes(library), word_));
             }
+    }
+    // Without a target: programs of $PATH whose names begin so, with the processes that run them, and such processes of
+    // other programs.
+    void print_installed() {
+        if (!t_.env.command_path.empty() || t_.env.target_pid)
+            return;
+        std::map<std::string, std::vector<int64_t>> running;
+        for (int64_t process : all_processes())
+            if (const std::string path = process_program(process); begins_so(file_name(path)))
+                running[path].push_back(process);
+        std::vector<Named> found;
+        std::set<std::string> installed; // files, without links
+        for (const std::string& path : programs_beginning(word_)) {
+            if (is_script(path))
+                continue;
+            std::error_code ignored;
+            const std::string file = std::filesystem::canonical(path, ignored).string(), name = file_name(path);
+            const auto processes = running.find(file);
+            found.push_back(
+                {name,
+                 installed_line(name, path, processes == running.end() ? std::vector<int64_t>() : processes->second)});
+            installed.insert(file);
+        }
+        for (const auto& [path, processes] : running)
+            if (!installed.contains(path))
+                found.push_back({file_name(path), installed_line(path, path, processes)});
+        print_kind("programs", std::move(found), fmt::format("compgen -c {}", word_), false);
+    }
+    bool begins_so(std::string_view name) const { return matches(name.substr(0, word_.size())); }
+    static std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+    static std::string installed_line(const std::string& name, const std::string& path,
+                                      const std::vector<int64_t>& processes) {
+        std::string runs;
+        for (size_t i = 0; i < std::min<size_t>(processes.size(), 3); i++)
+            runs += fmt::format("{}{}", i ? ", " : ", runs as ", processes[i]);
+        if (processes.size() > 3)
+            runs += fmt::format(" and {} more", processes.size() - 3);
+        return fmt::format("sonde -l 'process({}).**' # {}{}", in_quotes(name), path, runs);
     }
     void print_symbols(const std::string& library) {
         Result<ElfFile> file = ElfFile::open_any_width(library);
@@ -388,8 +427,8 @@ class Search {
             !t_.env.command_path.empty() &&
             points_of(t_, fmt::format("process({}).function(\"*\")", in_quotes(t_.env.command_path))).empty();
         say_error(fmt::format("nothing that can be probed has `{}` in its name: no tool, alias, system call, "
-                              "tracepoint, function of the kernel{}{}",
-                              word_,
+                              "tracepoint, {}function of the kernel{}{}",
+                              word_, has_target ? "" : "program, ",
                               has_target ? ", of the target or of its libraries"
                                          : " or of the C library; -c or -x searches a program and its libraries, too",
                               near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
@@ -429,12 +468,28 @@ static std::string searched_family(const Translation& t, const std::string& text
                : "";
 }
 
+// `process("P").**`, where functions and marks, which have an argument, are no part of the pattern, but of what there
+// is.
+static bool asks_for_all_of_program(const std::string& text) {
+    return text.ends_with(".**") && (text.starts_with("process(") || text.starts_with("process."));
+}
+
+static int list_program(Translation& t, const std::string& text) {
+    const std::string program = text.substr(0, text.size() - 2);
+    for (const std::string& pattern : {text, program + "mark(\"*\")", program + "function(\"*\")"})
+        for (const std::string& point : points_of(t, pattern))
+            fmt::print("{}\n", point);
+    return 0;
+}
+
 bool is_discovery(Translation& t, const Options& options) {
     const std::string& text = options.list_point;
     if (text == "*" || text == "**" || text == "kernel.*" || text == "kernel.**")
         return true;
     if (options.list_variables)
         return false;
+    if (asks_for_all_of_program(text))
+        return !points_of(t, text).empty();
     // A word by itself that is a point is listed as one.
     if (is_word(searched_word(text)))
         return (text.starts_with('*') && text.ends_with('*')) || points_of(t, text).empty();
@@ -442,6 +497,8 @@ bool is_discovery(Translation& t, const Options& options) {
 }
 
 int discover(Translation& t, const Options& options) {
+    if (asks_for_all_of_program(options.list_point))
+        return list_program(t, options.list_point);
     if (const std::string family = searched_family(t, options.list_point); !family.empty()) {
         for (const Family& one : families_of_kinds(t))
             if (one.pattern.starts_with(family))

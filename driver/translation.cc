@@ -134,8 +134,16 @@ Result<std::string> read_standard_input() {
     return text;
 }
 
+Error not_a_script(const std::string& program) {
+    return Error(fmt::format("`{0}` is a program, and no script: -c {0} runs it under one, `sonde -l "
+                             "'process(\"{0}\").function(\"*\")'` lists what can be probed in it",
+                             program));
+}
+
 // A script that is no file, as most often it is one of these.
 Error explain_no_file(const std::string& word, Error error) {
+    if (word.find('/') == std::string::npos && find_in_path(word).ok())
+        return not_a_script(word);
     if (word.find('{') != std::string::npos)
         return Error(fmt::format("`{}` is no file: a script in the command line stands after -e", word));
     const bool is_path = word.find('/') != std::string::npos || word.ends_with(".stp") || word.ends_with(".sonde");
@@ -166,9 +174,7 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
                                                    : std::move(text).error();
         if (text->starts_with("\x7f"
                               "ELF"))
-            return Error(fmt::format("`{0}` is a program, and no script: -c {0} runs it under one, `sonde -l "
-                                     "'process(\"{0}\").function(\"*\")'` lists what can be probed in it",
-                                     path));
+            return not_a_script(path);
         t.texts.scripts.push_back({path, *text});
         ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
         first_argument = 1;
