@@ -23,6 +23,28 @@ std::optional<size_t> decimal(const std::string& text) {
     return std::stoul(text);
 }
 
+// How to read a function's arguments and its result where nobody tells their names and types; "": not at all.
+std::string way_without_names(Binding& b) {
+    const std::string name = b.as_written(0);
+    if (b.point.is_go || !name.starts_with('$') || name.starts_with("$$"))
+        return "";
+    if (name == "$return")
+        return "without, `returnval()` is the number that the function gives, and `user_string(returnval())` a text "
+               "there";
+    return b.point.is_return
+               ? "without, `@entry(long_arg(1))` is what the first argument was, and `@entry(pointer_arg(1))` an "
+                 "address"
+               : "without, `long_arg(1)` is the first argument, and `user_string(pointer_arg(1))` a text there";
+}
+
+void report_no_debug_info(Binding& b, const std::string& text) {
+    DiagBuilder report = b.binder.diags.report(DiagId::NoDebugInfo, b.expr.range, text);
+    report.help(debug_information_advice(b.point.is_go));
+    if (const std::string way = way_without_names(b); !way.empty())
+        report.help(way);
+    add_debug_problems(report, *b.point.module);
+}
+
 } // namespace
 
 bool has_module(Binding& b) {
@@ -37,11 +59,8 @@ bool has_module(Binding& b) {
         return false;
     }
     if (!b.point.module->has_debug_info()) {
-        DiagBuilder report = b.binder.diags.report(
-            DiagId::NoDebugInfo, b.expr.range,
-            fmt::format("`{}` needs debug information, and `{}` has none", name, b.point.module->path()));
-        report.help(debug_information_advice(b.point.is_go));
-        add_debug_problems(report, *b.point.module);
+        report_no_debug_info(
+            b, fmt::format("`{}` needs debug information, and `{}` has none", name, b.point.module->path()));
         return false;
     }
     return true;
@@ -55,12 +74,8 @@ bool has_variables(Binding& b) {
         return false;
     if (b.point.function.has_debug_info)
         return true;
-    DiagBuilder report =
-        b.binder.diags.report(DiagId::NoDebugInfo, b.expr.range,
-                              fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
-                                          ast::to_source(b.expr), b.point.function.name, b.point.module->path()));
-    report.help(debug_information_advice(b.point.is_go));
-    add_debug_problems(report, *b.point.module);
+    report_no_debug_info(b, fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
+                                        ast::to_source(b.expr), b.point.function.name, b.point.module->path()));
     return false;
 }
 
