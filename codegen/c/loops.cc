@@ -76,7 +76,7 @@ void loosen(CBody& body, llvm::PHINode& phi, llvm::BasicBlock& from) {
 }
 
 // Also in the first turn: the callback is checked with what comes into the loop, and before 6.8 only once.
-void loosen_at_head(CBody& body, llvm::PHINode& phi) {
+llvm::Value& loosen_at_head(CBody& body, llvm::PHINode& phi) {
     body.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
     body.ir.SetCurrentDebugLocation(phi.getDebugLoc());
     llvm::Value* zero = body.unknown_zero();
@@ -89,6 +89,7 @@ void loosen_at_head(CBody& body, llvm::PHINode& phi) {
         first = loose = llvm::cast<llvm::Instruction>(body.ir.CreateAdd(&phi, zero));
     }
     phi.replaceUsesWithIf(loose, [&](const llvm::Use& use) { return use.getUser() != first; });
+    return *loose;
 }
 
 void end_by_may_goto(CBody& body, llvm::Instruction& before, uint64_t status) {
@@ -129,7 +130,9 @@ bool keeps_address(const llvm::AllocaInst& variable) {
     while (!users.empty()) {
         const llvm::User* user = users.pop_back_val();
         if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
-            if (store->getValueOperand()->getType()->isPointerTy())
+            const llvm::Value* value = store->getValueOperand();
+            if (value->getType()->isPointerTy() && !llvm::isa<llvm::IntToPtrInst>(value) &&
+                !llvm::isa<llvm::ConstantPointerNull>(value))
                 return true;
         } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
             users.append(user->user_begin(), user->user_end());
@@ -189,28 +192,51 @@ void loosen_loops(CBody& body, CPointers& pointers) {
     const Edges edges = back_edges(body.function);
     body.has_may_goto = body.limits.may_goto;
     body.loosens_at_heads = !body.has_may_goto || has_nested_loops(body.function);
-    std::set<const llvm::BasicBlock*> heads;
-    for (const auto& [from, to] : edges)
-        heads.insert(to);
-    for (const llvm::BasicBlock* head : heads) {
-        llvm::SmallVector<llvm::PHINode*, 4> moving;
-        for (llvm::PHINode& phi : const_cast<llvm::BasicBlock*>(head)->phis())
-            moving.push_back(&phi);
-        for (llvm::PHINode* phi : moving) {
-            if (phi->getType()->isPointerTy())
-                if (llvm::PHINode* distance = pointers.make_distance(*phi))
-                    phi = distance;
-            const bool is_number = phi->getType()->isIntegerTy();
-            if (body.loosens_at_heads && (is_number || !pointers.target_of(phi).has_local)) {
-                loosen_at_head(body, *phi);
-                continue;
-            }
-            if (!is_number)
-                continue;
-            for (const auto& [from, to] : edges)
-                if (to == head)
-                    loosen(body, *phi, *const_cast<llvm::BasicBlock*>(from));
+    // In the order of the function, so that one text gives one program.
+    std::vector<llvm::BasicBlock*> heads;
+    for (llvm::BasicBlock& block : body.function)
+        if (llvm::any_of(edges, [&](const auto& edge) { return edge.second == &block; }))
+            heads.push_back(&block);
+    auto for_each_phi = [&](auto work) {
+        for (llvm::BasicBlock* head : heads) {
+            llvm::SmallVector<llvm::PHINode*, 8> now;
+            for (llvm::PHINode& phi : head->phis())
+                now.push_back(&phi);
+            for (llvm::PHINode* phi : now)
+                work(*head, *phi);
         }
+    };
+    for_each_phi([&](llvm::BasicBlock&, llvm::PHINode& phi) {
+        if (phi.getType()->isPointerTy())
+            pointers.make_distance(phi);
+    });
+    for_each_phi([&](llvm::BasicBlock&, llvm::PHINode& phi) {
+        if (phi.getType()->isPointerTy() && pointers.target_of(&phi).has_local)
+            pointers.make_numbers(phi);
+    });
+    for_each_phi([&](llvm::BasicBlock& head, llvm::PHINode& phi) {
+        const bool is_number = phi.getType()->isIntegerTy();
+        if (body.loosens_at_heads && (is_number || !pointers.target_of(&phi).has_local)) {
+            pointers.replace_number(phi, loosen_at_head(body, phi));
+        } else if (is_number) {
+            for (const auto& [from, to] : edges)
+                if (to == &head)
+                    loosen(body, phi, *const_cast<llvm::BasicBlock*>(from));
+        }
+    });
+}
+
+// The head of a loop must not stand right after a call: from there the verifier of older kernels takes no way back
+// (push_insn(), `loop_ok`), and says so of `back-edge`. LLVM puts it where it likes.
+void part_calls_from_heads(CBody& body) {
+    auto* type = llvm::FunctionType::get(body.ir.getVoidTy(), false);
+    for (llvm::BasicBlock& block : body.function) {
+        auto* jump = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+        if (!jump || jump->isConditional())
+            continue;
+        body.ir.SetInsertPoint(jump);
+        body.ir.SetCurrentDebugLocation(jump->getDebugLoc());
+        body.ir.CreateCall(type, llvm::InlineAsm::get(type, "goto +0", "", true));
     }
 }
 
@@ -262,6 +288,8 @@ void bound_loops(CBody& body, CPointers& pointers) {
             std::none_of(marked.begin(), marked.end(), [&](const auto& one) { return one.first == loop; }))
             marked.emplace_back(loop, status);
     }
+    if (counted)
+        part_calls_from_heads(body);
     if (marked.empty())
         return;
     // The blocks of each loop anew, with those that its checks are in.

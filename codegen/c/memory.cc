@@ -22,6 +22,7 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
@@ -208,9 +209,9 @@ class Securing {
 
     // A pointer that is compared, or turned into a number, need not point into its object.
     void use_as_number(llvm::Instruction& at) {
-        if (!at.getOperand(0)->getType()->isPointerTy() || llvm::none_of(at.operands(), [&](const llvm::Use& pointer) {
-                return pointers_.target_of(pointer).has_local;
-            }))
+        if (!at.getOperand(0)->getType()->isPointerTy() || pointers_.is_made(at) ||
+            llvm::none_of(at.operands(),
+                          [&](const llvm::Use& pointer) { return pointers_.target_of(pointer).has_local; }))
             return;
         llvm::SmallVector<llvm::Value*, 2> numbers;
         for (llvm::Use& pointer : at.operands())
@@ -258,9 +259,22 @@ class Securing {
             refuse_choice(store);
         else if (!target.local || target.is_constant)
             refuse_write(store);
-        else
-            pointers_.stay_inside(store, target, store.getOperandUse(1),
-                                  layout_.getTypeStoreSize(store.getValueOperand()->getType()));
+        else if (pointers_.stay_inside(store, target, store.getOperandUse(1),
+                                       layout_.getTypeStoreSize(store.getValueOperand()->getType())))
+            store_as_number(store);
+    }
+
+    // The callback of a loop cannot store addresses of variables (check_stack_write_var_off()), and what is read from
+    // a variable is a number anyway.
+    void store_as_number(llvm::StoreInst& store) {
+        llvm::Value* value = store.getValueOperand();
+        if (!value->getType()->isPointerTy() || llvm::isa<llvm::ConstantPointerNull>(value) ||
+            !pointers_.is_of_variables(value))
+            return;
+        llvm::Value* number = pointers_.number_of(value);
+        ir_.SetInsertPoint(&store);
+        ir_.SetCurrentDebugLocation(store.getDebugLoc());
+        store.setOperand(0, ir_.CreateIntToPtr(number, value->getType()));
     }
 
     bool is_placed(llvm::Value* pointer, const CPointers::Target& target) const {
@@ -650,6 +664,17 @@ bool calls_own_functions(const llvm::Module& module) {
     return false;
 }
 
+// `asm volatile("" ::: "memory")`, which keeps a compiler from moving reads: all of them stay in their order here.
+void drop_empty_assembly(llvm::Module& module) {
+    for (llvm::Function& function : module)
+        for (llvm::BasicBlock& block : function)
+            for (llvm::Instruction& at : llvm::make_early_inc_range(block))
+                if (auto* call = llvm::dyn_cast<llvm::CallInst>(&at); call && call->isInlineAsm() && call->arg_empty())
+                    if (auto* text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+                        call->getType()->isVoidTy() && llvm::StringRef(text->getAsmString()).trim().empty())
+                        call->eraseFromParent();
+}
+
 // Debug information then says what the script's files are called.
 void name_files(llvm::Module& module, const Sources& sources) {
     llvm::DebugInfoFinder finder;
@@ -691,6 +716,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         for (const hir::CCall& one : function->c_calls)
             if (llvm::StringRef(one.name).starts_with(c_address_of))
                 variables.insert(one.name.substr(c_address_of.size()));
+    drop_empty_assembly(module);
     refuse_what_cannot_be(module, variables, limits.slot_bytes, functions[0]->range, diags);
     if (diags.has_errors())
         return std::optional<CCode>();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -14,7 +15,33 @@ namespace sonde {
 
 namespace {
 constexpr uint64_t nowhere = uint64_t{1} << 40; // beyond all objects
+
+bool is_variable(const llvm::Value* object) {
+    return llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
+           llvm::isa<llvm::Argument>(object);
 }
+bool is_variable_or_null(const llvm::Value* object) {
+    return is_variable(object) || llvm::isa<llvm::ConstantPointerNull>(object);
+}
+
+// Or anything else that needs its address: not only read and written through.
+bool is_compared(const llvm::Value& pointer) {
+    llvm::SmallPtrSet<const llvm::User*, 8> seen;
+    llvm::SmallVector<const llvm::User*, 8> users(pointer.users());
+    while (!users.empty()) {
+        const llvm::User* user = users.pop_back_val();
+        if (llvm::isa<llvm::LoadInst>(user) || !seen.insert(user).second)
+            continue;
+        if (llvm::isa<llvm::GetElementPtrInst>(user) || llvm::isa<llvm::SelectInst>(user) ||
+            llvm::isa<llvm::PHINode>(user))
+            users.append(user->user_begin(), user->user_end());
+        else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+                 !store || store->getValueOperand()->getType()->isPointerTy())
+            return true;
+    }
+    return false;
+}
+} // namespace
 
 uint64_t CPointers::size_of(const llvm::Value& object) const {
     if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&object))
@@ -32,6 +59,12 @@ bool CPointers::is_read_to(const llvm::LoadInst& load) const {
     return llvm::any_of(body_.variables, [&](const auto& one) { return one.second == load.getPointerOperand(); });
 }
 
+bool CPointers::is_of_variables(llvm::Value* pointer) const {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+    return llvm::all_of(objects, is_variable_or_null);
+}
+
 CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
@@ -41,8 +74,7 @@ CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
     if (out.may_be_null && objects.size() > 1)
         llvm::erase_if(objects, [](const llvm::Value* object) { return llvm::isa<llvm::ConstantPointerNull>(object); });
     for (const llvm::Value* object : objects) {
-        const bool is_local = llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
-                              llvm::isa<llvm::Argument>(object);
+        const bool is_local = is_variable(object);
         // An address that a variable keeps may be of another one.
         auto* kept = llvm::dyn_cast<llvm::LoadInst>(object);
         out.has_local = out.has_local || is_local ||
@@ -59,6 +91,7 @@ CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
 
 llvm::Value* CPointers::as_number(llvm::Value* pointer, bool has_local) {
     llvm::Value* number = body_.ir.CreatePtrToInt(pointer, body_.ir.getInt64Ty());
+    made_.insert(number);
     return has_local ? body_.as_scalar(number) : number;
 }
 
@@ -166,16 +199,30 @@ void CPointers::clear(llvm::AllocaInst& variable) {
     body_.ir.CreateMemSet(&variable, body_.ir.getInt8(0), size_of(variable), llvm::Align(8));
 }
 
-llvm::PHINode* CPointers::make_distance(llvm::PHINode& phi) {
+void CPointers::make_distance(llvm::PHINode& phi) {
     const Target target = target_of(&phi);
     if (!target.local || target.may_be_null)
-        return nullptr;
+        return;
     auto* distance = llvm::cast<llvm::PHINode>(distance_of(&phi, target.local));
     body_.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
     phi.replaceAllUsesWith(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, distance));
     distances_.erase(&phi);
     phi.eraseFromParent();
-    return distance;
+}
+
+void CPointers::make_numbers(llvm::PHINode& phi) {
+    const Target target = target_of(&phi);
+    if (target.local)
+        distance_of(&phi, target.local);
+    if (!target.local || is_compared(phi))
+        number_of(&phi);
+}
+
+void CPointers::replace_number(const llvm::Value& number, llvm::Value& by) {
+    for (std::map<llvm::Value*, llvm::Value*>* known : {&distances_, &numbers_})
+        for (auto& [pointer, its] : *known)
+            if (its == &number)
+                its = &by;
 }
 
 llvm::Value* CPointers::distance_of(llvm::Value* pointer, llvm::Value* base) {

@@ -28,15 +28,24 @@ class CPointers {
     llvm::Value* as_number(llvm::Value* pointer, bool has_local);
     // The same, also where it moves by a distance that the verifier does not know: that is computed with numbers only.
     llvm::Value* number_of(llvm::Value* pointer);
+    // Into variables or constants, or nowhere: as a pointer it is of no use but to read and write.
+    bool is_of_variables(llvm::Value* pointer) const;
+    // as_number() has made it.
+    bool is_made(const llvm::Value& number) const { return made_.contains(&number); }
     // Keeps an access of `bytes` inside of the object: `pointer` is its operand of `at`. False: it is refused.
     bool stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes);
     // Calls bpf_probe_read_kernel(), which gives a negative number where there is no memory.
     llvm::Value* read_kernel(llvm::Value* to, llvm::Value* size, llvm::Value* address);
     // So that the verifier knows nothing of what it holds.
     void read_onto_itself(llvm::AllocaInst& variable);
-    // In place of a pointer that moves, how far it is from its object's begin. Null: it points into no object that is
-    // known.
-    llvm::PHINode* make_distance(llvm::PHINode& phi);
+    // In place of a pointer that moves, how far it is from its object's begin. Nothing where it points into no object
+    // that is known.
+    void make_distance(llvm::PHINode& phi);
+    // For a pointer that may be NULL, or points into one of several objects: the numbers by which it is read and
+    // compared stand beside it.
+    void make_numbers(llvm::PHINode& phi);
+    // Where such a number is taken from now on.
+    void replace_number(const llvm::Value& number, llvm::Value& by);
 
   private:
     uint64_t size_of(const llvm::Value& object) const;
@@ -53,6 +62,7 @@ class CPointers {
 
     CBody& body_;
     std::set<llvm::AllocaInst*> cleared_;
+    std::set<const llvm::Value*> made_;              // as_number()
     std::map<llvm::Value*, llvm::Value*> distances_; // distance_of()
     std::map<llvm::Value*, llvm::Value*> numbers_;   // number_of()
 };
