@@ -68,8 +68,10 @@ void limit(pid_t child) {
 
 // Why clang has ended without saying what is wrong with the text.
 std::string explain_end(int status, const std::string& said) {
-    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    if (signal == SIGXCPU || signal == SIGKILL || code == 128 + SIGXCPU)
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    // clang's driver tells the signal that its compiler has died of as shells do.
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(code - 128, 0);
+    if (signal == SIGXCPU || signal == SIGKILL)
         return fmt::format("clang has not come to an end with this C within {} seconds", most_seconds);
     if (said.find("out of memory") != std::string::npos || said.find("bad_alloc") != std::string::npos)
         return fmt::format("clang needs more than {} MB of memory for this C", most_memory >> 20);
@@ -91,7 +93,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
     if (program.empty())
         program = find_program("clang");
     if (program.empty())
-        return Error(fmt::format("the script has functions in C, which need clang: install the package `{}`", newest));
+        return Error(fmt::format("the script has C, which needs clang: install the package `{}`", newest));
     // A newer one writes what LLVM here cannot read.
     const std::string guarded =
         fmt::format("#if __clang_major__ > {0}\n#error sonde reads what clang up to {0} writes\n#endif\n{1}",
@@ -127,6 +129,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
                                       "-Werror=array-bounds",
                                       "-Werror=division-by-zero",
                                       "-Werror=null-character",
+                                      "-Werror=invalid-pp-token",
                                       "-x",
                                       "c",
                                       "-c",

@@ -359,7 +359,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     for (const hir::Function* function : program.functions)
         if (function->c_code.range.valid())
             functions.push_back(function);
-    if (functions.empty())
+    if (functions.empty() && program.c_blocks.empty())
         return std::optional<CCode>();
     const EndsWithoutMemory ends_without_memory;
     uint32_t power = 8;
@@ -426,12 +426,16 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             places.push_back(function->c_code.range);
         if (!out->failure.empty())
             diags.report(DiagId::EmbeddedCode, places[0], out->failure)
-                .help("make its expressions, macros and tables smaller");
+                .help("make its expressions, macros and tables smaller, and leave attributes out: of some, as `alias` "
+                      "and "
+                      "`ifunc`, clang makes nothing for BPF");
         else
             report_clang_messages(
                 out->messages, places, [&](const CTypeName& name) { return types.why_missing(name); }, diags);
         return std::optional<CCode>();
     }
+    if (functions.empty())
+        return std::optional<CCode>();
     Result<std::optional<CCode>> code = secure_c_code(
         out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto, options.max_action}, diags);
     if (code && *code)

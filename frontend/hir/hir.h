@@ -504,7 +504,7 @@ struct Program {
     std::vector<plan::Counter> counters;
     std::vector<plan::ProbedFile> files; // in which the points are; filled in last (probes/record_files.h)
     std::vector<std::string> texts;      // that arrays' keys hold as numbers, each once, sorted; the first is ""
-    std::vector<CText> c_blocks;         // declarations for the functions in C; none, where none is called
+    std::vector<CText> c_blocks;         // declarations for the functions in C; the library's only where one is called
     std::map<std::string, int64_t> point_numbers; // by plan::Point::function; others have 0
 };
 

@@ -82,8 +82,9 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
                 .help("compute the value in a timer, and keep it in a global");
         handler->in_kernel = true;
     }
-    if (any)
-        for (const ast::CBlock& block : names.c_blocks())
+    // Those of the script itself are checked also where nothing uses them; the library's need no compiler then.
+    for (const ast::CBlock& block : names.c_blocks())
+        if (any || !context.diags.sources().is_tapset(block.range.file))
             program.c_blocks.push_back({block.text, block.range, false});
 }
 
