@@ -167,6 +167,24 @@ void report(const Message& message, Range range, const std::string& why_missing,
             fmt::format("`{}` is a macro of the kernel's headers here: another name, or `#undef {}`", word, word));
 }
 
+// The words that these messages are at.
+template <typename Wanted>
+std::set<std::string> words_at(const std::string& messages, const Sources& sources, const Wanted& is_wanted) {
+    std::set<std::string> out;
+    for (size_t line = 0; line < messages.size();) {
+        const size_t end = std::min(messages.find('\n', line), messages.size());
+        const std::optional<Message> message = read_message(messages.substr(line, end - line));
+        line = end + 1;
+        const std::optional<Range> at = message ? read_place(message->place, sources) : std::nullopt;
+        if (!at)
+            continue;
+        std::string word(sources.text(at->file).substr(at->begin, at->end - at->begin));
+        if (is_wanted(message->text, word))
+            out.insert(std::move(word));
+    }
+    return out;
+}
+
 } // namespace
 
 std::set<CTypeName> missing_types(const std::string& messages) {
@@ -184,20 +202,17 @@ std::set<CTypeName> missing_types(const std::string& messages) {
 std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources) {
     constexpr std::string_view parts[] = {"redefinition", "conflicting types for",
                                           "does not match previous declaration"};
-    std::set<std::string> out;
-    for (size_t line = 0; line < messages.size();) {
-        const size_t end = std::min(messages.find('\n', line), messages.size());
-        const std::optional<Message> message = read_message(messages.substr(line, end - line));
-        line = end + 1;
-        if (!message || std::none_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
-                return message->text.find(part) != std::string::npos;
-            }))
-            continue;
-        // Not every message has the name, but each is at the name.
-        if (const std::optional<Range> at = read_place(message->place, sources))
-            out.emplace(sources.text(at->file).substr(at->begin, at->end - at->begin));
-    }
-    return out;
+    // Not every message has the name, but each is at the name.
+    return words_at(messages, sources, [&](const std::string& text, const std::string&) {
+        return std::any_of(std::begin(parts), std::end(parts),
+                           [&](std::string_view part) { return text.find(part) != std::string::npos; });
+    });
+}
+
+std::set<std::string> macros_in_the_way(const std::string& messages, const Sources& sources) {
+    return words_at(messages, sources, [](const std::string& text, const std::string& word) {
+        return text.starts_with("expected") && is_macro(word);
+    });
 }
 
 void report_clang_messages(const std::string& messages, const std::vector<Range>& places,

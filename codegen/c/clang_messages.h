@@ -22,5 +22,8 @@ std::set<CTypeName> missing_types(const std::string& messages);
 
 // Names that messages say the script declares although they are declared already.
 std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources);
+// Macros of the kernel's headers that stand where messages say that something else is expected: the script has
+// something of its own by that name.
+std::set<std::string> macros_in_the_way(const std::string& messages, const Sources& sources);
 
 } // namespace sonde

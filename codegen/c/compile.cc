@@ -377,7 +377,6 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     std::set<std::string> own;
     for (const hir::CText& block : program.c_blocks)
         collect_functions(block.text, own);
-    const std::string parts = choose_parts(names, own);
     Result<std::string> btf = kernel.btf();
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
@@ -387,8 +386,10 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             probed.insert(point.module);
     ModuleTypes types(*btf, kernel.modules, std::move(probed));
     Result<ClangOutput> out = ClangOutput();
+    std::string with_macros;      // what clang said where names of the script were macros
     std::set<std::string> hidden; // the kernel's, which the script has for something else
     for (bool is_over = false; !is_over;) {
+        const std::string parts = choose_parts(names, own);
         Result<std::string> declared =
             declare_kernel_types(types.btf(), names, types.kernel_count(), types.chosen(), hidden);
         if (!declared)
@@ -414,8 +415,14 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         // Modules are read only for what is missing, and the kernel's names make room for the script's only where they
         // meet. clang knows both best: then it gets the text again.
         const size_t before = hidden.size();
-        if (out->bitcode.empty())
+        if (out->bitcode.empty()) {
             hidden.merge(names_declared_twice(out->messages, diags.sources()));
+            const std::set<std::string> macros = macros_in_the_way(out->messages, diags.sources());
+            if (!macros.empty() && with_macros.empty())
+                with_macros = out->messages;
+            hidden.insert(macros.begin(), macros.end());
+            own.insert(hidden.begin(), hidden.end());
+        }
         is_over = !out->bitcode.empty() || (!types.find(missing_types(out->messages)) && hidden.size() == before);
     }
     if (out->bitcode.empty()) {
@@ -430,8 +437,10 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
                       "and "
                       "`ifunc`, clang makes nothing for BPF");
         else
+            // What a macro hides is told with the macro there, unless that was all.
             report_clang_messages(
-                out->messages, places, [&](const CTypeName& name) { return types.why_missing(name); }, diags);
+                with_macros.empty() ? out->messages : with_macros, places,
+                [&](const CTypeName& name) { return types.why_missing(name); }, diags);
         return std::optional<CCode>();
     }
     if (functions.empty())
