@@ -60,7 +60,7 @@ llvm::Value* unwind(Lowerer& l, bool of_kernel) {
                       e.CreateZExt(l.env.row, e.i64())});
 }
 
-// The same for what gives text or numbers, where a stack that is not there leaves no line in the output.
+// The same for what gives text or numbers, where a stack that is not there, or not whole, leaves no line in the output.
 llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
     Emitter& e = l.e;
     llvm::Value* stack = unwind(l, of_kernel);
@@ -68,7 +68,7 @@ llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
         return stack;
     llvm::Value* state = e.CreateLoad(e.i64(), e.offset(stack, offsetof(sonde_stack, state)));
     llvm::BasicBlock *none = e.block("nostack"), *end = e.block("stack");
-    e.CreateCondBr(e.CreateICmpUGE(state, e.number(SONDE_STACK_NONE)), none, end);
+    e.CreateCondBr(e.CreateICmpUGE(state, e.number(SONDE_STACK_COUNTED)), none, end);
     e.SetInsertPoint(none);
     l.target.output().count_no_stack(stack);
     e.CreateBr(end);

@@ -15,6 +15,7 @@ struct walk {
     u32 exact;  /* rip is the instruction itself; else it is after a call */
     u32 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
     u64 most, depth, state;
+    u64 unread;  /* code was met whose file has no table here */
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
     struct mapped in;
 };
@@ -124,6 +125,15 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
     return 0;
 }
 
+/* Without a table frame pointers lead on, which code need not have. Apart, as above. */
+RT u64 sonde_rt_note_unread(struct walk* w)
+{
+    u64 inode = w->in.at.inode;
+    if (inode && !bpf_map_lookup_elem(&sonde_files, &inode))
+        w->unread = 1;
+    return 0;
+}
+
 static long climb(u64 i, struct walk* w)
 {
     u64 address = w->rip - !w->exact;
@@ -148,6 +158,7 @@ static long climb(u64 i, struct walk* w)
     w->exact = 0;
     switch (SONDE_RULE_KIND(rule) & (SONDE_RULE_NARROW - 1)) {
     case SONDE_RULE_NONE:
+        sonde_rt_note_unread(w);
         /* The outermost function has no frame pointer (psABI, 3.4.1). */
         if (rbp == 0) {
             w->state = SONDE_STACK_WHOLE;
@@ -252,7 +263,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     if (!stacks || stacks->user.state != SONDE_STACK_FRESH)
         return 0;
     struct sonde_stack* stack = &stacks->user;
-    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, 0, most, 0, 0, 0, {}};
+    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, 0, most, 0, 0, 0, 0, {}};
     if (stack->from != SONDE_FROM_REGISTERS)
         begin_at_entry(&w);
     if (w.state) {
@@ -267,12 +278,16 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     LOOP((u32)most + 1, climb, &w);
     stack->depth = w.depth;
     stack->state = w.state;
+    if (w.unread && w.state != SONDE_STACK_CUT) {
+        stack->state = SONDE_STACK_EARLY;
+        stack->rbp = 0;
+    }
     return 0;
 }
 
 extern u8 sonde_no_stacks; /* a map, defined by the script's module */
 
-/* There is none, and no line of the output says so: once for each hit. rbp is not in use then. */
+/* There is none, or not all of it, and no line of the output says so: once for each hit. rbp is not in use then. */
 RT s64 sonde_rt_count_no_stack(struct sonde_stack* stack, u64 probe)
 {
     u32 index = (u32)probe;
@@ -280,8 +295,8 @@ RT s64 sonde_rt_count_no_stack(struct sonde_stack* stack, u64 probe)
         return 0;
     stack->rbp = 1;
     struct sonde_no_stacks* counts = bpf_map_lookup_elem(&sonde_no_stacks, &index);
-    u64 why = stack->state - SONDE_STACK_NONE;
-    if (counts && why < SONDE_STACK_STATES - SONDE_STACK_NONE)
+    u64 why = stack->state - SONDE_STACK_COUNTED;
+    if (counts && why < SONDE_STACK_STATES - SONDE_STACK_COUNTED)
         __sync_fetch_and_add(&counts->count[why], 1);
     return 0;
 }

@@ -1,4 +1,4 @@
-// Why there is no user stack where a handler asks for one.
+// Why there is no user stack, or not all of it, where a handler asks for one.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,10 @@ enum sonde_stack_state {
     SONDE_STACK_WHOLE, /* up to the outermost function */
     SONDE_STACK_CUT,   /* there is more than MAXBACKTRACE */
     SONDE_STACK_LOST,  /* how to go on is not known */
+    /* From here on it is counted, where text or numbers cannot say it. */
+    SONDE_STACK_COUNTED,
+    SONDE_STACK_EARLY =
+        SONDE_STACK_COUNTED, /* it leads through a file whose table handlers do not have: callers may lack */
     /* There is none, and why: */
     SONDE_STACK_NONE,
     SONDE_STACK_NO_PROCESS = SONDE_STACK_NONE, /* the handler is about no process */
@@ -93,10 +97,10 @@ struct sonde_dispatch {
 #define SONDE_KERNEL_FILE 1ull
 #define SONDE_KERNEL_BASE 0xffffffff80000000ull
 
-/* How often the handlers of a probe got no stack where they asked for text or numbers, by state from SONDE_STACK_NONE
- * on. */
+/* How often the handlers of a probe got no stack, or not all of it, where they asked for text or numbers, by state from
+ * SONDE_STACK_COUNTED on. */
 struct sonde_no_stacks {
-    unsigned long long count[SONDE_STACK_STATES - SONDE_STACK_NONE];
+    unsigned long long count[SONDE_STACK_STATES - SONDE_STACK_COUNTED];
 };
 
 /* What unwinding has looked up: the rule for a place in a file. */

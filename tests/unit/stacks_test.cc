@@ -407,6 +407,9 @@ TEST(StackText, SaysWhatIsMissing) {
               "0x10\n ... and further: -DMAXBACKTRACE=128 shows more\n");
     EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_LOST, {16, 32}),
               "0x10\n0x20\n ... and further: how to unwind 0x20 is not known\n");
+    EXPECT_EQ(
+        print_stack(plan::BriefStack, SONDE_STACK_EARLY, {16}),
+        "0x10\n ... callers may lack: how to unwind a program or library in this was not read yet, or could not be\n");
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {}), "");
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_KERNEL_THREAD, {}),
               " (no user stack: this is a kernel thread)\n");
