@@ -24,6 +24,7 @@
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "driver/pass.h"
+#include "driver/reference.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
 #include "frontend/parse/parser.h"
@@ -213,6 +214,7 @@ class Search {
         : t_(t), options_(options), word_(std::move(word)), pattern_(std::move(pattern)) {}
 
     int run() {
+        print_language();
         print_tools();
         print_families();
         if (!pattern_.empty())
@@ -274,6 +276,12 @@ class Search {
         }
     }
 
+    void print_language() {
+        std::vector<Named> found;
+        for (std::string& line : find_in_reference(reference_text(), word_))
+            found.push_back({word_, std::move(line)});
+        print_kind("the language", std::move(found), "docs/reference.md", false);
+    }
     void print_tools() {
         std::vector<Named> found;
         for (const ToolFile& tool : tool_files()) {

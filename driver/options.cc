@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "base/trusted_file.h"
 #include "driver/cache_folder.h"
 #include "driver/called_as.h"
@@ -29,6 +30,7 @@
 #include "driver/push_options.h"
 #include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 namespace {
@@ -145,7 +147,16 @@ std::string set_limit(Limits& limits, const std::string& define) {
         if (text.empty() || *end || errno || value < row.least || value > row.most)
             return fmt::format("-D {}: `{}` is not a number from {} to {}", name, text, row.least, row.most);
         limits.*row.field = static_cast<uint64_t>(value);
+        return "";
     }
+    // Other names are limits of SystemTap's, which mean nothing here.
+    std::vector<std::string> names;
+    for (const Row& row : rows)
+        names.emplace_back(row.name);
+    std::string upper = name;
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(toupper(c)); });
+    if (const std::string near = nearest_name(upper, names); !near.empty())
+        warn(fmt::format("-D {}: there is no such limit, and it changes nothing; did you mean `{}`?", name, near));
     return "";
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/glob.h"
 #include "base/result.h"
@@ -18,6 +19,7 @@
 #include "driver/own_options.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
+#include "frontend/bridge/habits.h"
 #include "frontend/probes/kinds.h"
 #include "runtime/messages.h"
 #include "stdlib/stdlib.h"
@@ -327,25 +329,21 @@ bool tool_keeps_stacks(std::string_view name) { return read_tool_head(find_tool(
 
 namespace {
 
-// Commands of perf, gdb and other tracers, and what does the same here.
-std::string command_habit(std::string_view name) {
-    static constexpr std::pair<std::string_view, std::string_view> habits[] = {
-        {"record", "`sonde profile -c COMMAND` samples where processor time goes, `--flame FILE.svg` draws it"},
-        {"report", "`sonde profile -c COMMAND` samples where processor time goes, and prints it at the end"},
-        {"stat", "`sonde syscount -c COMMAND` counts system calls; what the kernel counts is `perf.sw.*` in a script"},
-        {"probe", "`sonde trace PROGRAM:FUNCTION` prints calls of a function"},
-        {"break", "`sonde trace PROGRAM:FUNCTION` prints calls of a function, and stops nothing"},
-        {"run", "`-c COMMAND` runs a command under a script or a tool"},
-        {"attach", "`-x PID` limits a script or a tool to a process"},
-        {"list", "`sonde -l 'PATTERN'` lists probe points"},
-        {"ltrace", "`sonde -e 'probe process.plt { println($$name) }' -c COMMAND` prints calls of libraries"},
-        {"bpftrace", "a script of bpftrace stands after -e, and is answered with the same for sonde"},
-        {"dtrace", "a script of DTrace stands after -e, and is answered with the same for sonde"},
-        {"stap", "its options and scripts are sonde's: leave `stap` out"},
-        {"perf", "`sonde --from=perf -e 'perf probe ...'` translates a probe, `sonde tools` lists the tools"},
-    };
-    const auto* found = std::ranges::find(habits, name, &std::pair<std::string_view, std::string_view>::first);
-    return found == std::end(habits) ? "" : std::string(found->second);
+// `sonde help --flame`
+int explain_option(const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    for (const OptionWord& option : own_options()) {
+        if (option.name == name)
+            return fmt::print("{}{}  {}\n", name,
+                              option.values.empty() ? "" : fmt::format("{{{}}}", fmt::join(option.values, ",")),
+                              option.help),
+                   0;
+        names.push_back(option.name);
+    }
+    const std::string near = nearest_name(name, names);
+    return fail(
+        fmt::format("there is no option `{}`{}", name, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
 }
 
 } // namespace
@@ -368,10 +366,13 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
         return std::vector<std::string>{"--help"};
     if (name == "help" && words.size() == 2 && (words[1] == "tools" || !find_tool(words[1]).empty()))
         return expand_tool({words[1], "--help"});
-    if (name == "help" && words.size() == 2 && !words[1].starts_with('-'))
-        return std::vector<std::string>{"-l", words[1]};
-    if (!is_tool && words.size() > 1)
-        if (const std::string habit = command_habit(name); !habit.empty())
+    if (name == "help" && words.size() == 2 && words[1].starts_with('-'))
+        return explain_option(words[1]);
+    if (name == "help" && words.size() == 2) // `@entry` and `$return` are words, too
+        return std::vector<std::string>{"-l",
+                                        words[1].substr(std::min(words[1].find_first_not_of("@$"), words[1].size()))};
+    if (!is_tool && (words.size() > 1 || bridge::is_tracer(name)))
+        if (const std::string habit = bridge::command_habit(name, words.size() > 1 ? words[1] : ""); !habit.empty())
             return fail(fmt::format("`{}` is no tool here: {}", name, habit));
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());

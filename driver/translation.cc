@@ -19,6 +19,7 @@
 #include "base/trusted_file.h"
 #include "driver/tools.h"
 #include "runtime/containers/groups.h"
+#include "runtime/messages.h"
 #include "runtime/preemption.h"
 #include "runtime/privileges.h"
 #include "runtime/session.h"
@@ -105,6 +106,8 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
              at.increment(error))
             if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
                 paths.push_back(at->path().string());
+        if (error == std::errc::not_a_directory)
+            warn(fmt::format("-I {}: it is no folder, so nothing is taken from it", folder));
         // As with a compiler, one that is not there has nothing.
         if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));

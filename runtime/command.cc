@@ -83,9 +83,11 @@ std::string undefined_variable(const std::string& command) {
 struct ShellSigns {
     bool commands = false;     // several, or some in others: ; | & ( ) a new line, $(...), a comment
     bool redirections = false; // and braces
+    bool parameters = false;   // $$ is the shell's own number
     bool backquotes = false;
 };
 ShellSigns find_signs(const std::string& command) {
+    constexpr size_t npos = std::string::npos;
     ShellSigns out;
     char quote = 0;
     for (size_t i = 0; i < command.size(); i++) {
@@ -101,6 +103,9 @@ ShellSigns find_signs(const std::string& command) {
             out.backquotes = true;
         else if (c == '$' && command.compare(i, 2, "$(") == 0)
             out.commands = true;
+        else if (c == '$' && i + 1 < command.size() &&
+                 std::string_view("$!?#*@-0123456789").find(command[i + 1]) != npos)
+            out.parameters = true, i++;
         else if (!quote && std::string_view("|;()\n#").find(c) != std::string_view::npos)
             out.commands = true;
         else if (!quote && c == '&') // 2>&1 is a redirection
@@ -115,7 +120,7 @@ ShellSigns find_signs(const std::string& command) {
 // command. What cannot become words is a mistake, and not an empty word.
 Result<std::vector<std::string>> expand_words(const std::string& command, const ShellSigns& signs) {
     std::vector<std::string> out;
-    if (signs.commands || signs.redirections)
+    if (signs.commands || signs.redirections || signs.parameters)
         return out;
     wordexp_t words{};
     const int failed = wordexp(command.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF);

@@ -3,7 +3,7 @@
 //   sonde_embed OUTPUT SCRIPT...
 //
 // Each text of the tapset comes with the names that it declares, so that sonde does not have to look for them when it
-// starts. Scripts in a folder `tools` become the other table.
+// starts. Scripts in a folder `tools` become the other table; a page of the documentation is the language's reference.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ std::string list(std::string name, const std::vector<std::string_view>& declared
 int main(int argc, char** argv) {
     std::vector<std::filesystem::path> paths(argv + std::min(argc, 2), argv + argc);
     std::sort(paths.begin(), paths.end());
-    std::string arrays, table, tools;
-    size_t tool_count = 0;
+    std::string arrays, table, tools, reference = "\"\"";
+    size_t tool_count = 0, file_count = 0;
     Sources sources;
     for (size_t i = 0; i < paths.size(); i++) {
         Result<std::string> text = read_file(paths[i]);
@@ -49,11 +49,16 @@ int main(int argc, char** argv) {
         }
         arrays += fmt::format("constexpr unsigned char text_{}[] = {{{}0}};\n", i, bytes(*text));
         std::string embedded = fmt::format("{{reinterpret_cast<const char*>(text_{}), sizeof text_{} - 1}}", i, i);
+        if (paths[i].extension() == ".md") {
+            reference = embedded;
+            continue;
+        }
         if (paths[i].parent_path().filename() == "tools") {
             tools += fmt::format("    {{\"{}\", {}}},\n", paths[i].stem().string(), embedded);
             tool_count++;
             continue;
         }
+        file_count++;
         std::string name = paths[i].filename();
         Declarations found = find_declarations(sources.add(name, *text), sources);
         arrays += list(fmt::format("functions_{}", i), found.functions);
@@ -69,8 +74,9 @@ int main(int argc, char** argv) {
                     "    return files;\n}}\n\n"
                     "std::span<const ToolFile> tool_files() {{\n"
                     "    static const std::array<ToolFile, {}> files = {{{{\n{}    }}}};\n"
-                    "    return files;\n}}\n\n}} // namespace sonde\n",
-                    arrays, paths.size() - tool_count, table, tool_count, tools);
+                    "    return files;\n}}\n\n"
+                    "std::string_view reference_text() {{ return {}; }}\n\n}} // namespace sonde\n",
+                    arrays, file_count, table, tool_count, tools, reference);
     Result<void> written = argc > 1 ? write_file(argv[1], out) : Error("usage: sonde_embed OUTPUT SCRIPT...");
     if (!written)
         fmt::print(stderr, "sonde_embed: {}\n", written.error().message);

@@ -26,4 +26,7 @@ struct ToolFile {
 // All of them, sorted by name.
 std::span<const ToolFile> tool_files();
 
+// docs/reference.md: the language on one page.
+std::string_view reference_text();
+
 } // namespace sonde

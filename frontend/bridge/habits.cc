@@ -221,7 +221,64 @@ constexpr SyntaxHabit syntax[] = {
     {"struct", "", "a cast is `@cast(pointer, \"struct NAME\")->member`"},
 };
 
+// Commands of other tracers; with a second word for those that have commands of their own.
+struct CommandHabit {
+    std::string_view word, next, ours;
+};
+constexpr std::string_view samples =
+    "`sonde profile -c COMMAND` samples where processor time goes, `--flame FILE.svg` draws it";
+constexpr std::string_view counts =
+    "`sonde syscount -c COMMAND` counts system calls; what the kernel counts is `perf.sw.*` in a script";
+constexpr std::string_view calls = "`sonde trace PROGRAM:FUNCTION` prints calls of a function, and stops nothing";
+constexpr CommandHabit commands[] = {
+    {"record", "", samples},
+    {"report", "", "`sonde profile -c COMMAND` samples where processor time goes, and prints it at the end"},
+    {"stat", "", counts},
+    {"probe", "", "`sonde trace PROGRAM:FUNCTION` prints calls of a function"},
+    {"break", "", calls},
+    {"run", "", "`-c COMMAND` runs a command under a script or a tool"},
+    {"attach", "", "`-x PID` limits a script or a tool to a process"},
+    {"list", "", "`sonde -l 'PATTERN'` lists probe points"},
+    {"ltrace", "", "`sonde -e 'probe process.plt { println($$name) }' -c COMMAND` prints calls of libraries"},
+    {"bpftrace", "", "a script of bpftrace stands after -e, and is answered with the same for sonde"},
+    {"dtrace", "", "a script of DTrace stands after -e, and is answered with the same for sonde"},
+    {"stap", "", "its options and scripts are sonde's: leave `stap` out"},
+    {"staprun", "", "a saved plan stands by itself: `sonde NAME.sonde`"},
+    {"gdb", "", calls},
+    {"lldb", "", calls},
+    {"perf", "record", samples},
+    {"perf", "top", samples},
+    {"perf", "report", samples},
+    {"perf", "script", samples},
+    {"perf", "stat", counts},
+    {"perf", "trace", "`sonde strace -c COMMAND` prints system calls with their arguments and results"},
+    {"perf", "list", "`sonde -l '*'` lists the families of probe points, `sonde -l WORD` searches them"},
+    {"perf", "lock", "`sonde lockstat -c COMMAND` tells which mutexes threads wait for"},
+    {"perf", "sched",
+     "`sonde runqlat` tells how long threads wait for a processor, `sonde offcpu` what else they wait for"},
+    {"perf", "ftrace", "`sonde trace FUNCTION` prints calls, `sonde funclatency FUNCTION` how long they take"},
+    {"perf", "", "`sonde --from=perf -e 'perf probe ...'` translates a probe, `sonde tools` lists the tools"},
+    {"trace-cmd", "",
+     "`sonde trace 'kernel.trace(\"SYSTEM:NAME\")'` prints a tracepoint's hits, `sonde trace FUNCTION` calls"},
+    {"ftrace", "", "`sonde trace FUNCTION` prints calls, `sonde funclatency FUNCTION` how long they take"},
+    // Where no tool of that name is meant: as a script.
+    {"strace", "", "`sonde strace -c COMMAND` prints system calls, `sonde syscount -c COMMAND` counts them"},
+    {"sonde", "", "only what its -e has in quotes stands here"},
+    {"trace", "", "`sonde trace POINT` prints calls and hits"},
+    {"echo", "", "a line of kprobe_events or uprobe_events stands by itself, and is answered with the same for sonde"},
+};
+constexpr std::string_view tracers[] = {"bpftrace", "dtrace", "stap",      "staprun", "gdb",
+                                        "lldb",     "ltrace", "trace-cmd", "ftrace"};
+
 } // namespace
+
+std::string command_habit(std::string_view name, std::string_view next) {
+    const auto found = std::ranges::find_if(
+        commands, [&](const CommandHabit& one) { return one.word == name && (one.next.empty() || one.next == next); });
+    return found == std::end(commands) ? "" : std::string(found->ours);
+}
+
+bool is_tracer(std::string_view name) { return std::ranges::find(tracers, name) != std::end(tracers); }
 
 std::string point_habit(std::string_view first) {
     const auto found = std::ranges::find(points, first, &Habit::word);

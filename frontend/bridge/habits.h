@@ -20,6 +20,10 @@ std::string operator_habit(std::string_view name, bool called);
 std::string statement_habit(std::string_view name);
 // Of a point's word that takes no argument, or another one, and has one: `timer(1)`.
 std::string argument_habit(std::string_view name);
+// Of a command line of another tracer: `perf stat`, `break f`; `next` is the word after it. Empty: it is nobody's.
+std::string command_habit(std::string_view name, std::string_view next);
+// Whether a command's name is a tracer's, and no word that something here may be called.
+bool is_tracer(std::string_view name);
 // Where the grammar expects something else: `got` is the token that is there, `before` the one in front of it.
 std::string syntax_habit(std::string_view before, std::string_view got);
 

@@ -1,6 +1,7 @@
 // Declarations. Probe points: parse_point.cc.
 #include <fmt/format.h>
 
+#include "frontend/bridge/habits.h"
 #include "frontend/parse/doc_comment.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
@@ -72,15 +73,22 @@ std::string foreign_declaration(const Parser& p) {
     static constexpr std::string_view imports[] = {"import", "use", "require", "from", "using", "include"};
     static constexpr std::string_view breakpoints[] = {"break", "b", "tbreak", "hbreak", "rbreak"};
     static constexpr std::string_view commands[] = {"sonde",  "stap",   "bpftrace", "dtrace", "perf",
-                                                    "strace", "ltrace", "gdb",      "trace"};
+                                                    "strace", "ltrace", "gdb",      "trace",  "echo"};
     const Token &word = p.peek(), &next = p.peek(1);
-    if (std::ranges::find(commands, std::string_view(word.text)) != std::end(commands) && !next.on_line)
-        return "a command line stands here, and no script";
+    const bool is_command = std::ranges::find(commands, std::string_view(word.text)) != std::end(commands);
+    if (is_command && !next.on_line && !p.at_end()) {
+        const std::string name = word.text + (next.is("-") && word.text == "trace" ? "-cmd" : "");
+        return fmt::format("a command line stands here, and no script; {}", bridge::command_habit(name, next.text));
+    }
     if (next.kind != TokenKind::Identifier || next.on_line)
         return "";
     const auto is_one_of = [&](const auto& words) {
         return std::ranges::find(words, std::string_view(word.text)) != std::end(words);
     };
+    if (is_one_of(breakpoints) && p.peek(2).is_keyword("if"))
+        return fmt::format("what a breakpoint is for needs no stop: `probe process(\"PATH\").function(\"{}\") {{ if "
+                           "(CONDITION) println($$parms) }}`, with a `$` in front of the program's variables",
+                           next.text);
     if (is_one_of(breakpoints))
         return fmt::format("what a breakpoint is for needs no stop: `probe process(\"PATH\").function(\"{}\") {{ "
                            "println($$parms) print_ubacktrace() }}`",
