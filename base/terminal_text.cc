@@ -1,5 +1,8 @@
 #include "base/terminal_text.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,6 +10,11 @@
 #include "base/character_width.h"
 
 namespace sonde {
+
+bool is_capable_terminal(int fd) {
+    const char* kind = getenv("TERM");
+    return isatty(fd) == 1 && kind && *kind && std::string_view(kind) != "dumb";
+}
 
 size_t utf8_length(std::string_view text) {
     auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };

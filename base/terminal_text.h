@@ -13,6 +13,10 @@ size_t utf8_length(std::string_view text);
 // How many columns of a terminal the text takes. A byte that is not UTF-8 takes one.
 size_t text_width(std::string_view text);
 
+// Whether a descriptor is a terminal that knows control sequences: colours, a line that is written anew. Those whose
+// TERM is not set, or `dumb`, do not.
+bool is_capable_terminal(int fd);
+
 // The text with \ooo, in octal, for each byte of what a terminal may take for a command: control characters (C0 but for
 // newline and tab, DEL, C1) and bytes that are not UTF-8.
 std::string terminal_text(std::string_view text);

@@ -150,6 +150,7 @@ std::vector<Family> families_of_kinds(const Translation& t) {
         {program + ".statement(\"*@FILE:*\")", "lines of a source file"},
         {program + ".mark(\"*\")", "static marks of a program"},
         {program + ".plt(\"*\")", "calls to functions of libraries"},
+        {program + ".data(\"*\").write", "writes to its variables; four at a time can be watched"},
         {program + ".**", "all of these, and when it begins and ends"},
         {"timer.s(1)", "every second; `ms`, `us`, `hz` likewise"},
         {"timer.profile", "on every processor, a hundred times a second"},

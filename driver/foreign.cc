@@ -122,12 +122,13 @@ std::string translate_points(bridge::Dialect dialect, const std::string& points,
     return ours.substr(0, ours.find_last_not_of(" \n") + 1);
 }
 
-void report_foreign_points(bridge::Dialect dialect, Range range, const std::string& help, Diagnostics& diags) {
+void report_foreign_points(bridge::Dialect dialect, Range range, const std::string& help, const Options& options,
+                           Diagnostics& diags) {
     diags
         .report(DiagId::ForeignScript, range,
                 fmt::format("this probe point is in another language: {}", bridge::name_of(dialect)))
         .help(help);
-    fmt::print(stderr, "{}", diags.render(isatty(STDERR_FILENO) == 1));
+    fmt::print(stderr, "{}", diags.render(in_color(options)));
 }
 
 } // namespace
@@ -153,7 +154,7 @@ bool explain_foreign(Translation& t, const Options& options) {
             return false;
         report_foreign_points(*dialect,
                               {file, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + point.size())},
-                              fmt::format("the same in sonde's language: probe {}", ours), diags);
+                              fmt::format("the same in sonde's language: probe {}", ours), options, diags);
         return true;
     }
     const size_t first = std::min(text.find_first_not_of(" \t\n"), text.size());
@@ -163,7 +164,7 @@ bool explain_foreign(Translation& t, const Options& options) {
                      fmt::format("this script is in another language: {}", bridge::name_of(*dialect)));
     if (!bridged) {
         report.help(fmt::format("it cannot be translated: {}", bridged.error().message));
-        fmt::print(stderr, "{}", diags.render(isatty(STDERR_FILENO) == 1));
+        fmt::print(stderr, "{}", diags.render(in_color(options)));
         return true;
     }
     for (const bridge::Gap& gap : bridged->gaps)
@@ -171,7 +172,7 @@ bool explain_foreign(Translation& t, const Options& options) {
     const bool lost = std::ranges::any_of(bridged->gaps, &bridge::Gap::is_lost);
     report.help(lost ? "the same in sonde's language, but for what has no counterpart:"
                      : "the same in sonde's language:");
-    fmt::print(stderr, "{}\n", diags.render(isatty(STDERR_FILENO) == 1));
+    fmt::print(stderr, "{}\n", diags.render(in_color(options)));
     if (options.has_script)
         fmt::print(stderr, "{}\n", command_with(options, *bridged));
     else
@@ -195,7 +196,7 @@ bool explain_foreign_points(Translation& t, const Options& options) {
     report_foreign_points(*dialect, {file, 0, static_cast<uint32_t>(points.size())},
                           fmt::format("the same in sonde's language: sonde {} {}", options.list_variables ? "-L" : "-l",
                                       in_shell_quotes(ours)),
-                          diags);
+                          options, diags);
     return true;
 }
 
@@ -221,7 +222,7 @@ int print_foreign(const Options& options) {
         lost |= gap.is_lost;
         diags.report(gap.is_lost ? DiagId::ForeignScript : DiagId::ForeignRemark, range_of(file, gap), gap.text);
     }
-    fmt::print(stderr, "{}", diags.render(isatty(STDERR_FILENO) == 1));
+    fmt::print(stderr, "{}", diags.render(in_color(options)));
     fmt::print("{}", bridged->script);
     return lost ? exit_failure : 0;
 }

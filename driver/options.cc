@@ -495,7 +495,7 @@ void add_pass_options(CLI::App& app, Options& o) {
            [&o](const std::string& when) {
                o.color = when == "never" ? When::Never : when == "auto" ? When::Auto : When::Always;
            },
-           "[=WHEN] Colored messages: never, always, auto (at a terminal)")
+           "[=WHEN] Colored messages: never, always, auto (at a terminal that TERM says can)")
         ->check(CLI::IsMember({"never", "always", "auto"}));
     app.add_option("--dump", o.dump, "Print an intermediate form and stop")
         ->check(CLI::IsMember({"ast", "hir", "ir", "bpf", "plan"}));

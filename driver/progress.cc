@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/quiet_thread.h"
+#include "base/terminal_text.h"
 
 namespace sonde {
 
@@ -41,7 +42,7 @@ struct Progress::Shown {
 };
 
 Progress::Progress(std::string what) {
-    if (isatty(STDERR_FILENO) != 1)
+    if (!is_capable_terminal(STDERR_FILENO))
         return;
     shown_ = std::make_unique<Shown>();
     shown_->what = std::move(what);

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/glob.h"
+#include "base/terminal_text.h"
 #include "base/trusted_file.h"
 #include "driver/tools.h"
 #include "runtime/containers/groups.h"
@@ -239,8 +240,11 @@ Result<std::string> read_script(const std::string& path) {
     return path == "-" ? read_standard_input() : read_file(path);
 }
 
-Translation::Translation(const Options& options)
-    : in_color_(options.color == When::Auto ? isatty(STDERR_FILENO) == 1 : options.color == When::Always) {
+bool in_color(const Options& options) {
+    return options.color == When::Auto ? is_capable_terminal(STDERR_FILENO) : options.color == When::Always;
+}
+
+Translation::Translation(const Options& options) : in_color_(in_color(options)) {
     utsname system{};
     uname(&system);
     parse_options.kernel_release = system.release;

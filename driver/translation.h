@@ -55,6 +55,8 @@ struct Translation {
 
 // A script's text; `-` is standard input.
 Result<std::string> read_script(const std::string& path);
+// Whether messages have colours (--color).
+bool in_color(const Options& options);
 
 // Pass 1: indexes the library (-I) and parses the script. `origin`: the texts to take instead of files; null: none.
 // What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be read.

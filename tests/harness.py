@@ -10,6 +10,7 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_SHOWN = 40
+os.environ["TERM"] = "xterm"  # of the terminals that tests make
 
 
 class Missing(Exception):

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
+#include "base/glob.h"
 #include "base/kallsyms.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_kernel.h"
@@ -25,6 +26,7 @@ constexpr size_t debug_registers = 4;
 struct Request {
     const PointComponent* place = nullptr; // data(...)
     const PointComponent* length = nullptr;
+    std::string name; // of the variable; of a pattern, one of them
     plan::WatchSpec spec;
 };
 
@@ -52,6 +54,7 @@ std::optional<Request> read_request(Resolving& resolving, size_t at) {
     }
     if (!expect_argument(resolving, *access, PointComponent::None) || !expect_end(resolving, next + 1))
         return std::nullopt;
+    out.name = out.place->text;
     out.spec.reads = access->name == "rw";
     out.spec.address = static_cast<uint64_t>(out.place->number);
     return out;
@@ -170,19 +173,31 @@ std::optional<Object> find_object(DwarfModule& module, const std::string& wanted
     return out;
 }
 
+// The variables of a pattern, or the one of a name.
+std::vector<std::string> matching_names(DwarfModule& module, const std::string& wanted) {
+    if (!has_wildcard(wanted))
+        return {wanted};
+    std::vector<std::string> names;
+    find_object(module, "", names);
+    std::erase_if(names, [&](const std::string& name) { return !glob_match(wanted, name); });
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
 ResolvedPoint watched(const Request& request, std::string text, bool listing) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Watch;
     resolved.in_kernel = true;
     resolved.point.watch = request.spec;
     const PointComponent& place = *request.place;
-    text += place.arg == PointComponent::String ? fmt::format(".data({})", quoted(place.text))
+    text += place.arg == PointComponent::String ? fmt::format(".data({})", quoted(request.name))
                                                 : fmt::format(".data({:#x})", request.spec.address);
     if (request.length)
         text += fmt::format(".length({})", listing ? request.length->number : request.spec.length);
     resolved.point.pp = fmt::format("{}.{}", text, request.spec.reads ? "rw" : "write");
     if (place.arg == PointComponent::String)
-        resolved.point.symbol = place.text;
+        resolved.point.symbol = request.name;
     return resolved;
 }
 
@@ -238,36 +253,47 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
     std::vector<ResolvedPoint> points;
     for (const ProcessTarget& target : open_process_targets(resolving, 1)) {
         DwarfModule& module = *target.module;
-        Request one = *request;
-        uint64_t size = 1;
-        if (place.arg == PointComponent::String) {
-            std::vector<std::string> names;
-            std::optional<Object> object = find_object(module, place.text, names);
-            if (!object) {
+        const bool named = place.arg == PointComponent::String;
+        const std::vector<std::string> names =
+            named ? matching_names(module, place.text) : std::vector<std::string>{""};
+        for (const std::string& name : names) {
+            Request one = *request;
+            one.name = name;
+            uint64_t size = 1;
+            if (named) {
+                std::vector<std::string> others;
+                std::optional<Object> object = find_object(module, name, others);
+                if (!object && names.size() > 1)
+                    continue; // it is nowhere in memory
+                if (!object) {
+                    resolving.diags
+                        .report(DiagId::NoMatch, place.arg_range,
+                                fmt::format("no variable `{}` in `{}`", name, module.path()))
+                        .suggest(nearest_name(name, others));
+                    return {};
+                }
+                one.spec.address = object->address;
+                one.spec.is_relative = module.file().position_independent();
+                size = object->size;
+            } else if (static_cast<int64_t>(one.spec.address) < 0) {
                 resolving.diags
-                    .report(DiagId::NoMatch, place.arg_range,
-                            fmt::format("no variable `{}` in `{}`", place.text, module.path()))
-                    .suggest(nearest_name(place.text, names));
+                    .report(DiagId::BadTarget, place.arg_range,
+                            fmt::format("{:#x} is no address of a process", one.spec.address))
+                    .help("`kernel.data(ADDRESS)` watches the kernel's memory");
                 return {};
             }
-            one.spec.address = object->address;
-            one.spec.is_relative = module.file().position_independent();
-            size = object->size;
-        } else if (static_cast<int64_t>(one.spec.address) < 0) {
-            resolving.diags
-                .report(DiagId::BadTarget, place.arg_range,
-                        fmt::format("{:#x} is no address of a process", one.spec.address))
-                .help("`kernel.data(ADDRESS)` watches the kernel's memory");
-            return {};
+            if (!set_length(resolving, one, size) || !take_register(resolving, one, target.text))
+                return {};
+            ResolvedPoint resolved = watched(one, target.text, resolving.env.listing);
+            resolved.point.path = module.path();
+            resolved.point.pid = target.pid;
+            if (!target.pid)
+                resolved.point.program = module.path();
+            points.push_back(std::move(resolved));
         }
-        if (!set_length(resolving, one, size) || !take_register(resolving, one, target.text))
-            return {};
-        ResolvedPoint resolved = watched(one, target.text, resolving.env.listing);
-        resolved.point.path = module.path();
-        resolved.point.pid = target.pid;
-        if (!target.pid)
-            resolved.point.program = module.path();
-        points.push_back(std::move(resolved));
+        if (names.empty())
+            resolving.diags.report(DiagId::NoMatch, place.arg_range,
+                                   fmt::format("no variable matches `{}` in `{}`", place.text, module.path()));
     }
     return points;
 }

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+
+#include "base/terminal_text.h"
 
 namespace sonde {
 namespace {
@@ -19,6 +22,11 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     Result<Fd> fd = open_file("/dev/tty", O_RDWR | O_NOCTTY);
     if (!fd)
         return Error("there is no terminal to draw on: run it in one, or take --format=json with -o FILE");
+    if (!is_capable_terminal(fd->get())) {
+        const char* kind = getenv("TERM");
+        return Error(fmt::format("this terminal cannot be drawn on (TERM is {}): take --format=json with -o FILE",
+                                 kind && *kind ? fmt::format("`{}`", kind) : "not set"));
+    }
     std::unique_ptr<Terminal> out(new Terminal);
     out->fd_ = *std::move(fd);
     return out;
