@@ -219,12 +219,12 @@ std::optional<int64_t> TypeNames::enumerator(std::string_view name, DieOffset ne
     std::string_view last = last_component(name);
     Unit* near_unit = units_.unit_of(near);
     if (near_unit)
-        if (std::optional<int64_t> value = enumerator_below(near_unit->unit_die, last, true, 0))
+        if (std::optional<int64_t> value = enumerator_below(near_unit->die, last, true, 0))
             return value;
     std::optional<int64_t> value;
     units_.for_each_with_types([&](Unit& unit) {
         if (!value && &unit != near_unit)
-            value = enumerator_below(unit.unit_die, last, true, 0);
+            value = enumerator_below(unit.die, last, true, 0);
     });
     return value;
 }
@@ -255,7 +255,7 @@ std::optional<int64_t> TypeNames::visible_enumerator(const FunctionInstance& fun
     scan(*found.unit);
     // C's enumerations inside of a structure belong to the scope around it, C++'s to the class.
     const bool inside = is_c_language(found.unit->language);
-    scopes.push_back(found.unit->unit_die);
+    scopes.push_back(found.unit->die);
     for (Dwarf_Die& scope : scopes)
         if (std::optional<int64_t> value = enumerator_below(scope, name, inside, 0))
             return value;

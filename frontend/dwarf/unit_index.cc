@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <dwarf.h>
 
@@ -11,16 +12,17 @@
 
 namespace sonde {
 
-std::deque<Unit>& UnitIndex::all() {
+void UnitIndex::list() {
     if (listed_)
-        return units_;
+        return;
     listed_ = true;
     if (!debug_.dwarf())
-        return units_;
-    for_each_unit(debug_.dwarf(), [&](Dwarf_Die& unit_die, uint8_t unit_type) {
+        return;
+    std::set<Dwarf*> split_files;
+    auto add = [&](Dwarf_Die& unit_die, uint8_t unit_type) {
         int tag = unit_die.addr ? dwarf_tag(&unit_die) : DW_TAG_invalid;
         Dwarf_Half version = 0;
-        bool of_type = tag == DW_TAG_type_unit && unit_type == DW_UT_type;
+        bool of_type = tag == DW_TAG_type_unit && (unit_type == DW_UT_type || unit_type == DW_UT_split_type);
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit && !of_type)
             return;
         Dwarf_Die split_die = {};
@@ -42,47 +44,47 @@ std::deque<Unit>& UnitIndex::all() {
         if (!unit.dwarf || dwarf_next_unit(unit.dwarf, unit.begin, &unit.end, &header_size, nullptr, nullptr, nullptr,
                                            nullptr, unit.in_types_section ? &signature : nullptr, nullptr) != 0)
             return;
-        (unit.in_types_section ? types_units_ : units_).push_back(std::move(unit));
-    });
+        if (split)
+            split_files.insert(unit.dwarf);
+        (of_type ? type_units_ : units_).push_back(std::move(unit));
+    };
+    for_each_unit(debug_.dwarf(), add);
+    for (Dwarf* file : split_files)
+        for_each_unit(file, [&](Dwarf_Die& unit_die, uint8_t unit_type) {
+            if (unit_die.addr && dwarf_tag(&unit_die) == DW_TAG_type_unit)
+                add(unit_die, unit_type);
+        });
+    for (std::deque<Unit>* units : {&units_, &type_units_})
+        for (Unit& unit : *units)
+            by_section_[{unit.dwarf, unit.in_types_section}].push_back(&unit);
+    for (auto& [section, units] : by_section_)
+        std::ranges::sort(units, {}, &Unit::begin);
+}
+
+std::deque<Unit>& UnitIndex::all() {
+    list();
     return units_;
 }
 
-std::deque<Unit>& UnitIndex::types_section() {
-    all();
-    return types_units_;
-}
-
-Unit* UnitIndex::unit_of(Dwarf* dwarf, Dwarf_Off offset) {
-    // Units of the module itself are in order of offset; split ones are few per file and found by walking.
-    if (dwarf == debug_.dwarf()) {
-        auto after = std::upper_bound(all().begin(), all().end(), offset,
-                                      [&](Dwarf_Off value, const Unit& unit) { return value < unit.begin; });
-        // Split units carry offsets of another section: step over them.
-        while (after != all().begin()) {
-            --after;
-            if (after->dwarf == dwarf)
-                return offset < after->end ? &*after : nullptr;
-        }
-        return nullptr;
-    }
-    for (Unit& unit : all())
-        if (unit.dwarf == dwarf && offset >= unit.begin && offset < unit.end)
-            return &unit;
-    return nullptr;
+std::deque<Unit>& UnitIndex::type_units() {
+    list();
+    return type_units_;
 }
 
 Unit* UnitIndex::unit_of(Dwarf_Die& die) {
-    Dwarf* dwarf = dwarf_cu_getdwarf(die.cu);
+    list();
     Dwarf_Off offset = dwarf_dieoffset(&die);
     Dwarf_Half version = 0;
     uint8_t unit_type = 0;
-    if (dwarf_cu_info(die.cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) != 0 || version >= 5 ||
-        unit_type != DW_UT_type)
-        return unit_of(dwarf, offset);
-    auto after = std::upper_bound(types_section().begin(), types_section().end(), offset,
-                                  [](Dwarf_Off value, const Unit& unit) { return value < unit.begin; });
-    bool inside = dwarf == debug_.dwarf() && after != types_units_.begin() && offset < std::prev(after)->end;
-    return inside ? &*std::prev(after) : nullptr;
+    bool in_types_section =
+        dwarf_cu_info(die.cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) == 0 && version < 5 &&
+        (unit_type == DW_UT_type || unit_type == DW_UT_split_type);
+    auto section = by_section_.find({dwarf_cu_getdwarf(die.cu), in_types_section});
+    if (section == by_section_.end())
+        return nullptr;
+    auto after = std::ranges::upper_bound(section->second, offset, {}, &Unit::begin);
+    bool inside = after != section->second.begin() && offset < (*std::prev(after))->end;
+    return inside ? *std::prev(after) : nullptr;
 }
 
 Unit* UnitIndex::unit_of(DieOffset packed) {
@@ -186,7 +188,7 @@ FunctionRef UnitIndex::find_function(DieOffset packed) {
     if (!debug_.unpack(packed, &die))
         return {};
     Dwarf_Off offset = dwarf_dieoffset(&die);
-    Unit* unit = unit_of(dwarf_cu_getdwarf(die.cu), offset);
+    Unit* unit = unit_of(die);
     if (!unit)
         return {};
     scan(*unit);
@@ -207,7 +209,7 @@ FunctionRef UnitIndex::naming_entry(FunctionRef function) {
         Dwarf_Off offset = dwarf_dieoffset(&die);
         Unit* unit = function.unit;
         if (dwarf_cu_getdwarf(die.cu) != unit->dwarf || offset < unit->begin || offset >= unit->end)
-            unit = unit_of(dwarf_cu_getdwarf(die.cu), offset);
+            unit = unit_of(die);
         if (!unit)
             return function; // in dwz's common file
         scan(*unit);
@@ -238,7 +240,8 @@ void UnitIndex::forget() {
     spans_.clear();
     spans_built_ = spans_overlap_ = false;
     units_.clear();
-    types_units_.clear();
+    type_units_.clear();
+    by_section_.clear();
     listed_ = false;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,15 +29,15 @@ class UnitIndex {
   public:
     UnitIndex(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
-    // In the order of the file; empty without debug information.
+    // In the order of the file; empty without debug information. None of a single type.
     std::deque<Unit>& all();
-    // Those of .debug_types, in order: nothing but types.
-    std::deque<Unit>& types_section();
+    // Those of a type each (-fdebug-types-section), of split files too.
+    std::deque<Unit>& type_units();
     // Calls `visit(unit)` for each unit that may have types.
     template <typename Visit> void for_each_with_types(Visit visit) {
         for (Unit& unit : all())
             visit(unit);
-        for (Unit& unit : types_section())
+        for (Unit& unit : type_units())
             visit(unit);
     }
     // Null: no unit has it.
@@ -60,7 +61,7 @@ class UnitIndex {
     void forget();
 
   private:
-    Unit* unit_of(Dwarf* dwarf, Dwarf_Off offset);
+    void list();
     // By innermost function, made of the unit's index.
     const std::vector<Span>& spans(Unit& unit);
 
@@ -68,7 +69,9 @@ class UnitIndex {
     DebugFiles& debug_;
     bool listed_ = false;
     std::deque<Unit> units_;
-    std::deque<Unit> types_units_;
+    std::deque<Unit> type_units_;
+    // By the file and whether it is .debug_types that their offsets are of, each in order.
+    std::map<std::pair<Dwarf*, bool>, std::vector<Unit*>> by_section_;
     bool spans_built_ = false;
     std::vector<std::pair<Span, Unit*>> spans_; // of whole units
     bool spans_overlap_ = false;
