@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
+#include "base/shared_libraries.h"
 
 namespace sonde {
 namespace {
@@ -49,6 +50,10 @@ uint64_t inode_of(const std::string& path) {
     return stat(path.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
+bool is_static(const std::string& program) {
+    return ElfFile::open_any_width(program) && shared_libraries(program).empty();
+}
+
 // Why the target cannot have come by in this file; empty: it can.
 std::string explain_file(const UnhitContext& context, const std::string& path) {
     auto probed = context.inodes.find(path);
@@ -71,8 +76,11 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
     std::string instead = context.files.program();
     if (context.everybody)
         return fmt::format("no process that can be looked at here has loaded {} now", path);
-    return fmt::format("{} never ran or loaded {}{}", context.target, path,
-                       instead.empty() || instead == path ? "" : fmt::format("; it ran {}", instead));
+    if (instead.empty() || instead == path)
+        return fmt::format("{} never ran or loaded {}", context.target, path);
+    return fmt::format("{} never ran or loaded {}; it ran {}{}", context.target, path, instead,
+                       is_static(instead) ? ", which is linked statically: what it uses of libraries is in itself"
+                                          : "");
 }
 
 bool is_32_bit_program(const std::string& path) {
