@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "base/terminal_text.h"
 
 namespace sonde {
