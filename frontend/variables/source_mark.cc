@@ -1,5 +1,6 @@
 // `$arg1` and its relatives at a mark (USDT); every other name is a variable of the program, as in a `.statement`
 // there.
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -63,6 +64,9 @@ std::optional<Place> mark_variable(Binding& b) {
 
 // `$$name`, `$$provider`, `$$vars`, which is `$$parms`, and the function's `$$locals`.
 hir::Expr* mark_summary(Binding& b) {
+    static const std::vector<std::string> names = {"$$name", "$$provider", "$$vars", "$$parms", "$$locals"};
+    if (std::ranges::find(names, b.expr.name) == names.end())
+        return refuse_summary(b, names);
     if (b.expr.name == "$$name")
         return b.string(b.point.mark->name);
     if (b.expr.name == "$$provider")

@@ -13,7 +13,12 @@ std::optional<Place> refuse_variable(Binding& b) {
     return std::nullopt;
 }
 
-hir::Expr* plt_summary(Binding& b) { return b.string(b.expr.name == "$$name" ? b.point.plt->name : ""); }
+hir::Expr* plt_summary(Binding& b) {
+    if (b.expr.name == "$$name")
+        return b.string(b.point.plt->name);
+    refuse_variable(b);
+    return nullptr;
+}
 
 } // namespace
 
