@@ -23,6 +23,14 @@ llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     return slot;
 }
 
+llvm::Value* emit_user_array_quoted(Lowerer& l, const hir::Intrinsic& expr) {
+    llvm::Value* result = l.new_slot();
+    Mark mark(l);
+    llvm::Value* text = emit_user_string(l, expr);
+    l.e.routine("sonde_rt_text", l.e.i64(), {result, text, l.e.number(-1), l.e.number(-1), l.e.number(1)});
+    return result;
+}
+
 llvm::Value* emit_user_string_quoted(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* result = l.new_slot();

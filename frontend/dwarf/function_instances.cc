@@ -60,6 +60,14 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
+    // Free Pascal has no declarations' places, only lines.
+    const LineRow* first = nullptr;
+    if (instance.file.empty() && !flag_attribute(die, DW_AT_artificial))
+        first = lines_.row_at(*function.unit, instance.entry);
+    if (first && first->file) {
+        instance.file = first->file;
+        instance.line = first->line;
+    }
     instance.external = flag_attribute(die, DW_AT_external);
     instance.is_go = function.unit->language == DW_LANG_Go;
     if (instance.is_go && instance.line == 0) // Go's debug information names only the file

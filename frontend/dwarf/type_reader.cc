@@ -46,6 +46,15 @@ std::optional<int64_t> constant_attribute(Dwarf_Die& die, unsigned name) {
     }
 }
 
+// Where a language counts from by itself (DWARF 5, table 7.17); 0 for one that libdw does not know.
+int64_t default_lower_bound(Dwarf_Die& die) {
+    Dwarf_Die unit;
+    Dwarf_Sword bound = 0;
+    const bool is_known =
+        dwarf_diecu(&die, &unit, nullptr, nullptr) && dwarf_default_lower_bound(dwarf_srclang(&unit), &bound) == 0;
+    return is_known ? bound : 0;
+}
+
 // Elements of one dimension; nullopt if they are not fixed (flexible or variable-length).
 std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
     constexpr uint64_t max_count = uint64_t{1} << 48;
@@ -62,7 +71,13 @@ std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
         std::optional<int64_t> upper = constant_attribute(subrange, DW_AT_upper_bound);
         if (!upper)
             return std::nullopt;
-        int64_t lower = constant_attribute(subrange, DW_AT_lower_bound).value_or(0);
+        Dwarf_Sword lower = 0;
+        if (std::optional<int64_t> constant = constant_attribute(subrange, DW_AT_lower_bound))
+            lower = *constant;
+        else if (dwarf_hasattr(&subrange, DW_AT_lower_bound))
+            return std::nullopt;
+        else
+            lower = default_lower_bound(subrange);
         if (__builtin_sub_overflow(*upper, lower, &*upper) || __builtin_add_overflow(*upper, 1, &*upper))
             return std::nullopt;
         count = upper;
@@ -71,6 +86,69 @@ std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
     if (*count < 0 || static_cast<uint64_t>(*count) > max_count)
         return std::nullopt;
     return static_cast<uint64_t>(*count);
+}
+
+// The steps of an attribute that is an expression over the array's own address; nullopt: one with other operations.
+std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name) {
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr(&die, name, &attribute))
+        return std::vector<ArrayStep>();
+    if (std::optional<int64_t> constant = constant_attribute(die, name))
+        return std::vector<ArrayStep>{{ArrayStep::Number, *constant}};
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    constexpr size_t max_steps = 32;
+    if (dwarf_getlocation(&attribute, &ops, &length) != 0 || length > max_steps)
+        return std::nullopt;
+    std::vector<ArrayStep> steps;
+    int depth = 0; // of the stack
+    for (size_t i = 0; i < length; i++) {
+        const Dwarf_Op& op = ops[i];
+        const auto number = static_cast<int64_t>(op.number);
+        int taken = 0;
+        switch (op.atom) {
+        case DW_OP_push_object_address:
+            steps.push_back({ArrayStep::Object});
+            break;
+        case DW_OP_deref:
+            steps.push_back({ArrayStep::Load});
+            taken = 1;
+            break;
+        case DW_OP_plus_uconst:
+            steps.push_back({ArrayStep::Number, number});
+            steps.push_back({ArrayStep::Add});
+            taken = 1;
+            break;
+        case DW_OP_plus:
+        case DW_OP_minus:
+        case DW_OP_mul:
+            steps.push_back({op.atom == DW_OP_plus    ? ArrayStep::Add
+                             : op.atom == DW_OP_minus ? ArrayStep::Subtract
+                                                      : ArrayStep::Multiply});
+            taken = 2;
+            break;
+        case DW_OP_const1u:
+        case DW_OP_const1s:
+        case DW_OP_const2u:
+        case DW_OP_const2s:
+        case DW_OP_const4u:
+        case DW_OP_const4s:
+        case DW_OP_const8u:
+        case DW_OP_const8s:
+        case DW_OP_constu:
+        case DW_OP_consts:
+            steps.push_back({ArrayStep::Number, number});
+            break;
+        default:
+            if (op.atom < DW_OP_lit0 || op.atom > DW_OP_lit31)
+                return std::nullopt;
+            steps.push_back({ArrayStep::Number, op.atom - DW_OP_lit0});
+        }
+        if (depth < taken)
+            return std::nullopt;
+        depth += 1 - taken;
+    }
+    return depth == 1 ? std::optional(steps) : std::nullopt;
 }
 
 Type::Kind base_kind(uint64_t encoding) {
@@ -211,6 +289,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         uint64_t encoding = number_attribute(die, DW_AT_encoding).value_or(0);
         type.kind = base_kind(encoding);
         type.is_signed = is_signed_encoding(encoding);
+        type.is_complex = encoding == DW_ATE_complex_float;
         break;
     }
     case DW_TAG_pointer_type:
@@ -252,32 +331,38 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         add_enumerators(definition, type);
         break;
     }
-    case DW_TAG_array_type: {
+    case DW_TAG_array_type:
+        make_array(die, type);
+        break;
+    case DW_TAG_string_type: {
+        // Fortran's: blanks fill it up. Where its length is another variable's value it is not known here.
+        Type& character = types_.emplace_back();
+        character.kind = Type::Character;
+        character.name = "character";
+        character.size = 1;
         type.kind = Type::Array;
-        std::vector<std::optional<uint64_t>> counts;
-        for_each_child(die, [&](Dwarf_Die& child) {
-            int child_tag = dwarf_tag(&child);
-            if (child_tag == DW_TAG_subrange_type || child_tag == DW_TAG_enumeration_type)
-                counts.push_back(dimension_count(child));
-            return counts.size() < 32;
-        });
-        if (counts.empty())
-            counts.push_back(std::nullopt);
-        // `int a[2][3]` is two arrays: the inner ones are objects of their own, the outer one is this DIE's.
-        const Type* element = type_of(die);
-        for (size_t i = counts.size(); i-- > 0;) {
-            Type& dimension = i == 0 ? type : types_.emplace_back();
-            dimension.kind = Type::Array;
-            dimension.target = element;
-            dimension.count = counts[i];
-            uint64_t bytes = 0;
-            uint64_t element_size = element ? element->size : 0;
-            if (i == 0 && type.size != 0)
-                break;
-            if (counts[i] && !__builtin_mul_overflow(element_size, *counts[i], &bytes))
-                dimension.size = bytes;
-            element = &dimension;
-        }
+        type.target = &character;
+        if (dwarf_hasattr(&die, DW_AT_string_length))
+            type.size = 0;
+        else if (type.size != 0)
+            type.count = type.size;
+        type.unterminated = true;
+        if (std::optional<std::vector<ArrayStep>> elements = array_steps(die, DW_AT_data_location))
+            type.elements = *elements;
+        else
+            type.kind = Type::Unknown;
+        break;
+    }
+    case DW_TAG_subrange_type: { // a type of its own in Ada and Pascal: `type Percent is range 0 .. 100;`
+        const Type* base = strip(type_of(die));
+        if (!base)
+            break;
+        type.kind = base->kind;
+        type.is_signed = base->is_signed;
+        type.enumerators = base->enumerators;
+        type.scope = base->scope;
+        if (type.size == 0)
+            type.size = base->size;
         break;
     }
     case DW_TAG_subroutine_type:
@@ -319,6 +404,56 @@ bool TypeReader::die_of(const Type* type, Dwarf_Die* die) const {
         return false;
     *die = found->second;
     return true;
+}
+
+void TypeReader::make_array(Dwarf_Die& die, Type& type) {
+    type.kind = Type::Array;
+    struct Dimension {
+        std::optional<uint64_t> count;
+        std::optional<std::vector<ArrayStep>> stride;
+    };
+    std::vector<Dimension> dimensions;
+    for_each_child(die, [&](Dwarf_Die& child) {
+        int child_tag = dwarf_tag(&child);
+        if (child_tag == DW_TAG_subrange_type || child_tag == DW_TAG_enumeration_type)
+            dimensions.push_back({dimension_count(child), array_steps(child, DW_AT_byte_stride)});
+        return dimensions.size() < 32;
+    });
+    if (dimensions.empty())
+        dimensions.emplace_back(std::nullopt, std::vector<ArrayStep>());
+    // Fortran has the elements of the first dimension beside each other.
+    if (number_attribute(die, DW_AT_ordering).value_or(DW_ORD_row_major) == DW_ORD_col_major)
+        std::ranges::reverse(dimensions);
+    std::optional<std::vector<ArrayStep>> elements = array_steps(die, DW_AT_data_location);
+    std::optional<std::vector<ArrayStep>> stride = array_steps(die, DW_AT_byte_stride);
+    if (stride && !stride->empty())
+        dimensions.back().stride = stride;
+    const bool is_packed = dwarf_hasattr(&die, DW_AT_bit_stride);
+    if (!elements || !stride || is_packed ||
+        std::ranges::any_of(dimensions, [](const Dimension& one) { return !one.stride; })) {
+        type.kind = Type::Unknown;
+        type.name = "array with a layout that is not known";
+        return;
+    }
+    // `int a[2][3]` is two arrays: the inner ones are objects of their own, the outer one is this DIE's.
+    const Type* element = type_of(die);
+    for (size_t i = dimensions.size(); i-- > 0;) {
+        Type& dimension = i == 0 ? type : types_.emplace_back();
+        dimension.kind = Type::Array;
+        dimension.target = element;
+        dimension.count = dimensions[i].count;
+        dimension.stride = *std::move(dimensions[i].stride);
+        uint64_t bytes = 0;
+        uint64_t element_size = element ? element->size : 0;
+        if (i == 0)
+            type.elements = *elements;
+        if (i == 0 && type.size != 0)
+            break;
+        if (dimension.count && dimension.stride.empty() &&
+            !__builtin_mul_overflow(element_size, *dimension.count, &bytes))
+            dimension.size = bytes;
+        element = &dimension;
+    }
 }
 
 // As the Itanium C++ ABI has them (section 2.3): of a member its offset in the object, -1 for none; of a function a

@@ -35,6 +35,7 @@ class TypeReader final : private TypeSource {
   private:
     Type* make_type(Dwarf_Die& die);
     void complete(Type& record) override;
+    void make_array(Dwarf_Die& die, Type& type);
     void make_member_pointer(Dwarf_Die& die, Type& type);
     void add_members(Dwarf_Die& record, Type& type, int depth);
     void add_variants(Dwarf_Die& part, Type& type);

@@ -8,6 +8,7 @@
 #include "base/demangle.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/dwarf/function_pattern.h"
 #include "frontend/points/debug_problems.h"
 #include "frontend/probes/kind_process.h"
 
@@ -82,16 +83,8 @@ bool lacks_file(Resolving& resolving, DwarfModule& module, const ProcessPattern&
         return false;
     std::vector<std::string> names;
     for (const std::string& path : module.source_files()) {
-        std::string_view end = path;
-        // At a `/` border, as FunctionPattern::file says.
-        for (;;) {
-            if (glob_match(file, end))
-                return false;
-            size_t slash = end.find('/', 1);
-            if (slash == std::string_view::npos)
-                break;
-            end = end.substr(slash + 1);
-        }
+        if (file_matches(file, path))
+            return false;
         names.push_back(std::filesystem::path(path).filename());
     }
     DiagBuilder builder =

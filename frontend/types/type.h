@@ -49,6 +49,13 @@ struct TypeVariant {
     size_t member = 0;          // in `members`
 };
 
+// One step from an array's own address, on a stack, to where its elements are or how far apart they are, where the
+// program keeps that in a descriptor (Fortran, Pascal). DWARF 5, section 5.18.
+struct ArrayStep {
+    enum Kind { Object, Number, Add, Subtract, Multiply, Load } kind; // Object: the array's own address
+    int64_t number = 0;
+};
+
 struct Type {
     enum Kind {
         Void,
@@ -78,6 +85,10 @@ struct Type {
     enum GoKind : uint8_t { NotGo = 0, GoSlice = 23, GoString = 24 } go_kind = NotGo;
     const Type* target = nullptr; // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
     std::optional<uint64_t> count;       // Array: number of elements of this dimension, if known
+    std::vector<ArrayStep> elements;     // Array: to its first element; empty: there the array begins
+    std::vector<ArrayStep> stride;       // Array: bytes from one element to the next; empty: the element's size
+    bool unterminated = false;           // Array of characters: text that no zero ends
+    bool is_complex = false;             // Float: two numbers of half the size
     std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
     std::vector<Enumerator> enumerators; // Enum
     bool of_kernel = false;              // from the kernel's own types

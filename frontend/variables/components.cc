@@ -98,7 +98,8 @@ std::optional<Place> element(Binding& b, Place place, size_t index) {
         return refuse(DiagId::TypeMismatch, fmt::format("`{}` is `{}`, neither an array nor a pointer",
                                                         b.as_written(index), type_name(place.type)));
     uint64_t size = size_of(type->target);
-    if (size == 0)
+    const bool is_described = !type->elements.empty() || !type->stride.empty();
+    if (size == 0 && type->stride.empty())
         return refuse(DiagId::TypeMismatch, fmt::format("`{}` is `{}`, whose elements have no known size",
                                                         b.as_written(index), type_name(place.type)));
     if (pointer) {
@@ -108,11 +109,22 @@ std::optional<Place> element(Binding& b, Place place, size_t index) {
         place = *std::move(target);
     }
     place.type = type->target;
+    hir::Expr* stride = nullptr; // where the program has it
+    if (is_described && place.address) {
+        if (!type->elements.empty())
+            place.descriptor = place.address;
+        Place array = place;
+        array.type = type;
+        place.address = b.saved(first_element(b, array), place.at_entry);
+        if (!type->stride.empty())
+            stride = b.saved(follow_steps(b, array, type->stride), place.at_entry);
+        place.at_entry = false;
+    }
 
     std::optional<int64_t> literal;
     if (component.index->kind == ast::ExprKind::Number)
         literal = ast::as<ast::NumberExpr>(*component.index).value;
-    if (literal) {
+    if (literal && !stride) {
         if (!pointer && type->count && (*literal < 0 || static_cast<uint64_t>(*literal) >= *type->count))
             return refuse(DiagId::TypeMismatch, fmt::format("index {} is outside of `{}`, which has {} elements",
                                                             *literal, b.as_written(index), *type->count));
@@ -134,7 +146,9 @@ std::optional<Place> element(Binding& b, Place place, size_t index) {
     // The index holds now: only the address can come from the function's entry.
     place.address = b.saved(place.address, place.at_entry);
     place.at_entry = false;
-    hir::Expr* distance = size == 1 ? at : b.binary(hir::BinaryOp::Mul, at, b.number(static_cast<int64_t>(size)));
+    hir::Expr* distance = stride      ? b.binary(hir::BinaryOp::Mul, at, stride)
+                          : size == 1 ? at
+                                      : b.binary(hir::BinaryOp::Mul, at, b.number(static_cast<int64_t>(size)));
     place.address = b.binary(hir::BinaryOp::Add, place.address, distance);
     return place;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "frontend/variables/reading.h"
 
 namespace sonde {
@@ -30,6 +31,47 @@ const PlacePart* part_at(const Place& place, uint64_t offset) {
         if (offset >= part.offset && offset - part.offset < part.size)
             return &part;
     return nullptr;
+}
+
+hir::Expr* follow_steps(Binding& b, const Place& array, const std::vector<ArrayStep>& steps) {
+    hir::Expr* own = array.descriptor ? array.descriptor : array.address;
+    if (!own)
+        return nullptr;
+    constexpr uint64_t word = 8;
+    std::vector<hir::Expr*> stack;
+    auto pop = [&] {
+        CHECK(!stack.empty()); // the reader has counted them
+        hir::Expr* top = stack.back();
+        stack.pop_back();
+        return top;
+    };
+    for (const ArrayStep& step : steps) {
+        switch (step.kind) {
+        case ArrayStep::Object:
+            stack.push_back(own);
+            break;
+        case ArrayStep::Number:
+            stack.push_back(b.number(step.number));
+            break;
+        case ArrayStep::Load:
+            stack.push_back(read(b, array, b.expr.range, pop(), word, true));
+            break;
+        default: {
+            hir::Expr* right = pop();
+            hir::Expr* left = pop();
+            stack.push_back(b.binary(step.kind == ArrayStep::Add        ? hir::BinaryOp::Add
+                                     : step.kind == ArrayStep::Subtract ? hir::BinaryOp::Sub
+                                                                        : hir::BinaryOp::Mul,
+                                     left, right));
+        }
+        }
+    }
+    return pop();
+}
+
+hir::Expr* first_element(Binding& b, const Place& array) {
+    const Type* type = strip(array.type);
+    return type->elements.empty() ? array.address : follow_steps(b, array, type->elements);
 }
 
 Place inside(Binding& b, const Place& record, const TypeMember& member) {

@@ -1,5 +1,7 @@
 #include "frontend/variables/pretty.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,10 +52,18 @@ hir::Expr* text_of(Binding& b, const Place& place, Level level) {
 
 namespace {
 
-hir::Expr* read_string(Binding& b, const Place& place, hir::Expr* address, int64_t limit) {
+// The text that a pointer leads to.
+hir::Expr* read_string(Binding& b, const Place& place, hir::Expr* address) {
     const char* reader = place.kernel ? "__kernel_string_quoted" : "__user_string_quoted";
     return b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
-                                  std::vector<hir::Expr*>{address, b.number(limit)});
+                                  std::vector<hir::Expr*>{address, b.number(max_string)});
+}
+
+// An array's text, which ends with the array at the latest.
+hir::Expr* read_array(Binding& b, const Place& place, hir::Expr* address, uint64_t count) {
+    const char* reader = place.kernel ? "__kernel_array_quoted" : "__user_array_quoted";
+    return b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
+                                  std::vector<hir::Expr*>{address, b.number(static_cast<int64_t>(count))});
 }
 
 // The string that a pointer leads to; the address where there is none, so that the rest is told all the same.
@@ -127,7 +137,7 @@ void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Le
     if (type->kind != Type::Pointer)
         return text.add_integer(value, type->is_signed ? 'd' : 'u', 0);
     if (is_char(type->target))
-        return text.add(string_or_address(b, read_string(b, place, value, max_string), value));
+        return text.add(string_or_address(b, read_string(b, place, value), value));
     if (hir::Expr* string_text = wide_string(b, place, value))
         return text.add(string_text);
     if (level.depth == 0 && is_record(type->target)) {
@@ -139,6 +149,55 @@ void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Le
             return add_record(b, text, target, level);
     }
     text.add_integer(value, 'x', '#');
+}
+
+// A number of 16 bytes: in decimal where its lower half has it all, else in hexadecimal.
+void add_long_integer(Binding& b, Text& text, const Place& place) {
+    constexpr int half = 8, half_bits = 64;
+    static const Type word = integer_type("unsigned long", half, false);
+    const bool is_signed = strip(place.type)->is_signed;
+    Place lower = place;
+    lower.type = &word;
+    const TypeMember upper = {.name = "", .type = &word, .byte_offset = half};
+    hir::Expr* low = load(b, lower, b.expr.range);
+    hir::Expr* high = low ? load(b, inside(b, place, upper), b.expr.range) : nullptr;
+    if (!high)
+        return text.literal("?");
+    hir::Expr* sign = is_signed ? b.binary(hir::BinaryOp::Shr, low, b.number(half_bits - 1)) : b.number(0);
+    plan::Directive digits;
+    digits.kind = plan::Directive::Integer;
+    digits.conversion = 'x';
+    digits.flag = '0';
+    digits.width = 2 * half;
+    Text narrow, wide;
+    narrow.add_integer(low, is_signed ? 'd' : 'u', 0);
+    wide.add_integer(high, 'x', '#');
+    wide.add(digits, low);
+    hir::Expr* narrow_text = std::move(narrow).finish(b);
+    text.add(b.ternary(b.binary(hir::BinaryOp::Eq, high, sign), narrow_text, std::move(wide).finish(b)));
+}
+
+// (1.5, 2.5)
+void add_complex(Binding& b, Text& text, const Place& place, Level level) {
+    static const std::array<Type, 3> numbers = [] {
+        std::array<Type, 3> types;
+        for (size_t i = 0; i < types.size(); i++) {
+            types[i].kind = Type::Float;
+            types[i].size = uint64_t{4} << i;
+        }
+        return types;
+    }();
+    const auto part = std::ranges::find(numbers, size_of(place.type) / 2, &Type::size);
+    if (part == numbers.end())
+        return text.literal("?");
+    Place first = place;
+    first.type = &*part;
+    TypeMember second = {.name = "", .type = first.type, .byte_offset = part->size};
+    text.literal("(");
+    add_pretty(b, text, first, level.inside());
+    text.literal(", ");
+    add_pretty(b, text, inside(b, place, second), level.inside());
+    text.literal(")");
 }
 
 } // namespace
@@ -157,9 +216,10 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
             return;
         return level.is_open() ? add_record(b, text, *place, level) : text.literal("{...}");
     case Type::Array:
-        if (is_char(type->target) && place->address)
-            return text.add(read_string(b, *place, address_of(b, *place),
-                                        type->count ? static_cast<int64_t>(*type->count) : max_string));
+        if (is_char(type->target) && place->address && (type->count || !type->unterminated) && type->stride.empty()) {
+            hir::Expr* first = b.saved(first_element(b, *place), place->at_entry);
+            return text.add(type->count ? read_array(b, *place, first, *type->count) : read_string(b, *place, first));
+        }
         // How long a structure's last array is that has no size, nobody can tell.
         return level.is_open() && type->count ? add_array(b, text, *place, level) : text.literal("[...]");
     case Type::Function:
@@ -167,6 +227,8 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
             return text.add_integer(address, 'x', '#');
         return text.literal("?");
     case Type::Float: {
+        if (type->is_complex)
+            return add_complex(b, text, *place, level);
         constexpr int64_t digits = 6; // after the point, as C's %f
         hir::Expr* bits = double_bits(b, *place, b.expr.range);
         hir::Expr* number = bits && b.binder.call ? b.binder.call("fp_to_string", {bits, b.number(digits)}) : nullptr;
@@ -177,6 +239,10 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
     case Type::Character:
     case Type::Enum:
     case Type::Pointer:
+        if (type->size == 0 && type->name == "()") // Rust's value of nothing
+            return text.literal("()");
+        if (size_of(type) == 16 && type->kind == Type::Integer)
+            return add_long_integer(b, text, *place);
         if (hir::Expr* value = load(b, *place, b.expr.range))
             return add_scalar(b, text, *place, value, level);
         return text.literal("?");

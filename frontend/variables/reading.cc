@@ -105,6 +105,10 @@ hir::Expr* address_of(Binding& b, const Place& place) { return b.saved(place.add
 
 hir::Expr* double_bits(Binding& b, const Place& place, Range range) {
     uint64_t size = size_of(strip(place.type));
+    if (strip(place.type)->is_complex)
+        return b.fail(DiagId::TypeMismatch, range,
+                      fmt::format("`{}` is `{}`, which is two numbers", b.as_written(), type_name(place.type)),
+                      fmt::format("write `{}$` for its text", b.as_written()));
     if (size != 4 && size != 8)
         return b.fail(DiagId::Unsupported, range,
                       fmt::format("`{}` is `{}` of {} bytes: only floating point of 4 and 8 bytes can be read",
@@ -130,6 +134,9 @@ hir::Expr* to_long(Binding& b, const Place& original, Range range) {
     case Type::Reference:
         return load(b, *place, range);
     case Type::Array:
+        if (hir::Expr* address = first_element(b, *place))
+            return b.saved(address, place->at_entry);
+        [[fallthrough]];
     case Type::Function:
         if (hir::Expr* address = address_of(b, *place))
             return address;

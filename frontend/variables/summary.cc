@@ -11,6 +11,20 @@
 #include "frontend/variables/reading.h"
 
 namespace sonde {
+namespace {
+
+// Whether an address is found by way of memory, which may hold anything: an optional argument of Fortran's is at 0
+// where it was left out.
+bool reads_memory(const hir::Expr& address) {
+    if (address.kind == hir::ExprKind::Load)
+        return true;
+    if (address.kind != hir::ExprKind::Binary)
+        return false;
+    const auto& binary = hir::as<hir::Binary>(address);
+    return reads_memory(*binary.left) || reads_memory(*binary.right);
+}
+
+} // namespace
 
 void add_variable(Binding& b, Text& text, const std::string& name, const std::function<std::optional<Place>()>& find) {
     text.literal((text.is_empty() ? "" : " ") + name + "=");
@@ -32,7 +46,7 @@ void add_variable(Binding& b, Text& text, const std::string& name, const std::fu
     hir::Expr* value = target ? to_long(b, *target, b.expr.range) : nullptr;
     if (!value)
         return text.literal("?");
-    if (strip(place->type)->kind != Type::Reference)
+    if (strip(place->type)->kind != Type::Reference && !(target->address && reads_memory(*target->address)))
         return text.add_integer(value, 'x', '#');
     one.add_integer(value, 'x', '#');
     text.add(std::move(one).finish_guarded(b));

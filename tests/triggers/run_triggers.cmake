@@ -140,6 +140,7 @@ add_clang_trigger(type_units-clang type_units.cc -gdwarf-5 -fdebug-types-section
 add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-section)
 add_run_trigger(cxx_bases-gcc cxx_bases.cc -O0)
 add_clang_trigger(cxx_bases-clang cxx_bases.cc)
+add_run_trigger(wide_values wide_values.c -O0)
 add_run_trigger(packs-gcc packs.cc -O0 -std=c++17)
 add_clang_trigger(packs-clang packs.cc -std=c++17)
 # Where optimised code has what is on the stack.
@@ -157,3 +158,27 @@ add_run_trigger(harmless harmless.c -O1)
 target_link_libraries(trigger_harmless PRIVATE pthread)
 add_run_trigger(harmless_cxx harmless_cxx.cc -O0)
 target_link_libraries(trigger_harmless_cxx PRIVATE pthread)
+# Languages whose compilers not everybody has; tests that NEED them are passed over without.
+find_program(TRIGGER_FORTRAN gfortran)
+find_program(TRIGGER_ADA gnatmake)
+find_program(TRIGGER_PASCAL fpc)
+if(TRIGGER_FORTRAN)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/fortran
+    COMMAND ${TRIGGER_FORTRAN} -g -O0 -J ${CMAKE_BINARY_DIR}/tests/triggers -o ${CMAKE_BINARY_DIR}/tests/triggers/fortran
+            ${CMAKE_CURRENT_LIST_DIR}/fortran.f90
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fortran.f90 VERBATIM)
+  add_custom_target(trigger_fortran ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/fortran)
+endif()
+if(TRIGGER_ADA)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/ada_types
+    COMMAND ${TRIGGER_ADA} -q -f -g -O0 -D ${CMAKE_BINARY_DIR}/tests/triggers -o ${CMAKE_BINARY_DIR}/tests/triggers/ada_types
+            ${CMAKE_CURRENT_LIST_DIR}/ada_types.adb
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ada_types.adb WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers VERBATIM)
+  add_custom_target(trigger_ada_types ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/ada_types)
+endif()
+if(TRIGGER_PASCAL)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/pascal
+    COMMAND ${TRIGGER_PASCAL} -v0 -g -gw3 -O- -FE${CMAKE_BINARY_DIR}/tests/triggers ${CMAKE_CURRENT_LIST_DIR}/pascal.pas
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/pascal.pas VERBATIM)
+  add_custom_target(trigger_pascal ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/pascal)
+endif()
