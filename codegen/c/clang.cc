@@ -119,6 +119,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
                                       "-fno-crash-diagnostics",
                                       "-Xclang",
                                       "-disable-pragma-debug-crash",
+                                      "-fms-extensions", // as the kernel since 6.19: `struct s;` as a member
                                       "-fwrapv",
                                       "-fno-strict-aliasing",
                                       "-fno-delete-null-pointer-checks",

@@ -14,6 +14,7 @@
 
 #include "codegen/c/c_code.h"
 #include "codegen/c/compile.h"
+#include "codegen/c/kernel_declarations.h"
 #include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
 
@@ -149,6 +150,11 @@ void report(const Message& message, Range range, const std::string& why_missing,
     if (message.text.starts_with(unknown)) {
         report_unknown_function(
             diags, range, message.text.substr(unknown.size(), message.text.find('`', unknown.size()) - unknown.size()));
+        return;
+    }
+    if (const size_t at = message.text.find(c_other_layout); at != std::string::npos) {
+        diags.report(DiagId::EmbeddedCode, range, message.text.substr(at) + ": members would lie elsewhere")
+            .help("read it in the script: `@cast(address, \"type\", \"kernel\")->member`");
         return;
     }
     for (const Translation& one : translations)

@@ -198,6 +198,38 @@ Result<void> hide_names(btf& types, const std::set<std::string>& hidden) {
     return {};
 }
 
+// A member that lies elsewhere in C than in the kernel would be a wrong answer: clang compares the sizes, and the
+// places of members that the text names. Of several types of one name nothing is told.
+std::string compare_layouts(const btf& types, const std::vector<uint32_t>& ids, const std::set<std::string>& names) {
+    auto name_of = [&](const btf_type& type) { return std::string_view(btf__name_by_offset(&types, type.name_off)); };
+    std::map<std::string_view, unsigned> count;
+    for (uint32_t id : ids)
+        if (const btf_type* type = btf__type_by_id(&types, id); btf_is_composite(type))
+            count[name_of(*type)] = 0;
+    for (uint32_t id = 1; id < btf__type_cnt(&types); id++)
+        if (const btf_type* type = btf__type_by_id(&types, id); btf_is_composite(type) || btf_is_any_enum(type))
+            if (auto found = count.find(name_of(*type)); found != count.end())
+                found->second++;
+    std::string out;
+    for (uint32_t id : ids) {
+        const btf_type* type = btf__type_by_id(&types, id);
+        if (!btf_is_composite(type) || name_of(*type).empty() || count[name_of(*type)] != 1)
+            continue;
+        const std::string written = fmt::format("{} {}", btf_is_union(type) ? "union" : "struct", name_of(*type));
+        auto check = [&](const std::string& what, uint32_t bytes) {
+            out += fmt::format("_Static_assert({} == {}, \"{} `{}`\");\n", what, bytes, c_other_layout, written);
+        };
+        check(fmt::format("sizeof({})", written), type->size);
+        for (int i = 0; i < btf_vlen(type); i++) {
+            const char* member = btf__name_by_offset(&types, btf_members(type)[i].name_off);
+            if (names.contains(member) && !btf_member_bitfield_size(type, static_cast<uint32_t>(i)))
+                check(fmt::format("__builtin_offsetof({}, {})", written, member),
+                      btf_member_bit_offset(type, static_cast<uint32_t>(i)) / 8);
+        }
+    }
+    return out;
+}
+
 } // namespace
 
 Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std::set<std::string>& names,
@@ -220,9 +252,11 @@ Result<std::string> declare_kernel_types(const std::string& btf_bytes, const std
     };
     Declarations declarations(*types, names);
     const std::vector<uint32_t> functions = declarations.find_functions(kernel_count);
-    for (uint32_t id : declarations.find(kernel_count, chosen))
+    const std::vector<uint32_t> found = declarations.find(kernel_count, chosen);
+    for (uint32_t id : found)
         if (int failed = btf_dump__dump_type(dump.get(), id); failed < 0)
             return failure(failed);
+    out += compare_layouts(*types, found, names);
     for (const std::string& mentioned : declarations.mentioned())
         out += mentioned + ";\n";
     for (uint32_t id : functions) {

@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
 namespace sonde {
+
+// What clang says, before the type's name, where members lie elsewhere in C than in the kernel.
+constexpr std::string_view c_other_layout = "C cannot lay out the kernel type";
 
 // `names`: all identifiers of the text. Declared are the types and enumerators of those names, and to a fixed point the
 // types of members of those names, through pointers. `btf` may go on after the kernel's own types with those of modules
