@@ -60,8 +60,11 @@ extern unsigned int nr_cpu_ids;
 #define cpumask_first(mask) ((unsigned)find_first_bit((mask)->bits, nr_cpu_ids))
 #define cpumask_next(cpu, mask) ((unsigned)find_next_bit((mask)->bits, nr_cpu_ids, (unsigned)(cpu) + 1))
 #define cpumask_empty(mask) (cpumask_first(mask) >= nr_cpu_ids)
+/* One loop: before Linux 6.9 each one takes stack. */
 #define for_each_cpu(cpu, mask)                                                                                        \
-    for (cpu = cpumask_first(mask); (unsigned)(cpu) < nr_cpu_ids; cpu = cpumask_next(cpu, mask))
+    for (cpu = 0; (unsigned)(cpu) < nr_cpu_ids; cpu++)                                                                 \
+        if (!cpumask_test_cpu(cpu, mask)) {                                                                            \
+        } else
 )"},
         {"cpu_online_mask for_each_online_cpu cpu_online num_online_cpus", "cpumask", R"(
 extern struct cpumask __cpu_online_mask;

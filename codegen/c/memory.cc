@@ -609,6 +609,13 @@ class Securing {
             llvm::Value* failed = ir_.CreateICmpNE(call.getArgOperand(0), ir_.getInt64(0));
             body_.end_if(failed, &call, static_cast<uint64_t>(c_failed_before));
             call.eraseFromParent();
+        } else if (callee->getName() == "sonde_mark_printed") {
+            ir_.SetInsertPoint(&call);
+            llvm::Value* failed = ir_.CreateICmpSLT(call.getArgOperand(0), ir_.getInt64(0));
+            body_.end_if(
+                failed, &call,
+                body_.add_place("a format has 512 bytes for its values and their texts", body_.place(call), 0));
+            call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_no_function") {
             body_.end_if(ir_.getTrue(), &call,
                          body_.add_place("this pointer leads to no function of this C", body_.place(call), 0));

@@ -247,6 +247,8 @@ extern void sonde_mark_check(long status);
 /* What calls of the script's functions take, and a slot for a text, another one for each place where it stands. */
 extern void *sonde_mark_environment(void);
 extern char *sonde_mark_slot(void);
+/* The status of bpf_snprintf(): ends it all where the kernel had no room for the values (MAX_BPRINTF_BIN_ARGS). */
+extern void sonde_mark_printed(long status);
 /* A helper's status at that address; a negative one is a read that failed. */
 extern void sonde_mark_read(long status, const void *from);
 
@@ -351,7 +353,10 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
     ({                                                                                                                 \
         static const char format_[] = format;                                                                          \
         u64 words_[] = {SONDE_WORDS(__VA_ARGS__)};                                                                     \
-        (int)bpf_snprintf(to, size, format_, sizeof(words_) ? words_ : (u64 *)NULL, sizeof(words_)) - 1;               \
+        const long printed_ =                                                                                          \
+            bpf_snprintf(to, size, format_, sizeof(words_) ? words_ : (u64 *)NULL, sizeof(words_));                    \
+        sonde_mark_printed(printed_);                                                                                  \
+        (int)printed_ - 1;                                                                                             \
     })
 /* What was written, where snprintf() gives what there would have been. */
 #define scnprintf(to, size, ...)                                                                                       \
