@@ -12,6 +12,12 @@ using namespace sonde;
 
 namespace {
 
+// Of `struct holder { struct far *far; }` clang checks the size and the place of what is named.
+const std::string compared =
+    "_Static_assert(sizeof(struct holder) == 8, \"C cannot lay out the kernel type `struct holder`\");\n"
+    "_Static_assert(__builtin_offsetof(struct holder, far) == 0, \"C cannot lay out the kernel type `struct "
+    "holder`\");\n";
+
 using Types = std::unique_ptr<btf, decltype(&btf__free)>;
 
 std::string bytes_of(const btf* types) {
@@ -71,7 +77,8 @@ class ModuleTypesTest : public testing::Test {
 TEST_F(ModuleTypesTest, NoModuleIsReadUntilATypeIsMissing) {
     add("one", [&](btf* t) { add_pair(t, "far", "a", "b"); });
     ModuleTypes types(kernel_bytes_, modules_, {});
-    EXPECT_EQ(declare(types, {"holder", "far"}), "struct far;\n\nstruct holder {\n\tstruct far *far;\n};\n\n");
+    EXPECT_EQ(declare(types, {"holder", "far"}),
+              "struct far;\n\nstruct holder {\n\tstruct far *far;\n};\n\n" + compared);
     EXPECT_FALSE(types.find({}));
     EXPECT_EQ(asked_, 0);
     EXPECT_TRUE(types.find({{"struct", "far"}}));
@@ -137,7 +144,8 @@ TEST_F(ModuleTypesTest, DifferentStructuresOfOneNameAreNone) {
     EXPECT_EQ(types.why_missing({"struct", "far"}),
               "the modules `one` and `two` have different ones of this name: that of the only one that the script "
               "probes is taken, or write down the one that is meant, under a name of its own");
-    EXPECT_EQ(declare(types, {"holder", "far"}), "struct far;\n\nstruct holder {\n\tstruct far *far;\n};\n\n");
+    EXPECT_EQ(declare(types, {"holder", "far"}),
+              "struct far;\n\nstruct holder {\n\tstruct far *far;\n};\n\n" + compared);
 }
 
 TEST_F(ModuleTypesTest, ThatOfTheProbedModuleIsMeant) {
