@@ -214,6 +214,12 @@ class Lexer {
     bool bad(const unsigned char* start) {
         if (foreign_string(start))
             return true;
+        // The mark with which some editors begin a file in UTF-8.
+        constexpr std::string_view byte_order_mark = "\ufeff";
+        if (start == begin_ && text_.starts_with(byte_order_mark)) {
+            cursor_ = start + byte_order_mark.size();
+            return true;
+        }
         auto odd = [](unsigned char c) { return c >= 0x80 || c == 0; };
         if (odd(*start))
             cursor_ = std::find_if_not(cursor_, end_, odd);
