@@ -184,6 +184,14 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* result = e.stack(8);
     const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
     llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, hir::TaskNumber::In32BitCall) : nullptr;
+    // i386 passes arguments on the stack (its psABI, 2.2.3), in places that depend on the instruction.
+    if (plan::is_uprobe(kind)) {
+        constexpr int narrow_code = 0x23; // __USER32_CS, arch/x86/include/asm/segment.h
+        raise_if(l, e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), e.number(narrow_code)),
+                 "a 32-bit program has its arguments on the stack, and only its debug information says where: name "
+                 "them with `$`",
+                 expr.range);
+    }
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
     llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
     for (unsigned i = 0; i < 6; i++) {
