@@ -367,6 +367,16 @@ bool is_process(int64_t number) {
     return number > 0 && number <= INT32_MAX && (kill(static_cast<pid_t>(number), 0) == 0 || errno != ESRCH);
 }
 
+// The process that a task belongs to, which is itself unless it is one of several threads; itself, too, if that is not
+// known.
+int64_t process_of_thread(int64_t number) {
+    std::ifstream status(fmt::format("/proc/{}/status", number));
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("Tgid:"))
+            return std::atoll(line.c_str() + 5);
+    return number;
+}
+
 // Nothing is left to happen once the session has begun.
 bool ends_by_itself(const plan::Plan& plan) {
     auto is_over = [](const plan::Probe& probe) {
@@ -465,6 +475,11 @@ Result<void> Run::begin_output() {
     if (options_.target_pid && !is_process(options_.target_pid))
         warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
                          plan_.filter_target ? ", so that no probe sees it" : ""),
+             plan_.filter_target ? Weight::Answer : Weight::Advice);
+    else if (const int64_t process = options_.target_pid ? process_of_thread(options_.target_pid) : 0;
+             process != options_.target_pid)
+        warn(fmt::format("-x {}: that is a thread of process {}, and no process; -x {} traces it", options_.target_pid,
+                         process, process),
              plan_.filter_target ? Weight::Answer : Weight::Advice);
     if (Result<void> there = session_.groups.check(); !there)
         return there;
