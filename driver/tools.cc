@@ -40,6 +40,10 @@ bool is_number(std::string_view text) {
     return !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+bool is_above_0(std::string_view text) {
+    return is_number(text) && text.find_first_not_of('0') != std::string_view::npos;
+}
+
 // Seconds of "10ms" or, where the unit may be missing, of "0.5"; nothing if it is no time above 0.
 std::optional<double> read_time(const std::string& text, bool needs_unit) {
     constexpr std::pair<std::string_view, double> units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}};
@@ -78,8 +82,7 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
             return std::to_string(std::llround(*seconds * 1e6));
         return wrong("no time with its unit: `500us`, `10ms`, `1.5s`, `1m`");
     case ToolValue::Seconds:
-        return is_number(word) && std::strtoll(word.c_str(), nullptr, 10) > 0 ? Result(word)
-                                                                              : wrong("no number of whole seconds");
+        return is_above_0(word) ? Result(word) : wrong("no number of whole seconds");
     case ToolValue::Text:
         return word;
     case ToolValue::Calls:
@@ -114,6 +117,9 @@ class Reader {
         }
         for (const auto& [option, word] : given_) {
             Result<std::string> value = convert(option->type, word, target_);
+            // So many lines, bytes: of none nothing would be seen, and nobody would know that there was something.
+            if (value && option->type == ToolValue::Number && is_above_0(option->initial) && !is_above_0(word))
+                value = Error(fmt::format("`{}` is no number from 1 on", word));
             if (!value)
                 return std::move(value).error().in(fmt::format("--{} {}", option->name, option->placeholder));
             out_.insert(out_.end(), {"-G", fmt::format("{}={}", option->global, *value)});
@@ -150,21 +156,24 @@ class Reader {
                 return Error(fmt::format("--duration SECONDS: `{}` is no time above 0: `10`, `0.5`, `5m`", value));
             out_.insert(out_.end(), {"-T", fmt::format("{}", *seconds)});
         } else if (&option == &process) {
-            if (!is_number(value) || std::strtoll(value.c_str(), nullptr, 10) == 0)
-                return Error(fmt::format("--pid PID: `{}` is no number of a process", value));
-            take_own("-x", value);
+            return take_own("-x", value, "--pid PID");
         } else {
             given_.emplace_back(&option, value);
         }
         return {};
     }
 
-    void take_own(const std::string& option, const std::string& value) {
+    // `called`: as the user has written it.
+    Result<void> take_own(const std::string& option, const std::string& value, const std::string& called) {
+        // Without a target, as 0 is, a tool would be about the whole machine.
+        if (option == "-x" && !is_above_0(value))
+            return Error(fmt::format("{}: `{}` is no number of a process", called, value));
         out_.insert(out_.end(), {option, value});
         if (option == "-c")
             target_.command = value;
         if (option == "-x")
             target_.pid = std::strtoll(value.c_str(), nullptr, 10);
+        return {};
     }
 
     Result<void> read_long(const std::string& word) {
@@ -187,8 +196,7 @@ class Reader {
             return std::move(value).error();
         if (option)
             return take(*option, *value);
-        take_own(name, *value);
-        return {};
+        return take_own(name, *value, name);
     }
 
     // Flags may stand together: -fT; a value may follow at once: -n5.
@@ -213,8 +221,7 @@ class Reader {
                 return std::move(value).error();
             if (option)
                 return take(*option, *value);
-            take_own(name, *value);
-            return {};
+            return take_own(name, *value, name);
         }
         return {};
     }
