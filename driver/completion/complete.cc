@@ -322,7 +322,10 @@ Answer complete_argument(const Request& request) {
     }
     Answer out;
     out.beside = Beside::Files;
-    if (request.words.empty()) {
+    const bool asks_help = request.words.size() == 1 && request.words[0] == "help";
+    if (asks_help)
+        out.beside = Beside::Nothing;
+    if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
         for (const ToolFile& tool : tool_files())

@@ -240,10 +240,12 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
                 add(out, with_string(before, name, components, sources));
         return;
     }
-    // A listing of all that begin so. A provider is no point of its own, nor is a place in memory.
+    // A listing of all that begin so. A provider is no point of its own, nor is a variable.
     std::string pattern = before + in_string(last.value) + "*\")";
     if (last.name == "provider")
         pattern += ".mark(\"*\")";
+    if (last.name == "data")
+        pattern += ".write";
     for (const std::string& line : sources.list(pattern, false)) {
         std::string name = listed_name(line, index);
         // A tracepoint may be called without its system.

@@ -179,7 +179,10 @@ std::vector<std::string> matching_names(DwarfModule& module, const std::string& 
         return {wanted};
     std::vector<std::string> names;
     find_object(module, "", names);
-    std::erase_if(names, [&](const std::string& name) { return !glob_match(wanted, name); });
+    // Names that begin with `_` are the compiler's and the linker's, mostly: all that there is does without them.
+    const bool all = wanted == "*";
+    std::erase_if(names,
+                  [&](const std::string& name) { return !glob_match(wanted, name) || (all && name.starts_with('_')); });
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
