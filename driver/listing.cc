@@ -18,6 +18,7 @@
 #include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
+#include "runtime/messages.h"
 
 namespace sonde {
 namespace {
@@ -87,6 +88,10 @@ int list(Translation& t, const Options& options) {
         return say_error(fmt::format("{0}: `{1}` is no probe point; a point follows: sonde {0} 'syscall.open*'",
                                      options.list_variables ? "-L" : "-l", options.list_point)),
                exit_failure;
+    if (!options.output.empty())
+        warn("-o has no effect on what is listed, which goes to standard output");
+    if (options.format != OutputFormat::Text)
+        warn("--format has no effect on what is listed, which is text");
     if (options.list)
         return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
     return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);

@@ -84,8 +84,10 @@ Result<std::string> program_of(int64_t pid) {
     std::string path = std::filesystem::read_symlink(link, error);
     if (error && !std::filesystem::exists(fmt::format("/proc/{}", pid)))
         return Error(fmt::format("there is no process {}", pid));
+    if (error == std::errc::no_such_file_or_directory)
+        return Error(fmt::format("process {} runs no program: it is the kernel's, or has just ended", pid));
     if (error)
-        return Error(fmt::format("no program of process {}: {}", pid, error.message()));
+        return errno_error(fmt::format("which program process {} runs is not told", pid), error.value());
     for (const std::string& candidate : {path, path_in_process(pid, path)})
         if (std::filesystem::equivalent(candidate, link, error))
             return candidate;
