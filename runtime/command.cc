@@ -188,9 +188,10 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
         ((first == "echo" || first == "printf") && command.find_first_of("\\\"'") != std::string::npos);
     const PlainCommand plain(in_shell ? std::vector<std::string>() : *std::move(words));
     std::string text = command;
-    // By its path, as a shell would try each folder.
+    // A name without a folder becomes a path, as a shell would try each folder of $PATH.
     if (!in_shell && program.find_first_of(signs_of_shells) == std::string::npos)
-        text = fmt::format("exec {}{}", program, command.substr(begin + first.size()));
+        text = fmt::format("exec {}{}", first.find('/') == std::string::npos ? program : first,
+                           command.substr(begin + first.size()));
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("cannot start the command", errno);
