@@ -26,6 +26,7 @@ constexpr std::string_view unwinders[] = {"libgcc_s.so", "libstdc++.so", "libc++
 struct Exits {
     std::vector<Address> returns;
     std::vector<Address> jumps;     // where direct jumps lead
+    std::vector<Address> dead_ends; // where those lead that follow a call at once
     std::vector<Address> called;    // by direct calls
     bool calls_any = false;         // by an address that only the running program has
     bool unknown_jump = false;      // to an address from elsewhere than a table of its own
@@ -51,7 +52,7 @@ void add_exits(Address begin, std::string_view code, Exits& exits) {
         if (one->is_return())
             exits.returns.push_back(begin + at);
         else if (one->is_direct_jump())
-            exits.jumps.push_back(next + static_cast<uint64_t>(one->immediate));
+            (before.is_call() ? exits.dead_ends : exits.jumps).push_back(next + static_cast<uint64_t>(one->immediate));
         if (one->is_call() && one->opcode == 0xe8)
             exits.called.push_back(next + static_cast<uint64_t>(one->immediate));
         else
@@ -178,6 +179,7 @@ bool ReturnSites::cannot_unwind(Address entry, int depth) {
         return false;
     Exits exits;
     add_exits(entry, file_.code(entry, stretch->high), exits);
+    exits.jumps.insert(exits.jumps.end(), exits.dead_ends.begin(), exits.dead_ends.end());
     bool inside_only = !exits.unknown && !exits.unknown_jump && !exits.calls_any;
     bool result = inside_only && std::all_of(exits.jumps.begin(), exits.jumps.end(), [&](Address target) {
                       return (target >= entry && target < stretch->high) || cannot_unwind(target, depth + 1);
@@ -223,6 +225,12 @@ Result<std::vector<Address>> ReturnSites::find(const FunctionInstance& function,
             return refuse(fmt::format("the code of `{}` is not in `{}`", function.name, file_.path()));
         size_t before = exits.jumps.size();
         add_exits(low, bytes, exits);
+        // clang's unoptimised code goes on after a call that does not return (`throw`) by a jump to its own end, where
+        // nothing is. A jump to another function does not follow a call at once: the stack is not as it was called
+        // with.
+        std::ranges::copy_if(exits.dead_ends, std::back_inserter(exits.jumps),
+                             [&](Address target) { return target != high; });
+        exits.dead_ends.clear();
         // Symbols do not say which parts belong together.
         for (; unwinds && before < exits.jumps.size(); before++)
             if (Address target = exits.jumps[before]; !inside(target) && is_split_off(target))

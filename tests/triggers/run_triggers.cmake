@@ -141,6 +141,8 @@ add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-sectio
 add_run_trigger(cxx_bases-gcc cxx_bases.cc -O0)
 add_clang_trigger(cxx_bases-clang cxx_bases.cc)
 add_run_trigger(wide_values wide_values.c -O0)
+add_run_trigger(throws-gcc throws.cc -O0)
+add_clang_trigger(throws-clang throws.cc)
 add_run_trigger(packs-gcc packs.cc -O0 -std=c++17)
 add_clang_trigger(packs-clang packs.cc -std=c++17)
 # Where optimised code has what is on the stack.
