@@ -26,6 +26,17 @@ std::string without_anonymous(std::string name) {
     return name;
 }
 
+// The index' entry of a variable's DIE; null: it has none.
+const NamedEntry* entry_of(UnitIndex& units, Dwarf_Die& die, Unit** unit) {
+    *unit = units.unit_of(die);
+    if (!*unit)
+        return nullptr;
+    scan(**unit);
+    const std::vector<NamedEntry>& all = (*unit)->variables;
+    auto entry = std::ranges::lower_bound(all, dwarf_dieoffset(&die), {}, &NamedEntry::offset);
+    return entry != all.end() && entry->offset == dwarf_dieoffset(&die) ? &*entry : nullptr;
+}
+
 } // namespace
 
 std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
@@ -33,14 +44,9 @@ std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
     if (!name)
         return "";
     Dwarf_Die declaration = declaration_of(die);
-    Dwarf_Off offset = dwarf_dieoffset(&declaration);
-    if (Unit* unit = units.unit_of(declaration)) {
-        scan(*unit);
-        auto entry = std::lower_bound(unit->variables.begin(), unit->variables.end(), offset,
-                                      [](const NamedEntry& one, Dwarf_Off value) { return one.offset < value; });
-        if (entry != unit->variables.end() && entry->offset == offset)
-            return scope_prefix(*unit, entry->scope) + name;
-    }
+    Unit* unit = nullptr;
+    if (const NamedEntry* entry = entry_of(units, declaration, &unit))
+        return scope_prefix(*unit, entry->scope) + name;
     // A static member before DWARF 5.
     return scope_prefix(declaration) + name;
 }
@@ -85,6 +91,12 @@ bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwar
     if (plain != last)
         return false;
     if (last.size() == name.size() || qualified_matches(unit, entry.scope, plain, name))
+        return true;
+    // gcc defines what is in a namespace outside of it.
+    Dwarf_Die declaration = declaration_of(die);
+    Unit* declaring = nullptr;
+    if (const NamedEntry* declared = entry_of(units, declaration, &declaring);
+        declared && qualified_matches(*declaring, declared->scope, plain, name))
         return true;
     std::string qualified = qualified_global(units, die);
     const std::string wanted = without_blanks(name);

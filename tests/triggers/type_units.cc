@@ -18,6 +18,9 @@ class Shelf {
     Place place;
     long width;
 };
+inline namespace second {
+int version = 33;
+}
 template <typename T> struct Pair {
     T first, second;
 };
