@@ -290,6 +290,8 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         type.kind = base_kind(encoding);
         type.is_signed = is_signed_encoding(encoding);
         type.is_complex = encoding == DW_ATE_complex_float;
+        type.is_decimal = encoding == DW_ATE_decimal_float;
+        type.is_swapped = type.size > 1 && number_attribute(die, DW_AT_endianity) == DW_END_big;
         break;
     }
     case DW_TAG_pointer_type:

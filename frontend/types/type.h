@@ -89,6 +89,8 @@ struct Type {
     std::vector<ArrayStep> stride;       // Array: bytes from one element to the next; empty: the element's size
     bool unterminated = false;           // Array of characters: text that no zero ends
     bool is_complex = false;             // Float: two numbers of half the size
+    bool is_decimal = false;             // Float: not the processor's
+    bool is_swapped = false;             // a number with its highest byte first
     std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
     std::vector<Enumerator> enumerators; // Enum
     bool of_kernel = false;              // from the kernel's own types

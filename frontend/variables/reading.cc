@@ -50,13 +50,12 @@ hir::Expr* read_parts(Binding& b, const Place& place, uint64_t size, Range range
     return whole;
 }
 
-} // namespace
-
-hir::Expr* load(Binding& b, const Place& place, Range range) {
+// A scalar as its bytes in memory are.
+hir::Expr* load_bytes(Binding& b, const Place& place, Range range, bool is_swapped) {
     const Type* type = strip(place.type);
     uint64_t size = size_of(type);
-    bool is_signed =
-        type->is_signed && (type->kind == Type::Integer || type->kind == Type::Character || type->kind == Type::Enum);
+    bool is_signed = !is_swapped && type->is_signed &&
+                     (type->kind == Type::Integer || type->kind == Type::Character || type->kind == Type::Enum);
     if (size != 1 && size != 2 && size != 4 && size != 8)
         return b.fail(DiagId::Unsupported, range,
                       fmt::format("`{}` has the type `{}` of {} bytes, which does not fit a number", b.as_written(),
@@ -96,6 +95,23 @@ hir::Expr* load(Binding& b, const Place& place, Range range) {
     return b.saved(value, place.at_entry);
 }
 
+} // namespace
+
+hir::Expr* load(Binding& b, const Place& place, Range range) {
+    const Type* type = strip(place.type);
+    if (!type->is_swapped)
+        return load_bytes(b, place, range, false);
+    const uint64_t size = size_of(type);
+    const char* swap = size == 2 ? "ntohs" : size == 4 ? "ntohl" : size == 8 ? "ntohll" : nullptr;
+    if (place.bit_size || !swap || !b.binder.call)
+        return b.fail(DiagId::Unsupported, range,
+                      fmt::format("`{}` has its highest byte first; only whole numbers of 2, 4 and 8 bytes are read so",
+                                  b.as_written()));
+    hir::Expr* bytes = load_bytes(b, place, range, true);
+    hir::Expr* value = bytes ? b.binder.call(swap, {bytes}) : nullptr;
+    return value ? b.make<hir::Retype>(range, value, static_cast<uint32_t>(size), type->is_signed) : nullptr;
+}
+
 hir::Expr* field_value(Binding& b, const Place& place, std::string_view path) {
     std::optional<Place> found = field(b, place, path);
     return found && is_scalar(found->type) ? load(b, *found, b.expr.range) : nullptr;
@@ -109,6 +125,10 @@ hir::Expr* double_bits(Binding& b, const Place& place, Range range) {
         return b.fail(DiagId::TypeMismatch, range,
                       fmt::format("`{}` is `{}`, which is two numbers", b.as_written(), type_name(place.type)),
                       fmt::format("write `{}$` for its text", b.as_written()));
+    if (strip(place.type)->is_decimal)
+        return b.fail(
+            DiagId::Unsupported, range,
+            fmt::format("`{}` is `{}`: decimal floating point cannot be read", b.as_written(), type_name(place.type)));
     if (size != 4 && size != 8)
         return b.fail(DiagId::Unsupported, range,
                       fmt::format("`{}` is `{}` of {} bytes: only floating point of 4 and 8 bytes can be read",

@@ -70,6 +70,9 @@ hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
             fmt::format("cannot write `{}`: in a .return probe it is what it was when the function was entered",
                         b.as_written()),
             "write it in a probe of the function's entry, or of a statement");
+    if (strip(place.type)->is_swapped)
+        return b.fail(DiagId::Unsupported, b.expr.range,
+                      fmt::format("cannot write `{}`: it has its highest byte first", b.as_written()));
     if (place.address)
         return place.address;
     const PlacePart* part = part_at(place, place.offset);

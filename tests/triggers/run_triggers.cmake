@@ -140,6 +140,9 @@ add_clang_trigger(type_units-clang type_units.cc -gdwarf-5 -fdebug-types-section
 add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-section)
 add_run_trigger(cxx_bases-gcc cxx_bases.cc -O0)
 add_clang_trigger(cxx_bases-clang cxx_bases.cc)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  add_run_trigger(byte_order byte_order.c -O0) # clang has neither
+endif()
 add_run_trigger(wide_values wide_values.c -O0)
 add_run_trigger(throws-gcc throws.cc -O0)
 add_clang_trigger(throws-clang throws.cc)
