@@ -348,7 +348,9 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         return same;
     if (!refused.empty())
         warn(fmt::format("the kernel cannot probe the instruction at {}{}", refused[0],
-                         refused.size() == 1 ? "" : fmt::format(" and {} more places", refused.size() - 1)));
+                         refused.size() == 1   ? ""
+                         : refused.size() == 2 ? " and 1 more place"
+                                               : fmt::format(" and {} more places", refused.size() - 1)));
     if (plan.filter_target)
         return follow("sonde_follow_exit", "sched_process_free");
     return {};
