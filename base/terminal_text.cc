@@ -1,13 +1,13 @@
 #include "base/terminal_text.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "base/character_width.h"
 
 namespace sonde {
 
@@ -47,6 +47,18 @@ char32_t character_number(std::string_view text) {
     for (const char byte : text.substr(1))
         out = out << 6 | (static_cast<unsigned char>(byte) & 0x3f);
     return out;
+}
+
+// 0 of a mark that stands on the character before it, 2 of most Chinese, Japanese and Korean characters and of
+// pictographs, as the C library knows them; else 1, and where it does not have that locale.
+size_t character_width(char32_t character) {
+    static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (!locale)
+        return 1;
+    const locale_t before = uselocale(locale);
+    const int width = wcwidth(static_cast<wchar_t>(character));
+    uselocale(before);
+    return width < 0 ? 1 : static_cast<size_t>(width);
 }
 
 } // namespace
