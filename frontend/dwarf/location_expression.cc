@@ -346,8 +346,8 @@ class LocationTranslator {
 
 bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     unsigned atom = op.atom;
-    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
-        return push(LocationOp::Constant, atom - DW_OP_lit0);
+    if (const std::optional<int64_t> number = pushed_number(op))
+        return push(LocationOp::Constant, *number);
     if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
         return push_register(atom - DW_OP_breg0, static_cast<int64_t>(op.number));
     if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
@@ -377,17 +377,6 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
             return fail("has a corrupt location");
         return push(LocationOp::Constant, static_cast<int64_t>(number));
     }
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-    case DW_OP_constu:
-    case DW_OP_consts:
-        return push(LocationOp::Constant, static_cast<int64_t>(op.number));
     case DW_OP_regx:
         return finish_in_register(op.number);
     case DW_OP_bregx:
@@ -523,6 +512,26 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
 
 // Go writes expressions as blocks, which DWARF 4 has for other things, so libdw takes no block for one; a short one has
 // the same bytes in both forms.
+std::optional<int64_t> pushed_number(const Dwarf_Op& op) {
+    if (op.atom >= DW_OP_lit0 && op.atom <= DW_OP_lit31)
+        return op.atom - DW_OP_lit0;
+    switch (op.atom) {
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+    case DW_OP_const8u:
+    case DW_OP_const8s:
+    case DW_OP_constu:
+    case DW_OP_consts:
+        return static_cast<int64_t>(op.number);
+    default:
+        return std::nullopt;
+    }
+}
+
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
     if (!dwarf_attr_integrate(&die, name, attribute))
         return false;

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include <elfutils/libdw.h>
 
@@ -29,6 +31,10 @@ struct ExpressionContext {
 // from; null for one of our own.
 Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
                               Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count);
+
+// The number that an operation has in itself and pushes (DWARF 5, section 2.5.1.1, but for addresses); nullopt: it does
+// something else.
+std::optional<int64_t> pushed_number(const Dwarf_Op& op);
 
 // An attribute whose value is an expression or a list of them; false: there is none.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute);

@@ -8,6 +8,7 @@
 
 #include "base/debug/die.h"
 #include "frontend/dwarf/library_strings.h"
+#include "frontend/dwarf/location_expression.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_definitions.h"
 
@@ -104,7 +105,6 @@ std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name)
     int depth = 0; // of the stack
     for (size_t i = 0; i < length; i++) {
         const Dwarf_Op& op = ops[i];
-        const auto number = static_cast<int64_t>(op.number);
         int taken = 0;
         switch (op.atom) {
         case DW_OP_push_object_address:
@@ -115,7 +115,7 @@ std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name)
             taken = 1;
             break;
         case DW_OP_plus_uconst:
-            steps.push_back({ArrayStep::Number, number});
+            steps.push_back({ArrayStep::Number, static_cast<int64_t>(op.number)});
             steps.push_back({ArrayStep::Add});
             taken = 1;
             break;
@@ -127,22 +127,12 @@ std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name)
                                                       : ArrayStep::Multiply});
             taken = 2;
             break;
-        case DW_OP_const1u:
-        case DW_OP_const1s:
-        case DW_OP_const2u:
-        case DW_OP_const2s:
-        case DW_OP_const4u:
-        case DW_OP_const4s:
-        case DW_OP_const8u:
-        case DW_OP_const8s:
-        case DW_OP_constu:
-        case DW_OP_consts:
-            steps.push_back({ArrayStep::Number, number});
-            break;
-        default:
-            if (op.atom < DW_OP_lit0 || op.atom > DW_OP_lit31)
+        default: {
+            const std::optional<int64_t> constant = pushed_number(op);
+            if (!constant)
                 return std::nullopt;
-            steps.push_back({ArrayStep::Number, op.atom - DW_OP_lit0});
+            steps.push_back({ArrayStep::Number, *constant});
+        }
         }
         if (depth < taken)
             return std::nullopt;
