@@ -190,7 +190,7 @@ Result<std::string> find_in_path(const std::string& name) {
     // A file that is there but cannot be taken is passed over, and named if nothing better follows.
     std::optional<Error> nearly;
     for (const std::string& folder : search_folders()) {
-        std::string candidate = folder + "/" + name;
+        const std::string candidate = fmt::format("{}/{}", folder, name);
         switch (look_at(candidate, true)) {
         case Found::Yes:
             return absolute_path(candidate);
@@ -221,7 +221,7 @@ std::vector<std::string> programs_beginning(const std::string& begin) {
         std::error_code ignored;
         for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
             if (const std::string name = at->path().filename(); name.starts_with(begin) && !found.contains(name))
-                if (const std::string path = folder + "/" + name; look_at(path, true) == Found::Yes)
+                if (const std::string path = fmt::format("{}/{}", folder, name); look_at(path, true) == Found::Yes)
                     if (Result<std::string> absolute = absolute_path(path))
                         found.emplace(name, *std::move(absolute));
     }

@@ -14,8 +14,9 @@ struct walk {
     u64 rip, rsp, rbp;
     u32 exact;  /* rip is the instruction itself; else it is after a call */
     u32 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
-    u64 most, depth, state;
-    u64 unread;  /* code was met whose file has no table here */
+    u64 most, depth;
+    u32 state;  /* 0: it goes on; else how it has ended */
+    u32 unread; /* code was met whose file has no table here */
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
     struct mapped in;
 };
