@@ -210,12 +210,8 @@ std::optional<int64_t> offset_in_vtable(Dwarf_Die& die) {
         ops[1].atom != DW_OP_deref || ops[3].atom != DW_OP_minus || ops[4].atom != DW_OP_deref ||
         ops[5].atom != DW_OP_plus)
         return std::nullopt;
-    const uint8_t constant = ops[2].atom;
-    if (constant >= DW_OP_lit0 && constant <= DW_OP_lit31)
-        return -int64_t{constant - DW_OP_lit0};
-    const bool is_number = constant == DW_OP_constu || constant == DW_OP_const1u || constant == DW_OP_const2u ||
-                           constant == DW_OP_const4u || constant == DW_OP_const8u;
-    return is_number && ops[2].number <= INT32_MAX ? std::optional(-static_cast<int64_t>(ops[2].number)) : std::nullopt;
+    const std::optional<int64_t> back = pushed_number(ops[2]);
+    return back && *back >= 0 && *back <= INT32_MAX ? std::optional(-*back) : std::nullopt;
 }
 
 // Bytes from the start of the record; nullopt where only the running program knows (virtual bases).
