@@ -434,8 +434,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         if (!out->failure.empty())
             diags.report(DiagId::EmbeddedCode, places[0], out->failure)
                 .help("make its expressions, macros and tables smaller, and leave attributes out: of some, as `alias` "
-                      "and "
-                      "`ifunc`, clang makes nothing for BPF");
+                      "and `ifunc`, clang makes nothing for BPF");
         else
             // What a macro hides is told with the macro there, unless that was all.
             report_clang_messages(
