@@ -7,8 +7,8 @@
 
 namespace sonde {
 
-// The rows of tables, and lines of texts, whose code has the word as a whole one: as plain text, what it is about
-// first.
+// What the page says of a word of the language: the rows of tables and the lines that have it, whole, in code. As plain
+// text, each with what it is about first.
 std::vector<std::string> find_in_reference(std::string_view page, std::string_view word);
 
 } // namespace sonde

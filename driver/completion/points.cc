@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -427,29 +426,22 @@ std::vector<Completion> complete_program(const std::string& text) {
     std::vector<Completion> out;
     const size_t slash = text.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : text.substr(0, slash + 1);
-    const auto look_into = [&](const std::string& path, const std::string& shown, bool folders) {
-        std::error_code error;
-        for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-            const std::string name = at->path().filename();
-            std::error_code ignored;
-            if (!(shown + name).starts_with(text) || (name[0] == '.' && text.size() == shown.size()))
-                continue;
-            if (at->is_directory(ignored)) {
-                if (folders)
-                    add(out, {shown + name + "/", "", false});
-            } else if (at->is_regular_file(ignored) &&
-                       (access(at->path().c_str(), X_OK) == 0 || name.find(".so") != std::string::npos)) {
-                add(out, {shown + name, "", true});
-            }
-        }
-    };
-    look_into(folder.empty() ? "." : folder, folder, true);
-    if (folder.empty() && !text.empty()) {
-        const char* path = std::getenv("PATH");
-        std::istringstream folders(path ? path : "");
-        for (std::string one; std::getline(folders, one, ':');)
-            look_into(one, "", false);
+    std::error_code error;
+    for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end; !error && at != end;
+         at.increment(error)) {
+        const std::string name = at->path().filename();
+        std::error_code ignored;
+        if (!(folder + name).starts_with(text) || (name[0] == '.' && text.size() == folder.size()))
+            continue;
+        if (at->is_directory(ignored))
+            add(out, {folder + name + "/", "", false});
+        else if (at->is_regular_file(ignored) &&
+                 (access(at->path().c_str(), X_OK) == 0 || name.find(".so") != std::string::npos))
+            add(out, {folder + name, "", true});
     }
+    if (folder.empty() && !text.empty())
+        for (const std::string& program : programs_beginning(text))
+            add(out, {program.substr(program.rfind('/') + 1), "", true});
     std::ranges::sort(out, {}, &Completion::text);
     return out;
 }
