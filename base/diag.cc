@@ -192,7 +192,12 @@ Diagnostics::Suppress::Suppress(Diagnostics& diags) : diags_(diags), start_(diag
     diags_.suppress_depth_++;
 }
 
-Diagnostics::Suppress::~Suppress() { diags_.suppress_depth_--; }
+// Its errors are its own: the caller has dealt with them, so that a guard around this one does not count them. Example:
+// `$$parms` prints a `?` for one parameter, and `@defined($$parms)` is 1.
+Diagnostics::Suppress::~Suppress() {
+    diags_.suppress_depth_--;
+    diags_.suppressed_errors_ = start_;
+}
 
 std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
     Palette colors(color);

@@ -43,14 +43,10 @@ std::string unknown_option(const std::string& words) {
     const std::string word = words.substr(0, words.find(' '));
     const std::string name = word.substr(0, std::max<size_t>(word.find('='), 2));
     std::string out = fmt::format("there is no option `{}`", name);
-    std::vector<std::string> names;
-    for (const OptionWord& one : own_options())
-        if (one.name.starts_with("--"))
-            names.push_back(one.name);
     if (const auto* habit = std::ranges::find(habits, name, &std::pair<std::string_view, std::string_view>::first);
         habit != std::end(habits))
         out += fmt::format("; {}", habit->second);
-    else if (const std::string near = name.starts_with("--") ? nearest_name(name, names) : ""; !near.empty())
+    else if (const std::string near = nearest_option(name); !near.empty())
         out += fmt::format("; did you mean `{}`?", near);
     return out;
 }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/suggest.h"
 #include "driver/option_parser.h"
 
 namespace sonde {
@@ -55,6 +56,21 @@ std::vector<OptionWord> own_options() {
                 out.push_back({"--" + name, option->get_description(), values});
     }
     return out;
+}
+
+std::string nearest_option(const std::string& name) {
+    if (!name.starts_with("--"))
+        return "";
+    std::vector<std::string> names;
+    for (OptionWord& option : own_options())
+        if (option.name.starts_with("--"))
+            names.push_back(std::move(option.name));
+    std::string near = nearest_name(name, names);
+    if (near.empty())
+        for (const std::string& one : names)
+            if (name.starts_with(one) && one.size() > near.size())
+                near = one;
+    return near;
 }
 
 } // namespace sonde

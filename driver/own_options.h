@@ -20,4 +20,8 @@ struct OptionWord {
 // All that --help lists.
 std::vector<OptionWord> own_options();
 
+// The option that an unknown word with `--` most likely stands for: a misspelt one, or one with something appended
+// (`--flamegraph` for `--flame`). Empty if none is near.
+std::string nearest_option(const std::string& name);
+
 } // namespace sonde

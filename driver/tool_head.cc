@@ -12,7 +12,7 @@ namespace {
 constexpr std::pair<std::string_view, ToolValue> placeholders[] = {
     {"NUMBER", ToolValue::Number},   {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
     {"TEXT", ToolValue::Text},       {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
-    {"PROGRAM", ToolValue::Library}, {"DATABASE", ToolValue::Library},  {"CALLS", ToolValue::Calls},
+    {"PROGRAM", ToolValue::Library}, {"DATABASE", ToolValue::Database}, {"CALLS", ToolValue::Calls},
 };
 
 ToolValue value_of(std::string_view placeholder) {

@@ -38,7 +38,8 @@ enum class ToolValue : uint8_t {
     Text,     // TEXT
     Point,    // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
     Calls,    // CALLS: names of system calls with commas between, or a pattern
-    Library,  // LIBRARY, PROGRAM, DATABASE: the name of a library or a program, or a path; a path in the script
+    Library,  // LIBRARY, PROGRAM: the name of a library or a program, or a path; a path in the script
+    Database, // DATABASE: the same, but `mysql` is its server `mysqld`, as `mysql` itself is only the client
 };
 
 struct ToolOption {

@@ -11,6 +11,7 @@
 #include "base/glob.h"
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
+#include "driver/started_by_script.h"
 
 namespace sonde {
 namespace {
@@ -43,11 +44,13 @@ std::string function_of(std::string_view path, std::string_view function) {
     return fmt::format("process({}).function({})", in_quotes(path), in_quotes(function));
 }
 
-// A shell script in the place of a language's interpreter, as version managers have them: which program it starts only
-// it knows.
-Error is_script_error(const std::string& name, const std::string& script) {
-    return Error(
-        fmt::format("`{}` is the script `{}`, which starts another program; give that one's path", name, script));
+// A shell script in the place of a language's interpreter, as version managers have them.
+Result<std::string> behind_script(const std::string& name, const std::string& script) {
+    std::string program = program_started_by(script, name);
+    if (!program.empty())
+        return program;
+    return Error(fmt::format("`{}` is the script `{}`, which starts another program; give the path of that program",
+                             name, script));
 }
 
 } // namespace
@@ -65,7 +68,7 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
     else if (!target.command.empty())
         if (Result<std::string> program = find_in_path(target.command.substr(0, target.command.find(' ')))) {
             if (is_script(*program) && is_named(*program, name))
-                return is_script_error(name, *program);
+                return behind_script(name, *program);
             known = shared_libraries(*program);
             known.push_back(*program);
         }
@@ -76,7 +79,7 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
             return path;
     if (Result<std::string> program = find_in_path(name); program && program->find('/') != std::string::npos) {
         if (is_script(*program))
-            return is_script_error(name, *program);
+            return behind_script(name, *program);
         return program;
     }
     std::vector<std::string> names;

@@ -89,6 +89,10 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
         return check_calls(word);
     case ToolValue::Point:
         return expand_point(word, target);
+    case ToolValue::Database:
+        if (word.find('/') == std::string::npos && find_in_path(word + "d").ok())
+            return find_library_path(word + "d", target);
+        return find_library_path(word, target);
     case ToolValue::Library:
         return find_library_path(word, target);
     }
@@ -339,16 +343,13 @@ namespace {
 // `sonde help --flame`
 int explain_option(const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    std::vector<std::string> names;
-    for (const OptionWord& option : own_options()) {
+    for (const OptionWord& option : own_options())
         if (option.name == name)
             return fmt::print("{}{}  {}\n", name,
                               option.values.empty() ? "" : fmt::format("{{{}}}", fmt::join(option.values, ",")),
                               option.help),
                    0;
-        names.push_back(option.name);
-    }
-    const std::string near = nearest_name(name, names);
+    const std::string near = nearest_option(name);
     return fail(
         fmt::format("there is no option `{}`{}", name, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
 }
@@ -375,6 +376,11 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
         return expand_tool({words[1], "--help"});
     if (name == "help" && words.size() == 2 && words[1].starts_with('-'))
         return explain_option(words[1]);
+    if (name == "help" && words.size() == 2 && words[1].find_first_of(" \t(") != std::string::npos)
+        return fail("`sonde help WORD` explains one word: a tool, an option, or a name of the language");
+    if (name == "help" && words.size() == 2 && words[1].starts_with('@'))
+        if (const std::string habit = bridge::operator_habit(words[1], true); !habit.empty())
+            return fmt::print("{}\n", habit), 0;
     if (name == "help" && words.size() == 2) // `@entry` and `$return` are words, too
         return std::vector<std::string>{"-l",
                                         words[1].substr(std::min(words[1].find_first_not_of("@$"), words[1].size()))};

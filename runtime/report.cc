@@ -152,10 +152,12 @@ Result<void> Session::draw_pictures(const std::function<bool()>& hurry) {
     for (size_t i = 0; i < pictured.size(); i++) {
         const std::vector<ArrayElement> elements = arrays[pictured[i]]->snapshot();
         const auto pusher = profile_pushers.find(i);
-        Result<void> done = pusher != profile_pushers.end()
-                                ? pusher->second->finish(symbols, numbers, elements, hurry)
-                                : draw_picture(plan, symbols, numbers, pictured[i], elements, drawn[i],
-                                               flame_base ? &*flame_base : nullptr, {options.pprof_push, hurry});
+        Result<void> done =
+            pusher != profile_pushers.end()
+                ? pusher->second->finish(symbols, numbers, elements, hurry)
+                : draw_picture(plan, symbols, numbers, pictured[i], elements, drawn[i],
+                               flame_base ? &*flame_base : nullptr,
+                               {options.pprof_push, hurry, [&](const std::string& text) { output.write(text); }});
         if (!done)
             return done;
     }

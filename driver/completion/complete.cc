@@ -315,10 +315,15 @@ Answer complete_argument(const Request& request) {
         const ToolHead head = read_tool_head(find_tool(request.tool));
         if (request.positional >= head.arguments.size())
             return {};
-        const ToolValue type = head.arguments[request.positional].type;
-        return type == ToolValue::Point     ? Answer{complete_tool_point(request), Beside::Nothing}
-               : type == ToolValue::Library ? Answer{complete_program(request.line.word), Beside::Nothing}
-                                            : Answer();
+        switch (head.arguments[request.positional].type) {
+        case ToolValue::Point:
+            return {complete_tool_point(request), Beside::Nothing};
+        case ToolValue::Library:
+        case ToolValue::Database:
+            return {complete_program(request.line.word), Beside::Nothing};
+        default:
+            return {};
+        }
     }
     Answer out;
     out.beside = Beside::Files;

@@ -338,6 +338,11 @@ std::string operator_habit(std::string_view name, bool called) {
         return "`@hist_log(s)` and `@hist_linear(s, LOW, HIGH, STEP)` are histograms of a statistic";
     if (name == "mean" || name == "average" || name == "median")
         return "`@avg(s)` is a statistic's average, `@percentile(s, 50)` its median";
+    const std::string_view percent = name.substr(std::min<size_t>(name.size(), 1));
+    if (name.starts_with('p') && !percent.empty() && percent.find_first_not_of("0123456789") == std::string_view::npos)
+        return fmt::format("`@percentile(s, {})` is that percentile of a statistic", percent);
+    if (name == "quantile" || name == "percentiles" || name == "pct")
+        return "`@percentile(s, 99)` is a percentile of a statistic";
     if (called)
         return "";
     if (name.empty())

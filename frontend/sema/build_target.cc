@@ -142,7 +142,7 @@ hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
         !b.context.diags.sources().is_tapset(b.file))
         return build_var_at_entry(b, expr);
     std::optional<Diagnostics::Suppress> quiet;
-    if (b.context.options.skip_bad_variables)
+    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts them
         quiet.emplace(b.context.diags);
     hir::Expr* bound = address ? bind_address_of(expr, *b.point, with) : bind_target(expr, *b.point, with);
     if (bound)
@@ -164,7 +164,7 @@ hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assig
                                                                  : ast::as<ast::TargetExpr>(target);
     Binder with = make_binder(b, target.range);
     std::optional<Diagnostics::Suppress> quiet;
-    if (b.context.options.skip_bad_variables)
+    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts them
         quiet.emplace(b.context.diags);
     hir::Expr* written = bind_store(whole, assignment, *b.point, with);
     return written ? written : assignment.value;

@@ -113,6 +113,10 @@ class Inference {
                     report.help(fmt::format("the variable of what is traced is `${}`", local->name));
                 else if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
+                else if (is_assigned_in_a_handler(local->name))
+                    report.help(fmt::format("another probe assigns a local variable of that name; `global {}` declares "
+                                            "a variable of the whole script",
+                                            local->name));
                 else if (const std::string habit = bridge::name_habit(local->name); !habit.empty())
                     report.help(habit);
             } else if (!read && !notes_.bound.count(local) && !c_.options.unoptimized) {
@@ -125,6 +129,15 @@ class Inference {
                 unresolved(local->range, local->name);
             local->type = ValueType::Long;
         }
+    }
+
+    // Whether some handler has such a local, as in `probe f { n++ } probe end { println(n) }`.
+    bool is_assigned_in_a_handler(std::string_view name) const {
+        return std::ranges::any_of(program_.handlers, [&](const hir::Handler* handler) {
+            return std::ranges::any_of(handler->locals, [&](const hir::Local* one) {
+                return one->name == name && notes_.assigned.contains(one);
+            });
+        });
     }
 
     void settle(hir::Global& global) {
@@ -266,6 +279,9 @@ class Inference {
             report.note(place(left), fmt::format("because this is {}", type_word(type)));
             if (const void* owner = owner_of(right))
                 note_fixed(report, owner, name_of(right), other);
+            // `$name == "tea"`, where $name is a `char *`
+            const hir::Expr& number = type == ValueType::Long ? left : right;
+            says_text(report, c_type_of(notes_, number), std::string(c_.diags.sources().text(place(number))));
         }
         return type;
     }

@@ -159,8 +159,9 @@ Result<FoldedWeights> parse_folded(std::string_view text) {
         const size_t space = line.rfind(' ');
         uint64_t weight = 0;
         const char* const end = line.data() + line.size();
-        if (space == std::string_view::npos || space == 0 ||
-            std::from_chars(line.data() + space + 1, end, weight).ptr != end || space + 1 == line.size())
+        // Nothing before the space: samples without a stack.
+        if (space == std::string_view::npos || std::from_chars(line.data() + space + 1, end, weight).ptr != end ||
+            space + 1 == line.size())
             return Error(fmt::format("line {} is no stack with a weight, as in `main;work 42`: {:.60}", number, line));
         out[std::string(line.substr(0, space))] += weight;
     }

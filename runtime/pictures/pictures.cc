@@ -188,6 +188,8 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
         warn(fmt::format("{}: {} stacks of `{}` have a value below 0, and are left out", request.file, negative,
                          global.name),
              Weight::Answer);
+    if (request.kind == PictureRequest::Folded && request.file == "-")
+        return push.print(folded_text(stacks)), Result<void>();
     if (request.kind == PictureRequest::Folded)
         return write_file(request.file, folded_text(stacks));
     FlameOptions options;

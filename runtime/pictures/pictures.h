@@ -27,10 +27,12 @@ struct WeightedStacks {
 WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                             const std::vector<ArrayElement>& elements);
 
-// How a picture is pushed: what is sent with it, and whether somebody waits for the session's end.
+// How a picture is pushed: what is sent with it, and whether somebody waits for the session's end. `print` takes a list
+// of stacks whose file is `-`.
 struct PicturePush {
     HttpSettings settings;
     std::function<bool()> hurry = [] { return false; };
+    std::function<void(const std::string&)> print = [](const std::string&) {};
 };
 // Makes the file, or pushes what it would have. `base`: weights that a flame graph is compared with; null: none.
 // Errors: it cannot be written; the server did not take it within half a minute.

@@ -29,7 +29,9 @@ struct PictureKind {
 };
 constexpr PictureKind picture_kinds[] = {
     {"--folded", "a list of stacks", "", true, true,
-     "[ARRAY=]FILE: write an array whose key has a stack as lines of functions and a weight, for other programs"},
+     "[ARRAY=]FILE|-: write an array whose key has a stack as lines of functions and a weight, for other programs (-: "
+     "to "
+     "the output, at the end)"},
     {"--flame", "a flame graph", ".svg .html .speedscope.json .json", true, true,
      "[ARRAY=]FILE.svg|.html|.speedscope.json|.json: make a flame graph of an array whose key has a stack"},
     {"--timeline", "a timeline", ".svg .html .pftrace .perfetto-trace", false, false,
