@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -227,10 +228,19 @@ std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& s
     return finder.download();
 }
 
-std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search) {
+namespace {
+// Empty: the section is not there, or damaged.
+std::string_view common_file_name(const ElfFile& file) {
     std::string_view data = file.section_data(".gnu_debugaltlink");
     size_t end = data.find('\0');
-    if (end == std::string_view::npos)
+    return end == std::string_view::npos ? std::string_view() : data.substr(0, end);
+}
+} // namespace
+
+std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search) {
+    std::string_view data = file.section_data(".gnu_debugaltlink");
+    const size_t end = common_file_name(file).size();
+    if (end == 0)
         return std::nullopt;
     std::string build_id;
     for (unsigned char byte : data.substr(end + 1))
@@ -251,12 +261,24 @@ std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& 
     return std::nullopt;
 }
 
-std::optional<ElfFile> open_packed_symbols(const ElfFile& file) {
+std::optional<ElfFile> open_named_common_file(const ElfFile& file) {
+    const std::string name(common_file_name(file));
+    const std::string own = without_links(file.path());
+    if (name.empty())
+        return std::nullopt;
+    Result<ElfFile> opened = ElfFile::open_debug_information(
+        name.starts_with('/') ? process_root(own) + name : own.substr(0, own.rfind('/') + 1) + name);
+    return opened ? std::optional(*std::move(opened)) : std::nullopt;
+}
+
+std::optional<ElfFile> open_packed_symbols(const ElfFile& file, const DebugSearch& search) {
     std::string_view packed = file.section_data(".gnu_debugdata");
-    constexpr uint64_t most = 256 << 20;
     if (packed.empty())
         return std::nullopt;
-    Result<Fd> unpacked = unpack(packed, most);
+    Result<Fd> unpacked = unpack(packed, unpacked_limit(packed.size()));
+    if (!unpacked && unpacked.error().os_error == EFBIG && search.problems)
+        search.problems->push_back(
+            fmt::format("the packed symbols of `{}` (.gnu_debugdata): {}", file.path(), unpacked.error().message));
     if (!unpacked)
         return std::nullopt;
     Result<ElfFile> opened = ElfFile::open(fmt::format("/proc/self/fd/{}", unpacked->get()));

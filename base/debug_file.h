@@ -30,9 +30,12 @@ std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& s
 // nothing if `file` refers to none or it is not there.
 std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search = {});
 
+// The file that `file` names for it, whatever that is; nothing if it cannot be opened.
+std::optional<ElfFile> open_named_common_file(const ElfFile& file);
+
 // The symbols that a stripped file carries along (.gnu_debugdata, an ELF file compressed by xz); nothing if it has
-// none.
-std::optional<ElfFile> open_packed_symbols(const ElfFile& file);
+// none. A size that is refused goes into `search.problems`.
+std::optional<ElfFile> open_packed_symbols(const ElfFile& file, const DebugSearch& search = {});
 
 // The running kernel's, lower-case hex, from /sys/kernel/notes. Errors: it is not there.
 Result<std::string> running_kernel_build_id();

@@ -76,8 +76,7 @@ Result<Contents> read_contents(const std::string& path) {
     string_view packed = string_view(*bytes).substr(std::min<uint64_t>(offset, bytes->size()));
     if (offset == 0 && !is_packed(packed))
         return read_elf(path, path);
-    constexpr uint64_t most = UINT64_C(4) << 30; // a kernel with all of its debug information has less
-    Result<Fd> unpacked = unpack(packed, most);
+    Result<Fd> unpacked = unpack(packed, unpacked_limit(packed.size()));
     if (!unpacked)
         return std::move(unpacked).error().in(fmt::format("cannot unpack `{}`", path));
     return read_elf(fmt::format("/proc/self/fd/{}", unpacked->get()), path);

@@ -9,10 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace sonde {
 namespace {
@@ -124,6 +128,27 @@ const Packing* packing_of(string_view bytes) {
 
 bool is_packed(string_view bytes) { return packing_of(bytes) != nullptr; }
 
+std::string size_text(uint64_t bytes) {
+    constexpr std::pair<uint64_t, const char*> units[] = {{uint64_t{1} << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}};
+    for (const auto& [size, name] : units)
+        if (bytes >= size)
+            return fmt::format("{:.{}f} {}", static_cast<double>(bytes) / static_cast<double>(size),
+                               bytes < 10 * size ? 1 : 0, name);
+    return fmt::format("{} bytes", bytes);
+}
+
+uint64_t unpacked_limit(uint64_t packed) {
+    constexpr uint64_t times = 24, always = 16 << 20;
+    const uint64_t by_size = packed > UINT64_MAX / times ? UINT64_MAX : std::max(always, packed * times);
+    // "MemAvailable:   21012345 kB" (proc(5)); without it, no bound.
+    constexpr string_view field = "MemAvailable:";
+    const Result<std::string> memory = read_file("/proc/meminfo");
+    const size_t at = memory ? memory->find(field) : std::string::npos;
+    if (at == std::string::npos)
+        return by_size;
+    return std::min<uint64_t>(by_size, std::strtoull(memory->c_str() + at + field.size(), nullptr, 10) * 1024 / 2);
+}
+
 Result<Fd> unpack(string_view bytes, uint64_t most) {
     const Packing* packing = packing_of(bytes);
     if (!packing)
@@ -146,7 +171,9 @@ Result<Fd> unpack(string_view bytes, uint64_t most) {
     if (failed)
         return errno_error("no memory for what is unpacked", failed);
     if (too_large)
-        return Error("it is larger than any such file");
+        return Error(
+            fmt::format("it is refused: {} of it unpack to more than {}", size_text(bytes.size()), size_text(most)),
+            EFBIG);
     if (!ended)
         return Error("what is packed is damaged");
     return out;

@@ -297,6 +297,9 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
 
 bool Translation::report(const Diagnostics& reported) {
     fmt::print(stderr, "{}", reported.render(in_color_));
+    for (const std::string& refused : env.refused_debug_information())
+        if (told_refused_.insert(refused).second)
+            warn(refused);
     return !reported.has_errors();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct Translation {
 
   private:
     bool in_color_;
+    std::set<std::string> told_refused_; // debug information
     // These are found out when a script asks.
     std::optional<KernelConfig> kernel_config_;
     std::optional<KernelProbing> kernel_probing_;

@@ -29,23 +29,24 @@ const ElfFile* DebugFiles::separate() {
 Dwarf* DebugFiles::dwarf() {
     if (!opened_) {
         opened_ = true;
-        if (found())
-            dwarf_.reset(dwarf_begin_elf(separate_ ? separate_->elf() : file_.elf().elf(), DWARF_C_READ, nullptr));
-        if (dwarf_)
-            dwarfs_.push_back(dwarf_.get());
-        open_common();
-        if (found())
-            note_unreadable(separate_ ? *separate_ : file_.elf());
+        const ElfFile& file = found() && separate_ ? *separate_ : file_.elf();
+        const size_t problems = problems_.size();
+        if (found() && opened_dwarf_.open(file, true, problems_))
+            dwarfs_.push_back(opened_dwarf_.dwarf.get());
+        else if (found())
+            refusal_ = why_not_unpack(file);
+        if (found() && problems_.size() == problems)
+            note_unreadable(file);
     }
-    return dwarf_.get();
+    return opened_dwarf_.dwarf.get();
 }
 
 // libelf reads what it was built for; then libdw finds no unit, or opens nothing at all.
 void DebugFiles::note_unreadable(const ElfFile& file) {
     Dwarf_Off next = 0;
     size_t header = 0;
-    if (dwarf_ &&
-        dwarf_next_unit(dwarf_.get(), 0, &next, &header, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == 0)
+    Dwarf* dwarf = opened_dwarf_.dwarf.get();
+    if (dwarf && dwarf_next_unit(dwarf, 0, &next, &header, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == 0)
         return;
     constexpr uint32_t zstd = 2; // ELFCOMPRESS_ZSTD, which older <elf.h> do not have
     Elf64_Chdr header_of_section = {};
@@ -63,32 +64,45 @@ void DebugFiles::note_unreadable(const ElfFile& file) {
         problems_.push_back(std::move(problem));
 }
 
-void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
-    const char* name = string_attribute(skeleton, DW_AT_dwo_name);
+// Where libdw looks for it: beside the program, and where it was compiled. Empty: the unit is whole.
+std::vector<std::string> DebugFiles::split_paths(Dwarf_Die& unit) const {
+    const char* name = string_attribute(unit, DW_AT_dwo_name);
     if (!name)
-        name = string_attribute(skeleton, DW_AT_GNU_dwo_name);
-    if (!name || missing_unit_noted_)
+        name = string_attribute(unit, DW_AT_GNU_dwo_name);
+    if (!name)
+        return {};
+    const char* folder = string_attribute(unit, DW_AT_comp_dir);
+    const std::string& own = (separate_ ? *separate_ : file_.elf()).path();
+    return {name[0] == '/' ? name : own.substr(0, own.rfind('/') + 1) + name,
+            name[0] == '/' || !folder ? name : fmt::format("{}/{}", folder, name)};
+}
+
+bool DebugFiles::may_open_unit(Dwarf_Die& unit) {
+    for (const std::string& path : split_paths(unit)) {
+        const Result<ElfFile> file = ElfFile::open_debug_information(path);
+        std::string why = file ? why_not_unpack(*file) : "";
+        if (why.empty())
+            continue;
+        refusal_ = why;
+        if (std::ranges::find(problems_, why) == problems_.end())
+            problems_.push_back(std::move(why));
+        return false;
+    }
+    return true;
+}
+
+void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
+    const std::vector<std::string> paths = split_paths(skeleton);
+    if (paths.empty() || missing_unit_noted_)
         return;
     missing_unit_noted_ = true;
-    const char* folder = string_attribute(skeleton, DW_AT_comp_dir);
-    std::string path = name[0] == '/' || !folder ? name : fmt::format("{}/{}", folder, name);
+    const std::string& path = paths.back();
     std::string package = file_.elf().path() + ".dwp";
     const char* why = access(path.c_str(), R_OK) == 0 ? "which cannot be read or is of another build"
                       : access(package.c_str(), R_OK) == 0
                           ? "and this machine's libdw does not read packages (.dwp) of them"
                           : "which is not there";
     problems_.push_back(fmt::format("debug information is in files of its own (-gsplit-dwarf): `{}`, {}", path, why));
-}
-
-// dwz's common file: libdw finds it by its name only.
-void DebugFiles::open_common() {
-    const ElfFile& file = separate_ ? *separate_ : file_.elf();
-    if (!dwarf_ || !file.find_section(".gnu_debugaltlink") || dwarf_getalt(dwarf_.get()))
-        return;
-    common_ = find_common_file(file, {.may_download = true, .problems = &problems_});
-    common_dwarf_.reset(common_ ? dwarf_begin_elf(common_->elf(), DWARF_C_READ, nullptr) : nullptr);
-    if (common_dwarf_)
-        dwarf_setalt(dwarf_.get(), common_dwarf_.get());
 }
 
 Dwarf_CFI* DebugFiles::eh_frame() {
@@ -123,7 +137,7 @@ bool DebugFiles::unpack(DieOffset packed, Dwarf_Die* die) {
 void DebugFiles::forget() {
     eh_frame_.reset();
     eh_frame_opened_ = false;
-    dwarf_.reset();
+    opened_dwarf_.close();
     dwarfs_.clear();
     opened_ = false;
 }

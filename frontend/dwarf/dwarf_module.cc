@@ -78,6 +78,7 @@ CallingConvention& DwarfModule::calling_convention() const { return impl_->calli
 SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
 bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }
+const std::string& DwarfModule::refused_debug_information() const { return impl_->debug.refusal(); }
 std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& pattern) {
     return impl_->functions.find(pattern);
 }

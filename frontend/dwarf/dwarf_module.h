@@ -48,6 +48,8 @@ class DwarfModule {
     bool has_debug_info() const;
     // What stood in the way of debug information, in words: files of other builds, what a server said.
     const std::vector<std::string>& debug_problems() const;
+    // Why debug information that is there was not read, as it would take too much memory; empty: none was refused.
+    const std::string& refused_debug_information() const;
 
     // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
     // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.

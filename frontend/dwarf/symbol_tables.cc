@@ -28,7 +28,7 @@ const std::vector<CodeSymbol>& SymbolTables::all() {
     };
     const ElfFile* separate = debug_.separate();
     if (!separate)
-        packed_ = open_packed_symbols(file_.elf());
+        packed_ = open_packed_symbols(file_.elf(), {.problems = &debug_.noted_problems()});
     const ElfFile* packed = packed_ ? &*packed_ : nullptr;
     for (const ElfFile* file : {&file_.elf(), separate, packed}) {
         if (!file)

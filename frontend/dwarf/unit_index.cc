@@ -26,6 +26,8 @@ void UnitIndex::list() {
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_partial_unit && tag != DW_TAG_skeleton_unit && !of_type)
             return;
         Dwarf_Die split_die = {};
+        if (!debug_.may_open_unit(unit_die))
+            return;
         if (dwarf_cu_info(unit_die.cu, &version, nullptr, nullptr, &split_die, nullptr, nullptr, nullptr) != 0)
             return;
         Unit unit;

@@ -48,6 +48,14 @@ Result<KernelTypes*> ProbeEnvironment::kernel() {
     return (**kernel_).get();
 }
 
+std::vector<std::string> ProbeEnvironment::refused_debug_information() const {
+    std::vector<std::string> out;
+    for (const auto& [path, module] : modules_)
+        if (module && !module->refused_debug_information().empty())
+            out.push_back(module->refused_debug_information());
+    return out;
+}
+
 DwarfModule* ProbeEnvironment::opened_module(const std::string& path) const {
     for (const auto& [name, module] : modules_)
         if (module->path() == path)

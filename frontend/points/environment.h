@@ -72,6 +72,8 @@ struct ProbeEnvironment {
     Result<DwarfModule*> module(const std::string& path);
     // The one that was opened as that file, by its name without links; null: none was.
     DwarfModule* opened_module(const std::string& path) const;
+    // Whose debug information was refused so far, and why (DwarfModule::refused_debug_information).
+    std::vector<std::string> refused_debug_information() const;
     // A header's types, by its name without `<>`; read once. Errors as HeaderTypes::open.
     Result<HeaderTypes*> header(const std::string& name, bool is_32_bit);
     // The system's headers. Errors as HeaderTypes::open_system.

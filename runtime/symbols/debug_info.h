@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "base/debug/dwarf_handle.h"
+#include "base/debug/open_dwarf.h"
 #include "base/debug_file.h"
 #include "base/elf_file.h"
 
@@ -11,15 +13,14 @@ namespace sonde {
 
 struct DebugInfo {
     std::optional<ElfFile> beside;
-    DwarfHandle dwarf;
+    OpenedDwarf opened;
 
-    // False: there is none.
-    bool open(const ElfFile& file) {
+    Dwarf* dwarf() const { return opened.dwarf.get(); }
+    // False: there is none. `problems`: what stood in the way, in words.
+    bool open(const ElfFile& file, std::vector<std::string>& problems) {
         if (!has_dwarf(file))
             beside = find_debug_file(file);
-        if (beside || has_dwarf(file))
-            dwarf.reset(dwarf_begin_elf(beside ? beside->elf() : file.elf(), DWARF_C_READ, nullptr));
-        return dwarf != nullptr;
+        return (beside || has_dwarf(file)) && opened.open(beside ? *beside : file, false, problems);
     }
 };
 

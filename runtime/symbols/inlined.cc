@@ -82,11 +82,11 @@ struct InlineFinder::Debug : DebugInfo {
     }
     std::optional<Dwarf_Die> unit_at(uint64_t address) {
         Dwarf_Die unit;
-        if (dwarf_addrdie(dwarf.get(), address, &unit))
+        if (dwarf_addrdie(dwarf(), address, &unit))
             return unit;
         if (!units) {
             units.emplace();
-            for_each_compile_unit(dwarf.get(), [&](Dwarf_Die& die) {
+            for_each_compile_unit(dwarf(), [&](Dwarf_Die& die) {
                 add_ranges(die, [&](uint64_t low, uint64_t high) { units->push_back({low, high, die}); });
             });
         }
@@ -105,8 +105,9 @@ struct InlineFinder::Debug : DebugInfo {
     }
 };
 
-InlineFinder::InlineFinder(const ElfFile& file) : debug_(std::make_unique<Debug>()) {
-    if (!debug_->open(file))
+InlineFinder::InlineFinder(const ElfFile& file, std::vector<std::string>& problems)
+    : debug_(std::make_unique<Debug>()) {
+    if (!debug_->open(file, problems))
         debug_.reset();
 }
 InlineFinder::~InlineFinder() = default;
@@ -214,13 +215,13 @@ class TableBuilder {
 
 } // namespace
 
-InlineTable read_inlined(const ElfFile& file) {
+InlineTable read_inlined(const ElfFile& file, std::vector<std::string>& problems) {
     DebugInfo debug;
     TableBuilder builder;
-    if (!debug.open(file))
+    if (!debug.open(file, problems))
         return {};
     auto take = [&](Dwarf_Die& function) { builder.add(function, 0, 0); };
-    for_each_compile_unit(debug.dwarf.get(), [&](Dwarf_Die& unit) { for_each_function(unit, 0, take); });
+    for_each_compile_unit(debug.dwarf(), [&](Dwarf_Die& unit) { for_each_function(unit, 0, take); });
     return builder.finish();
 }
 

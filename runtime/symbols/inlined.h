@@ -19,7 +19,8 @@ struct InlinedCall {
 // Single addresses: reads only the units that are asked for.
 class InlineFinder {
   public:
-    explicit InlineFinder(const ElfFile& file);
+    // `problems`: why debug information that is there cannot be read, in words.
+    InlineFinder(const ElfFile& file, std::vector<std::string>& problems);
     ~InlineFinder();
     InlineFinder(InlineFinder&&) noexcept;
 
@@ -45,6 +46,6 @@ struct InlineTable {
     std::vector<Node> nodes = {{}};
     std::vector<Row> rows; // sorted
 };
-InlineTable read_inlined(const ElfFile& file);
+InlineTable read_inlined(const ElfFile& file, std::vector<std::string>& problems);
 
 } // namespace sonde

@@ -40,22 +40,22 @@ void add_unit(Dwarf_Die& unit, LineTable& out, std::unordered_map<std::string, u
 struct LineFinder::Debug : DebugInfo {
     std::optional<LineTable> all; // of a file without an index by address
 
-    static std::unique_ptr<Debug> open(const ElfFile& file) {
+    static std::unique_ptr<Debug> open(const ElfFile& file, std::vector<std::string>& problems) {
         auto out = std::make_unique<Debug>();
-        return out->DebugInfo::open(file) ? std::move(out) : nullptr;
+        return out->DebugInfo::open(file, problems) ? std::move(out) : nullptr;
     }
     LineTable read_all();
 };
 
-LineTable read_lines(const ElfFile& file) {
-    std::unique_ptr<LineFinder::Debug> debug = LineFinder::Debug::open(file);
+LineTable read_lines(const ElfFile& file, std::vector<std::string>& problems) {
+    std::unique_ptr<LineFinder::Debug> debug = LineFinder::Debug::open(file, problems);
     return debug ? debug->read_all() : LineTable();
 }
 
 LineTable LineFinder::Debug::read_all() {
     LineTable out;
     std::unordered_map<std::string, uint32_t> files;
-    for_each_unit(dwarf.get(), [&](Dwarf_Die& unit, uint8_t type) {
+    for_each_unit(dwarf(), [&](Dwarf_Die& unit, uint8_t type) {
         if (type == DW_UT_compile || type == DW_UT_skeleton)
             add_unit(unit, out, files);
     });
@@ -75,7 +75,7 @@ LineTable LineFinder::Debug::read_all() {
     return out;
 }
 
-LineFinder::LineFinder(const ElfFile& file) : debug_(Debug::open(file)) {}
+LineFinder::LineFinder(const ElfFile& file, std::vector<std::string>& problems) : debug_(Debug::open(file, problems)) {}
 LineFinder::~LineFinder() = default;
 LineFinder::LineFinder(LineFinder&&) noexcept = default;
 
@@ -83,7 +83,7 @@ std::optional<LineFinder::Line> LineFinder::find(uint64_t address) {
     if (!debug_)
         return std::nullopt;
     Dwarf_Die unit;
-    if (dwarf_addrdie(debug_->dwarf.get(), address, &unit)) {
+    if (dwarf_addrdie(debug_->dwarf(), address, &unit)) {
         Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
         const char* path = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
         int number = 0;

@@ -22,12 +22,13 @@ struct LineTable {
 };
 
 // The whole of a file. Empty without debug information, in the file or beside it (base/debug_file.h).
-LineTable read_lines(const ElfFile& file);
+LineTable read_lines(const ElfFile& file, std::vector<std::string>& problems);
 
 // Single lines: reads only the units that are asked for.
 class LineFinder {
   public:
-    explicit LineFinder(const ElfFile& file);
+    // `problems`: why debug information that is there cannot be read, in words.
+    LineFinder(const ElfFile& file, std::vector<std::string>& problems);
     ~LineFinder();
     LineFinder(LineFinder&&) noexcept;
 
@@ -38,7 +39,7 @@ class LineFinder {
     std::optional<Line> find(uint64_t address);
 
   private:
-    friend LineTable read_lines(const ElfFile& file);
+    friend LineTable read_lines(const ElfFile& file, std::vector<std::string>& problems);
     struct Debug;
     std::unique_ptr<Debug> debug_; // null: there is no debug information
 };

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -117,7 +118,16 @@ struct Symbols::File {
     std::optional<std::vector<FunctionSymbol>> functions;
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
+    std::set<std::string> told = {}; // why debug information cannot be read
 
+    // What handles the file's debug information with `use(problems)`: says each problem once.
+    template <typename Use> void with_debug_information(Use use) {
+        std::vector<std::string> problems;
+        use(problems);
+        for (const std::string& problem : problems)
+            if (told.insert(problem).second)
+                warn(problem);
+    }
     const FunctionSymbol* function(uint64_t address) {
         if (!functions)
             functions = read_functions(elf);
@@ -126,7 +136,7 @@ struct Symbols::File {
     }
     std::optional<LineFinder::Line> line(uint64_t address) {
         if (!lines)
-            lines.emplace(elf);
+            with_debug_information([&](auto& problems) { lines.emplace(elf, problems); });
         return lines->find(address);
     }
     uint64_t lowest() const {
@@ -260,10 +270,10 @@ Fd Symbols::make_table(File& file) const {
     if (tables_ & plan::UnwindTable)
         unwind = read_unwind_rows(file.elf, *file.functions);
     if (tables_ & plan::LineTable)
-        lines = read_lines(file.elf);
+        file.with_debug_information([&](auto& problems) { lines = read_lines(file.elf, problems); });
     InlineTable inlined;
     if (tables_ & SONDE_INLINE_TABLE)
-        inlined = read_inlined(file.elf);
+        file.with_debug_information([&](auto& problems) { inlined = read_inlined(file.elf, problems); });
     std::span<const FunctionSymbol> functions = *file.functions;
     if (!(tables_ & plan::SymbolTable))
         functions = {};
@@ -421,7 +431,8 @@ std::vector<InlinedCall> Symbols::inlined(uint64_t process, uint64_t address) {
     if (!found.file)
         return {};
     if (!found.file->inlined)
-        found.file->inlined.emplace(found.file->elf);
+        found.file->with_debug_information(
+            [&](auto& problems) { found.file->inlined.emplace(found.file->elf, problems); });
     return found.file->inlined->find(found.address);
 }
 
