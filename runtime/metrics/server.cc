@@ -107,6 +107,8 @@ Result<void> MetricsServer::listen() {
         return Error(why_not_listen(errno, request_), errno);
     url_ = url_of(socket_fd.get(), tls_ ? "https" : "http");
     is_loopback_ = is_loopback(found->ai_addr);
+    if (token_.empty() && !tls_)
+        hosts_.emplace(request_.host, is_loopback_);
     event_set_log_callback([](int, const char*) {}); // what readers do wrong is no news for the session's user
     base_ = event_base_new();
     http_ = base_ ? evhttp_new(base_) : nullptr;
@@ -230,8 +232,22 @@ bool MetricsServer::may_read(evhttp_request* request) const {
            is_same_secret(given + scheme.size(), token_);
 }
 
+// A client of HTTP 1.0 may name no host; a browser always does.
+bool MetricsServer::is_for_us(evhttp_request* request) const {
+    if (!hosts_)
+        return true;
+    const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
+    const char* in_uri = uri ? evhttp_uri_get_host(uri) : nullptr;
+    const char* header = evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
+    return (!in_uri || hosts_->answers(in_uri)) && (!header || hosts_->answers(header));
+}
+
 void MetricsServer::on_request(evhttp_request* request, void* opaque) {
     MetricsServer& server = *static_cast<MetricsServer*>(opaque);
+    if (!server.is_for_us(request))
+        return server.send(request, 421, "Misdirected Request", plain,
+                           "this server does not answer for that host name: use the machine's address or its host "
+                           "name, or start sonde with --metrics=NAME:PORT\n");
     const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
     const char* given = uri ? evhttp_uri_get_path(uri) : nullptr;
     const std::string path = given ? given : "";

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@
 
 #include "base/result.h"
 #include "runtime/http/tls.h"
+#include "runtime/metrics/answered_hosts.h"
 #include "runtime/metrics/connection_limit.h"
 #include "runtime/metrics/families.h"
 #include "runtime/metrics/open_metrics.h"
@@ -59,6 +61,7 @@ class MetricsServer {
     static void on_request(evhttp_request* request, void* server);
     void answer_metrics(evhttp_request* request);
     bool may_read(evhttp_request* request) const;
+    bool is_for_us(evhttp_request* request) const;
     void on_told();
     void on_time();
     void send(evhttp_request* request, int status, const char* reason, const char* type, const std::string& text);
@@ -70,6 +73,8 @@ class MetricsServer {
     const MetricNames names_;
     PictureExchange exchange_;
     std::string url_, token_;
+    // Without a token and TLS: a page of another name has neither the token nor a certificate for its name.
+    std::optional<AnsweredHosts> hosts_;
     ConnectionLimit limit_;
     TlsContext tls_; // --metrics-tls; null: without
     event_base* base_ = nullptr;
