@@ -11,6 +11,7 @@
 #include "base/elf_file.h"
 #include "runtime/array_values.h"
 #include "runtime/metrics/families.h"
+#include "runtime/metrics/open_metrics.h"
 #include "runtime/pictures/protobuf.h"
 
 namespace sonde {
@@ -42,7 +43,7 @@ class Profile {
     uint64_t text(const std::string& text) {
         const auto [at, is_new] = texts_.try_emplace(text, texts_.size());
         if (is_new)
-            all_texts_.push_back(text);
+            all_texts_.push_back(valid_utf8(text)); // a reader refuses the whole profile for one byte that is not
         return at->second;
     }
 
