@@ -10,7 +10,7 @@ namespace sonde {
 Timers::Timers(const plan::Plan& plan) {
     for (const plan::Probe& probe : plan.probes)
         if (plan::traits(probe.kind).cause == plan::Cause::Timer)
-            timers_.push_back({&probe, 0});
+            timers_.push_back({&probe, 0, 0});
 }
 
 void Timers::start() {
@@ -26,19 +26,43 @@ int64_t Timers::until_next(int64_t most) const {
     return least;
 }
 
-std::vector<const plan::Probe*> Timers::take_due() {
-    int64_t now = now_ns();
+std::vector<const plan::Probe*> Timers::take_due(int64_t now) {
     std::vector<std::pair<int64_t, const plan::Probe*>> due;
     for (Timer& timer : timers_) {
         if (timer.next > now)
             continue;
         due.emplace_back(timer.next, timer.probe);
-        timer.next = std::max(timer.next + interval(*timer.probe), now);
+        schedule(timer, now);
     }
     std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<const plan::Probe*> out;
     for (const auto& [time, probe] : due)
         out.push_back(probe);
+    return out;
+}
+
+void Timers::schedule(Timer& timer, int64_t now) {
+    const int64_t between = interval(*timer.probe);
+    timer.next += between;
+    const int64_t behind = now - timer.next;
+    if (behind <= std::max(most_behind_ns, between))
+        return;
+    const int64_t runs = behind / between;
+    timer.dropped += static_cast<uint64_t>(runs);
+    timer.next += runs * between;
+}
+
+void Timers::end(int64_t now) {
+    for (Timer& timer : timers_)
+        if (timer.next <= now)
+            timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / interval(*timer.probe));
+}
+
+std::map<const plan::Probe*, uint64_t> Timers::dropped() const {
+    std::map<const plan::Probe*, uint64_t> out;
+    for (const Timer& timer : timers_)
+        if (timer.dropped > 0)
+            out[timer.probe] += timer.dropped;
     return out;
 }
 

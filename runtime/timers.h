@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -17,14 +18,22 @@ class Timers {
     // Nanoseconds until the next one; `most` if there is none before.
     int64_t until_next(int64_t most) const;
     // The timers that are due, the latest first, each once: a handler that takes longer than its interval leaves time
-    // for the rest of the session. They are set for their next time; missed times are not made up for.
-    std::vector<const plan::Probe*> take_due();
+    // for the rest of the session. A timer that is late keeps its schedule and makes up for missed runs, as long as it
+    // is at most `most_behind_ns` or one interval behind. It drops older runs and counts them.
+    std::vector<const plan::Probe*> take_due(int64_t now);
+    // The timers do not run any more: what was due at `now` is dropped.
+    void end(int64_t now);
+    // The runs that were dropped, by probe.
+    std::map<const plan::Probe*, uint64_t> dropped() const;
 
   private:
+    static constexpr int64_t most_behind_ns = 100'000'000;
     struct Timer {
         const plan::Probe* probe;
         int64_t next; // now_ns()
+        uint64_t dropped = 0;
     };
+    void schedule(Timer& timer, int64_t now);
     // Nanoseconds; with `.randomize`, another one each time.
     int64_t interval(const plan::Probe& probe);
 

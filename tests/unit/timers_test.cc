@@ -1,0 +1,69 @@
+// Runs of timers that are late: made up for, or counted.
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "runtime/timers.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t ms = 1'000'000;
+
+class TimersTest : public testing::Test {
+  protected:
+    TimersTest() {
+        plan::Probe probe;
+        probe.kind = plan::ProbeKind::Timer;
+        probe.timer.interval_ns = ms;
+        plan_.probes.push_back(probe);
+    }
+    // How many runs there are if the session comes by every so often, from 0 to `end`.
+    static uint64_t runs(Timers& timers, int64_t end, int64_t step) {
+        const int64_t began = now_ns();
+        timers.start();
+        uint64_t out = 0;
+        for (int64_t at = 0; at <= end; at += step)
+            out += timers.take_due(began + at).size();
+        return out;
+    }
+    plan::Plan plan_;
+};
+
+TEST_F(TimersTest, LateRunsAreMadeUpFor) {
+    Timers timers(plan_);
+    const int64_t began = now_ns();
+    timers.start();
+    EXPECT_TRUE(timers.take_due(began).empty());
+    uint64_t runs = 0; // 50 ms late: the schedule stays
+    while (!timers.take_due(began + 50 * ms + ms / 2).empty())
+        runs++;
+    EXPECT_EQ(runs, 50);
+    EXPECT_TRUE(timers.dropped().empty());
+}
+
+TEST_F(TimersTest, NoneIsLostWithoutACount) {
+    for (const int64_t step : {ms / 10, ms, 3 * ms, 20 * ms, 150 * ms, 700 * ms}) {
+        Timers timers(plan_);
+        constexpr int64_t end = 2100 * ms; // a multiple of all
+        const uint64_t ran = runs(timers, end, step);
+        timers.end(now_ns() + end); // later than the last look, so that nothing is between
+        const uint64_t dropped = timers.dropped()[&plan_.probes[0]];
+        EXPECT_NEAR(static_cast<double>(ran + dropped), 2100, 100) << step;
+        EXPECT_EQ(dropped > 200, step > ms) << step; // each look runs one
+    }
+}
+
+TEST_F(TimersTest, SlowTimersDropWholeIntervals) {
+    plan_.probes[0].timer.interval_ns = 1000 * ms;
+    Timers timers(plan_);
+    const int64_t began = now_ns();
+    timers.start();
+    uint64_t runs = 0;
+    while (!timers.take_due(began + 10'500 * ms).empty())
+        runs++;
+    EXPECT_EQ(runs + timers.dropped()[&plan_.probes[0]], 10);
+    EXPECT_LE(runs, 3);
+}
+
+} // namespace
+} // namespace sonde
