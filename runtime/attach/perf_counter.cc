@@ -28,9 +28,64 @@ perf_event_attr attributes(const plan::PerfSpec& perf) {
     return attr;
 }
 
+// The counters that handlers read, each on each processor.
 class Events final : public Attachment {
   public:
-    std::vector<Fd> events;
+    Events(const plan::Plan& plan, const KernelObject& kernel)
+        : plan_(plan), counters_(kernel.map_fd("sonde_counters")), counted_(kernel.map_fd("sonde_counted")) {
+        for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
+            for (size_t i = 0; i < plan.counters.size(); i++)
+                events_.push_back({Fd(), static_cast<int>(cpu), i, {}});
+    }
+
+    Result<void> open() {
+        for (uint32_t index = 0; index < events_.size(); index++)
+            if (Result<void> opened = open(index); !opened)
+                return opened;
+        return {};
+    }
+
+    // A new event counts from 0 on, so what was last seen of the old one is forgotten while there is none.
+    void look_after() override {
+        for (uint32_t index = 0; index < events_.size(); index++) {
+            Event& one = events_[index];
+            if (one.fd && one.life.goes_on(one.fd.get()))
+                continue;
+            constexpr uint64_t none = 0;
+            bpf_map_delete_elem(counters_, &index);
+            bpf_map_update_elem(counted_, &index, &none, BPF_ANY);
+            one.fd.reset();
+            static_cast<void>(open(index));
+        }
+    }
+
+  private:
+    struct Event {
+        Fd fd; // none: the processor is off
+        int cpu;
+        size_t counter;
+        EventLife life;
+    };
+
+    Result<void> open(uint32_t index) {
+        Event& one = events_[index];
+        perf_event_attr attr = attributes(plan_.counters[one.counter].perf);
+        attr.read_format = EventLife::read_format;
+        Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, one.cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+        if (!event && errno == ENODEV)
+            return {};
+        const int fd = event.get();
+        if (!event || bpf_map_update_elem(counters_, &index, &fd, BPF_ANY) != 0)
+            return errno_error(fmt::format("cannot count for the counter `{}`", plan_.counters[one.counter].name),
+                               errno);
+        one.fd = std::move(event);
+        one.life = {};
+        return {};
+    }
+
+    const plan::Plan& plan_;
+    int counters_, counted_;
+    std::vector<Event> events_;
 };
 
 } // namespace
@@ -48,35 +103,21 @@ Result<std::unique_ptr<Attachment>> attach_counter(const PointToAttach& one) {
     perf_event_attr attr = attributes(one.point.perf);
     attr.inherit = !threads.empty();
     if (threads.empty())
-        for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-            if (Result<void> added = out->add(attr, -1, static_cast<int>(cpu)); !added)
-                return std::move(added).error();
+        if (Result<void> added = out->add_processors(attr); !added)
+            return std::move(added).error();
     for (int64_t thread : threads)
-        if (Result<void> added = out->add(attr, static_cast<pid_t>(thread), -1); !added)
+        if (Result<void> added = out->add_thread(attr, static_cast<pid_t>(thread)); !added)
             return std::move(added).error();
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel) {
     Attachments out;
-    auto events = std::make_unique<Events>();
-    long processors = sysconf(_SC_NPROCESSORS_CONF);
-    for (size_t i = 0; i < plan.counters.size(); i++) {
-        perf_event_attr attr = attributes(plan.counters[i].perf);
-        for (long cpu = 0; cpu < processors; cpu++) {
-            Fd event(static_cast<int>(
-                syscall(SYS_perf_event_open, &attr, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC)));
-            if (!event && errno == ENODEV) // switched off
-                continue;
-            auto index = static_cast<uint32_t>(static_cast<size_t>(cpu) * plan.counters.size() + i);
-            int fd = event.get();
-            if (!event || bpf_map_update_elem(kernel.map_fd("sonde_counters"), &index, &fd, BPF_ANY) != 0)
-                return errno_error(fmt::format("cannot count for the counter `{}`", plan.counters[i].name), errno);
-            events->events.push_back(std::move(event));
-        }
-    }
     if (plan.counters.empty())
         return out;
+    auto events = std::make_unique<Events>(plan, kernel);
+    if (Result<void> opened = events->open(); !opened)
+        return std::move(opened).error();
     out.push_back(std::move(events));
     Result<std::unique_ptr<Attachment>> switches =
         attach_raw_tracepoint(kernel.program_fd("sonde_count_switch"), "sched_switch");

@@ -13,6 +13,19 @@ struct bpf_program;
 
 namespace sonde {
 
+// Whether a processor's event still counts. The kernel stops its clock for good when the processor is switched off, and
+// says nothing of that; in a suspended machine all processors but the first one are.
+class EventLife {
+  public:
+    // What an event is to be opened with.
+    static constexpr uint64_t read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+    // Whether time has passed for the event since the last call. The first one says yes.
+    bool goes_on(int event);
+
+  private:
+    uint64_t enabled_ns_ = 0;
+};
+
 class PerfLinks final : public Attachment {
   public:
     // The program's cookie is the point's row.
@@ -21,15 +34,28 @@ class PerfLinks final : public Attachment {
     PerfLinks& operator=(const PerfLinks&) = delete;
     ~PerfLinks() override;
 
-    // Opens the event in a thread, or with -1 on a processor, and attaches the program. A processor that is switched
-    // off and a thread that has ended are left out. Errors: what the kernel says of the event.
-    Result<void> add(perf_event_attr attr, pid_t thread, int cpu);
+    // Opens the event in a thread and attaches the program. A thread that has ended is left out. Errors: what the
+    // kernel says of the event.
+    Result<void> add_thread(const perf_event_attr& attr, pid_t thread);
+    // The same on each processor that there can be. One that is switched off has none until it is switched on.
+    Result<void> add_processors(const perf_event_attr& attr);
+
+    void look_after() override;
 
   private:
+    struct Link {
+        bpf_link* link = nullptr; // owns the event; null: the processor is off
+        int event = -1;
+        perf_event_attr attr{};
+        int cpu = -1; // -1: of a thread
+        EventLife life;
+    };
+    Result<void> open(Link& link, pid_t thread);
+
     bpf_program* program_;
     std::string pp_;
     uint64_t cookie_;
-    std::vector<bpf_link*> links_; // own the events
+    std::vector<Link> links_;
 };
 
 } // namespace sonde

@@ -1,7 +1,6 @@
 // The clock of each processor, as software perf events: their handlers see what they interrupt.
 #include <linux/perf_event.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime/attach/attach.h"
 #include "runtime/attach/perf_links.h"
@@ -18,9 +17,8 @@ Result<std::unique_ptr<Attachment>> attach_profile(const PointToAttach& one) {
     attr.config = PERF_COUNT_SW_CPU_CLOCK;
     attr.sample_period = interval_ns ? interval_ns : static_cast<uint64_t>(tick.tv_nsec);
     auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
-    for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-        if (Result<void> added = out->add(attr, -1, static_cast<int>(cpu)); !added)
-            return std::move(added).error();
+    if (Result<void> added = out->add_processors(attr); !added)
+        return std::move(added).error();
     return std::unique_ptr<Attachment>(std::move(out));
 }
 

@@ -100,9 +100,8 @@ std::string why_no_watchpoints() {
 Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) {
     auto out = std::make_unique<PerfLinks>(one.kernel.object(), one.program, one.point);
     perf_event_attr attr = attributes(one.point.watch, kernel_address(one.point));
-    for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-        if (Result<void> added = out->add(attr, -1, static_cast<int>(cpu)); !added)
-            return std::move(added).error();
+    if (Result<void> added = out->add_processors(attr); !added)
+        return std::move(added).error();
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
@@ -118,7 +117,7 @@ Result<Attachments> Watchpoints::watch(int64_t process, const std::string& progr
             attr.remove_on_exec = 1; // 5.13, "perf: Add support for event removal on exec"
             auto links = std::make_unique<PerfLinks>(kernel_.object(), probe.symbol, point);
             for (int64_t thread : threads_of(process))
-                if (Result<void> added = links->add(attr, static_cast<pid_t>(thread), -1); !added)
+                if (Result<void> added = links->add_thread(attr, static_cast<pid_t>(thread)); !added)
                     return std::move(added).error();
             out.push_back(std::move(links));
         }
