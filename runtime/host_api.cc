@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
+#include "base/clock.h"
 #include "runtime/histogram.h"
 #include "runtime/session_state.h"
 
@@ -253,11 +254,7 @@ void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
     std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
 }
-int64_t sonde_host_monotonic_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
+int64_t sonde_host_monotonic_ns() { return kernel_now_ns(); }
 int64_t sonde_host_realtime_ns() { return realtime_ns(); }
 int64_t sonde_host_random() {
     static std::mt19937 random{std::random_device{}()};

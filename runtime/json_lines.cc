@@ -171,6 +171,12 @@ std::string csv_field(const std::string& text) {
     return out + "\"";
 }
 
+// A text that a spreadsheet would take for a formula gets an apostrophe in front: the text may be another user's, such
+// as a file name or an argument, and formulas run commands. Numbers are written as they are.
+std::string csv_text(const std::string& text) {
+    return !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos ? "'" + text : text;
+}
+
 std::string csv_line(const std::vector<std::string>& fields) {
     std::string out;
     for (const std::string& field : fields)
@@ -198,7 +204,7 @@ std::string JsonLines::print(const plan::RecordHeader& header, std::span<const u
     read_values(format, payload, [&](PrintedValue& value) {
         switch (value.directive->about) {
         case plan::About::Time:
-            out["time"] = value.number;
+            out["time"] = value.number + clock_correction_ns;
             return;
         case plan::About::Process:
             task["pid"] = value.number;
@@ -290,8 +296,8 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
         const std::vector<KeyValue> key = key_values(plan, global, element);
         for (size_t i = 0; i < key.size(); i++)
             fields.push_back(is_stack(global.keys[i].role)
-                                 ? stack_field(frames_of(symbols, process_of(global, key, numbers), key[i]))
-                             : key[i].is_text ? key[i].text
+                                 ? csv_text(stack_field(frames_of(symbols, process_of(global, key, numbers), key[i])))
+                             : key[i].is_text ? csv_text(key[i].text)
                                               : std::to_string(key[i].number));
         if (global.type == plan::Value::Stats) {
             const Statistic statistic = statistic_of(global.stats, element.payload.data());
@@ -305,7 +311,8 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
                     fields.push_back(any ? std::to_string(view.percentile(global.stats, one.millionths)) : "");
         } else {
             const Json value = payload_json(plan, global, element.payload.data());
-            fields.push_back(value.is_string() ? value.get<std::string>() : std::to_string(value.get<int64_t>()));
+            fields.push_back(value.is_string() ? csv_text(value.get<std::string>())
+                                               : std::to_string(value.get<int64_t>()));
         }
         out += csv_line(fields);
     }

@@ -22,6 +22,9 @@ class JsonLines {
     JsonLines(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers)
         : plan_(plan), symbols_(symbols), numbers_(numbers) {}
 
+    // What the clock was set by since the session began. Records have times without that.
+    int64_t clock_correction_ns = 0;
+
     // The first line: which script and which probes.
     std::string start(int64_t realtime_ns) const;
     // A Print record: where, when, in which task, its values by name, and the text that it would be.

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/terminal_text.h"
 #include "base/tracefs.h"
@@ -221,6 +223,15 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     default:
         break;
     }
+}
+
+void Session::follow_clock() {
+    __atomic_store_n(&words->tai_offset_ns, tai_offset_ns(), __ATOMIC_RELAXED);
+    // Two readings of clocks are never from the same moment.
+    constexpr int64_t noticed_ns = 1'000'000;
+    const int64_t correction = real_time_ns() - kernel_now_ns() - words->realtime_offset_ns;
+    if (std::abs(correction - json_lines.clock_correction_ns) > noticed_ns)
+        json_lines.clock_correction_ns = correction;
 }
 
 void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload) {

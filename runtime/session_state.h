@@ -129,6 +129,8 @@ class Session {
     Result<void> find_pictures();
     Result<void> draw_pictures(const std::function<bool()>& hurry);
     Result<void> finish_timelines(); // after count_losses()
+    // Each turn: the clock may have been set.
+    void follow_clock();
     // While it runs: nanoseconds until a picture wants to be looked after, `most` at most; and what there is to do
     // then. `at_once`: what they are made of may change.
     int64_t until_pictures(int64_t now, int64_t most) const;

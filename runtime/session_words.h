@@ -10,7 +10,8 @@ enum sonde_session_state { SONDE_ARMING = 0, SONDE_RUNNING = 1, SONDE_STOPPING =
 
 struct sonde_session_words {
     uint64_t state;             /* sonde_session_state */
-    int64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+    int64_t realtime_offset_ns; /* CLOCK_REALTIME minus the kernel's CLOCK_MONOTONIC when the session began */
+    int64_t tai_offset_ns;      /* CLOCK_TAI minus CLOCK_REALTIME: whole seconds, kept up to date */
     int64_t target;             /* target() */
     uint64_t errors;            /* soft errors so far */
     uint64_t max_errors;        /* more errors than that end the session (the kernel's side sets the state itself) */

@@ -38,6 +38,7 @@ enum Helper : uint64_t {
     get_func_arg_cnt = 185, // 5.17, bpf: Add get_func_[arg|ret|arg_cnt] helpers
     get_func_ret = 184,
     get_current_task_btf = 158,
+    ktime_get_tai_ns = 208,     // 6.1, bpf: Add BPF-helper for accessing CLOCK_TAI
     task_pt_regs = 175,         // 5.15, bpf: Add bpf_task_pt_regs() helper
     get_current_cgroup_id = 80, // 4.18, bpf: implement bpf_get_current_cgroup_id() helper
 };

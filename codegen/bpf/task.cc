@@ -131,13 +131,15 @@ void BpfTask::group_text(Environment& env, llvm::Value* slot, plan::GroupKind ki
                {slot, env.task, e_.number(static_cast<int64_t>(kind)), map_reference(e_, "sonde_group_names")});
 }
 
-// There is no helper for cycles: nanoseconds stand for them.
+// No helper reads CLOCK_REALTIME. CLOCK_TAI follows when somebody sets the clock, and the two differ by whole seconds,
+// which the session keeps up to date. There is no helper for cycles: nanoseconds stand for them.
 llvm::Value* BpfTask::clock(Environment& env, hir::Clock which) {
+    const auto word = [&](size_t at) { return e_.CreateLoad(e_.i64(), e_.offset(env.data, at)); };
+    if (which == hir::Clock::RealTime)
+        return e_.CreateSub(helper(e_, ktime_get_tai_ns, {}), word(offsetof(plan::SessionWords, tai_offset_ns)));
     llvm::Value* now = helper(e_, ktime_get_ns, {});
-    if (which != hir::Clock::RealTime)
-        return now;
-    return e_.CreateAdd(now,
-                        e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
+    return which == hir::Clock::Steady ? e_.CreateAdd(now, word(offsetof(plan::SessionWords, realtime_offset_ns)))
+                                       : now;
 }
 
 llvm::Value* BpfTask::counter(uint32_t index) { return e_.routine("sonde_rt_counter", e_.i64(), {e_.number(index)}); }

@@ -220,11 +220,15 @@ class HostTask final : public Task {
             "sonde_host_group_text", e_.getVoidTy(),
             {env.context, slot, e_.number(e_.state().options.max_string), e_.number(static_cast<int64_t>(kind))});
     }
-    llvm::Value* clock(Environment&, hir::Clock which) override {
-        return e_.routine(which == hir::Clock::Cycles      ? "sonde_host_cycles"
-                          : which == hir::Clock::Monotonic ? "sonde_host_monotonic_ns"
-                                                           : "sonde_host_realtime_ns",
-                          e_.i64(), {});
+    llvm::Value* clock(Environment& env, hir::Clock which) override {
+        llvm::Value* now = e_.routine(which == hir::Clock::Cycles     ? "sonde_host_cycles"
+                                      : which == hir::Clock::RealTime ? "sonde_host_realtime_ns"
+                                                                      : "sonde_host_monotonic_ns",
+                                      e_.i64(), {});
+        if (which != hir::Clock::Steady)
+            return now;
+        return e_.CreateAdd(
+            now, e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, realtime_offset_ns))));
     }
     llvm::Value* counter(uint32_t) override { return e_.number(0); }
     llvm::Value* raise_signal(llvm::Value* signal) override {

@@ -181,7 +181,7 @@ void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& lo
         format.directives.push_back(std::move(d));
     };
     add(plan::About::Time, Directive::Integer, 'd');
-    longs.push_back(l.target.task().clock(l.env, hir::Clock::RealTime));
+    longs.push_back(l.target.task().clock(l.env, hir::Clock::Steady));
     if (!l.e.in_kernel())
         return;
     for (auto [about, number] :

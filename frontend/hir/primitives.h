@@ -50,7 +50,9 @@ enum class TaskNumber : uint8_t {
 // "pid": what its routines' names end in.
 const char* routine_name(TaskNumber number);
 
-enum class Clock : uint8_t { Monotonic, RealTime, Cycles };
+// Steady: the real time when the session began, and the monotonic time since then. Records have it: what it measures
+// does not change when the clock is set.
+enum class Clock : uint8_t { Monotonic, RealTime, Cycles, Steady };
 
 struct Primitive {
     static constexpr uint32_t no_word = UINT32_MAX;

@@ -178,7 +178,7 @@ void CallSpans::turn(int64_t now, int64_t offset_ns) {
     if (now - turned_ns_ < turn_every_ns)
         return;
     turned_ns_ = now;
-    correction_ns_ = real_time_ns() - now_ns() - offset_ns;
+    correction_ns_ = real_time_ns() - kernel_now_ns() - offset_ns;
     for (auto at = threads_.begin(); at != threads_.end();) {
         Thread& thread = at->second;
         give_returned(thread);
