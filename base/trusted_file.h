@@ -14,6 +14,13 @@ namespace sonde {
 // one may be writable). Errors name what is wrong and the command that mends it.
 Result<std::string> read_trusted_file(const std::string& path);
 
+// Whether the program's file has given this process rights that its user has not: file capabilities, set-user-id.
+bool has_lent_rights();
+
+// As read_trusted_file, of a file that contains native code. With lent rights it has to be root's alone, as the code
+// would have these rights.
+Result<std::string> read_code_file(const std::string& path);
+
 // Opens a file for writing, created or emptied. A link, file or pipe that another user has put into a folder that all
 // may write to (sticky, such as /tmp) is refused, whatever the kernel's fs.protected_* are. `flags`: O_APPEND,
 // O_NONBLOCK. A signal can interrupt the wait for a pipe's reader (EINTR).

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/trusted_file.h"
 #include "codegen/c/c_code.h"
 #include "frontend/hir/identity.h"
 #include "runtime/plan_file.h"
@@ -136,6 +137,10 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
     // With --dump and -p3 the code itself is wanted.
     if (options.cache == Cache::Off || !options.dump.empty() || options.last_pass == 3)
         return;
+    if (has_lent_rights()) {
+        tell("sonde's file has capabilities that its user has not, and an entry has native code");
+        return;
+    }
     const std::string builds = own_builds();
     Result<CacheFolder> folder =
         builds.empty() ? Result<CacheFolder>(Error("this build of sonde, or a library of its own, has no build-id"))

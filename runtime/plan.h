@@ -321,6 +321,10 @@ constexpr uint64_t any_subject = ~0ull; // the group of all that process and thr
 struct ProbedCode {
     uint64_t offset = 0; // in the file
     std::string bytes;   // up to probed_bytes, fewer at the file's end
+    // Of the instruction there: its length, and a number that instructions of the same prefixes and opcode share; 0: it
+    // is no instruction.
+    uint8_t length = 0;
+    uint64_t encoding = 0;
 };
 constexpr size_t probed_bytes = 16; // the longest instruction of x86-64 has 15
 
@@ -378,8 +382,11 @@ struct Plan {
     uint64_t max_nesting = 16;                 // activations of functions that call themselves
     uint64_t max_backtrace = 20;               // addresses of a stack
     uint64_t ring_bytes = 16 << 20;
-    uint8_t tables = 0;           // what handlers look up in the tables of files: FileTables
-    std::string writes;           // the first of what writes user memory, with its place; empty: nothing does
+    uint8_t tables = 0; // what handlers look up in the tables of files: FileTables
+    std::string writes; // the first of what writes user memory, with its place; empty: nothing does
+    // The first of what changes what the kernel or a program does, with its place: memory, registers, results, signals.
+    // Packets' verdicts are not among these. Empty: nothing does.
+    std::string changes;
     bool filter_target = false;   // kernel handlers run only for tasks in the BPF map `sonde_targets`
     bool filter_groups = false;   // kernel handlers run only for tasks whose group is in the BPF map `sonde_groups`
     bool names_groups = false;    // handlers ask for names of groups: the BPF map `sonde_group_names`

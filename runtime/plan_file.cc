@@ -158,7 +158,7 @@ template <typename A> void members(A& a, Probe& v) {
         v.reads_registers, v.is_session, v.sleepable, v.has_condition, v.order, v.timer, v.lock, v.locked_for,
         v.frame_size, v.points);
 }
-template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes); }
+template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes, v.length, v.encoding); }
 template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
 template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
 template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
@@ -166,9 +166,9 @@ template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, 
 template <typename A> void members(A& a, GroupName& v) { all(a, v.kind, v.name, v.root); }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
-        v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.filter_target,
-        v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors, v.names_module,
-        v.marks);
+        v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.changes,
+        v.filter_target, v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors,
+        v.names_module, v.marks);
     all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
         v.kernel_types, v.module_types, v.files, v.origin, v.groups);
 }
@@ -191,6 +191,7 @@ uint64_t shape_of_plans() {
         Plan plan;
         fields(describer, plan);
         describer.hash.add(sizeof(SessionWords));
+        describer.hash.add(offsetof(SessionWords, tai_offset_ns));
         return describer.hash.value();
     }();
     return shape;
@@ -254,7 +255,7 @@ Result<void> save_file(const Plan& plan, const std::string& path) {
 }
 
 Result<Plan> load_file(const std::string& path) {
-    Result<std::string> text = read_trusted_file(path);
+    Result<std::string> text = read_code_file(path);
     if (!text)
         return std::move(text).error().in(fmt::format("cannot run `{}`", path));
     Result<Plan> plan = load(std::span(reinterpret_cast<const uint8_t*>(text->data()), text->size()));

@@ -106,6 +106,15 @@ std::string missing_capabilities() {
         missing, names, own_path());
 }
 
+std::string why_no_changes(const std::string& changes) {
+    if (changes.empty() || has_capability(CAP_SYS_ADMIN))
+        return "";
+    return fmt::format("the script changes what the kernel or a program does ({}), which needs CAP_SYS_ADMIN, and this "
+                       "process does not have it\n  CAP_BPF and CAP_PERFMON are for scripts that only watch: run this "
+                       "one as root, or take the change out",
+                       changes);
+}
+
 void keep_capabilities(std::initializer_list<int> kept) {
     Sets sets{}, out{};
     if (!read_sets(sets))

@@ -32,6 +32,7 @@ struct CFunction {
     uint64_t slots = 0;     // that it needs for texts of its own
     bool uses_text = false; // the last argument may not be null
     Range writes;           // where it writes a program's memory; not valid: nowhere
+    Range kernel_call;      // where it calls one of the kernel's functions for BPF, which may change something
 };
 
 struct CCode {

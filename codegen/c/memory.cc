@@ -88,7 +88,8 @@ class Securing {
         body_.check_returns();
         if (body_.early_status->getNumIncomingValues() == 0)
             body_.remove_failed();
-        return {std::move(body_.places), body_.slots, !body_.argument(c_error_argument)->use_empty(), writes_};
+        return {std::move(body_.places), body_.slots, !body_.argument(c_error_argument)->use_empty(), writes_,
+                kernel_call_};
     }
 
   private:
@@ -519,6 +520,8 @@ class Securing {
 
     void secure_helper(llvm::CallBase& call, uint64_t number) {
         if (is_kernel_call(number)) {
+            if (!kernel_call_.valid())
+                kernel_call_ = body_.place(call);
             if (call.getType()->isPointerTy())
                 read_result_from_number(call);
             return;
@@ -627,7 +630,7 @@ class Securing {
     }
 
     CBody body_;
-    Range writes_; // CFunction
+    Range writes_, kernel_call_; // CFunction
     CPointers pointers_;
     llvm::IRBuilder<>& ir_;
     const llvm::DataLayout& layout_;

@@ -90,6 +90,8 @@ void lower_c_body(Lowerer& l, const hir::Function& function) {
     const CFunction& c_code = e.state().options.c_code->functions.at(function.name);
     if (c_code.writes.valid())
         note_write(l, c_code.writes, "bpf_probe_write_user");
+    if (c_code.kernel_call.valid())
+        note_change(l, c_code.kernel_call, "a call of the kernel's own functions");
     std::vector<llvm::Value*> arguments;
     for (const hir::Local* param : function.params)
         arguments.push_back(param->type == ValueType::String ? l.locals[param]

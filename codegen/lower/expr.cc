@@ -359,10 +359,18 @@ void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t
     raise_if(l, e.CreateICmpNE(fault, e.number(0)), write_fault, range, address);
 }
 
+void note_change(Lowerer& l, Range range, const std::string& what) {
+    Emitter& e = l.e;
+    plan::Plan& plan = e.state().plan;
+    if (plan.changes.empty() && e.in_kernel())
+        plan.changes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
+}
+
 // The first one is named if the kernel does not allow any.
 void note_write(Lowerer& l, Range range, const std::string& what) {
     Emitter& e = l.e;
     plan::Plan& plan = e.state().plan;
+    note_change(l, range, what);
     if (plan.writes.empty())
         plan.writes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
     if (!e.in_kernel())

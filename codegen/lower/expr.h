@@ -30,7 +30,9 @@ llvm::Value* load(Lowerer& l, const hir::Load& expr, llvm::Value* address);
 // Writes `size` bytes of a number to user memory; `what` is what the script calls that.
 void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t size, Range range,
                   const std::string& what);
-// Code that is lowered writes memory.
+// Code that is lowered changes what the kernel or a program does: Plan::changes.
+void note_change(Lowerer& l, Range range, const std::string& what);
+// It writes memory, which is a change too.
 void note_write(Lowerer& l, Range range, const std::string& what);
 constexpr const char* write_fault = "write fault [man error::fault] at %#x";
 

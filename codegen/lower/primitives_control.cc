@@ -81,6 +81,7 @@ llvm::Value* emit_speculation(Lowerer& l, const hir::Intrinsic& expr) {
 llvm::Value* emit_raise(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* signal = lower(l, *expr.args[0]);
+    note_change(l, expr.range, "raise");
     llvm::Value* failed = l.target.task().raise_signal(signal);
     raise_if(l, e.CreateICmpNE(failed, e.number(0)), "cannot send the signal %#x", expr.range, signal);
     return e.number(0);
@@ -118,6 +119,8 @@ llvm::Value* emit_set_result(Lowerer& l, const hir::Intrinsic& expr) {
     else
         raise_if(l, e.CreateICmpUGT(e.CreateAdd(value, e.number(4095)), e.number(4095)),
                  "a security hook gives 0 or a negative error number down to -4095, not %#x", expr.range, value);
+    if (!verdict)
+        note_change(l, expr.range, "$return");
     e.CreateStore(value, decision_place(e, l.env));
     return value;
 }
@@ -130,6 +133,7 @@ llvm::Value* emit_set_function_result(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* word = e.CreateSelect(e.CreateICmpEQ(value, e.number(0)), zero, value);
     raise_if(l, e.CreateICmpEQ(word, e.number(0)), "BPF cannot set a result of 64 bits to 0",
              expr.range); // to the kernel that means that the function runs
+    note_change(l, expr.range, "$return");
     e.CreateStore(word, decision_place(e, l.env));
     return value;
 }

@@ -272,6 +272,7 @@ llvm::Value* emit_register(Lowerer& l, const hir::Intrinsic& expr) {
 llvm::Value* emit_set_register(Lowerer& l, const hir::Intrinsic& expr) {
     CHECK(expr.args[0]->kind == hir::ExprKind::ConstLong);
     llvm::Value* value = lower(l, *expr.args[1]);
+    note_change(l, expr.range, "a register's new value");
     l.target.registers().write(l.env, static_cast<int>(hir::as<hir::ConstLong>(*expr.args[0]).value), value);
     return value;
 }
