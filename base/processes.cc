@@ -1,6 +1,10 @@
 #include "base/processes.h"
 
+#include <signal.h>
+
+#include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -24,6 +28,10 @@ std::vector<int64_t> numbered_entries(const std::string& folder) {
 }
 
 } // namespace
+
+bool is_process(int64_t number) {
+    return number > 0 && number <= INT32_MAX && (kill(static_cast<pid_t>(number), 0) == 0 || errno != ESRCH);
+}
 
 std::vector<int64_t> all_processes() { return numbered_entries("/proc"); }
 

@@ -7,6 +7,8 @@
 
 namespace sonde {
 
+// Whether a process or a thread has that number now.
+bool is_process(int64_t number);
 // By the numbers of the PID namespace that /proc is mounted for. Empty where there is no /proc.
 std::vector<int64_t> all_processes();
 // Empty for a process that is gone.

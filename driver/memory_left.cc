@@ -1,6 +1,7 @@
 #include "driver/memory_left.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -18,6 +19,12 @@ Result<void> check_memory() {
     if (memory == MAP_FAILED)
         return Error(fmt::format("out of memory: there are no {} MB for a session (see `ulimit -v`)", least >> 20));
     munmap(memory, least);
+    // A thread of a program without a limit has as much, and sonde's threads do with it.
+    constexpr rlim_t least_stack = 2 << 20;
+    rlimit stack{};
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < least_stack)
+        return Error(fmt::format("sonde needs a stack of {} KB, and its limit is {} KB: `ulimit -s {}` sets it",
+                                 least_stack >> 10, stack.rlim_cur >> 10, 8 << 10));
     return {};
 }
 

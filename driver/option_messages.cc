@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -92,6 +94,15 @@ std::string explain_option_error(const std::string& text) {
     if (text.find(": At Most 1 required") != std::string::npos)
         return fmt::format("{} is there more than once, and takes one value", option);
     return text;
+}
+
+std::string why_no_target(const std::string& called, const std::string& value) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size() && number > 0)
+        return "";
+    return fmt::format("{}: `{}` is no number of a process: give one from 1 on, as `pidof NAME` prints them", called,
+                       value);
 }
 
 } // namespace sonde

@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/processes.h"
 #include "base/suggest.h"
 #include "base/trusted_file.h"
 #include "driver/cache_folder.h"
@@ -220,11 +221,12 @@ std::string set_rotation(Options& options, const std::string& text) {
     return "";
 }
 
-// -x PID; an empty one is none. Any number will do: the script may only ask for target().
+// -x PID
 std::string set_target(Options& options, const std::string& text) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.target_pid);
-    const bool good = text.empty() || (error == std::errc() && end == text.data() + text.size());
-    return good ? "" : fmt::format("-x {}: Invalid target process ID number.", text);
+    const std::string wrong = why_no_target("-x", text);
+    if (wrong.empty())
+        options.target_pid = std::strtoll(text.c_str(), nullptr, 10);
+    return wrong;
 }
 
 std::string set_buffer(Options& options, uint64_t megabytes) {
@@ -624,6 +626,8 @@ std::string check_together(const Options& o, bool lifts_limits, bool asks_why) {
         return "--from prints a script's translation and nothing else; `sonde --from=LANGUAGE FILE | sonde -` runs it";
     if (!o.command.empty() && o.target_pid != 0)
         return "You can't specify -c and -x together: each says what the target is";
+    if (o.target_pid != 0 && o.last_pass == 5 && !is_process(o.target_pid))
+        return fmt::format("-x {}: there is no such process", o.target_pid);
     if (o.relink && (o.has_script || o.positional.empty() || !o.positional[0].ends_with(".sonde")))
         return "--relink takes a saved plan: sonde --relink FILE.sonde";
     const auto has_colours = [](const PictureRequest& request) {

@@ -16,6 +16,7 @@
 #include "base/glob.h"
 #include "base/result.h"
 #include "base/suggest.h"
+#include "driver/option_messages.h"
 #include "driver/own_options.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
@@ -169,9 +170,8 @@ class Reader {
 
     // `called`: as the user has written it.
     Result<void> take_own(const std::string& option, const std::string& value, const std::string& called) {
-        // Without a target, as 0 is, a tool would be about the whole machine.
-        if (option == "-x" && !is_above_0(value))
-            return Error(fmt::format("{}: `{}` is no number of a process", called, value));
+        if (const std::string wrong = option == "-x" ? why_no_target(called, value) : ""; !wrong.empty())
+            return Error(wrong);
         out_.insert(out_.end(), {option, value});
         if (option == "-c")
             target_.command = value;

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -95,6 +96,35 @@ Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
         }
     }
     return {};
+}
+
+Error too_few_files() {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    return Error(
+        fmt::format("the session needs more open files than the {} that it may have: `ulimit -n` shows and sets "
+                    "the limit",
+                    files.rlim_cur),
+        EMFILE);
+}
+
+// Whether there are as many descriptors left as loading takes. libbpf tries what the kernel can do before it loads, and
+// takes a descriptor that is missing there for a feature that is missing: the verifier then refuses handlers that are
+// right.
+bool has_files_to_load(const bpf_object* object) {
+    size_t needed = 8; // for types and for trying
+    const bpf_map* map = nullptr;
+    bpf_object__for_each_map(map, object) needed++;
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, object) needed++;
+    std::vector<Fd> taken;
+    while (taken.size() < needed) {
+        Fd one(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+        if (!one && errno == EMFILE)
+            return false;
+        taken.push_back(std::move(one));
+    }
+    return true;
 }
 
 } // namespace
@@ -219,16 +249,12 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
             return errno == EPERM ? Error(explain_permission(), EPERM)
                                   : errno_error("cannot create tables for stacks and symbols", errno);
     }
+    if (!has_files_to_load(out->object_))
+        return too_few_files();
     if (int failed = bpf_object__load(out->object_)) {
         int err = -failed;
-        if (err == EMFILE) {
-            rlimit files{};
-            getrlimit(RLIMIT_NOFILE, &files);
-            return Error(fmt::format("the session needs more open files than the {} that it may have: `ulimit -n` "
-                                     "shows and sets the limit",
-                                     files.rlim_cur),
-                         err);
-        }
+        if (err == EMFILE)
+            return too_few_files();
         if (err == EPERM || err == EACCES) {
             std::string why = explain_permission();
             // EACCES is the verifier's answer too.
