@@ -1,6 +1,7 @@
 #include "base/process_maps.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -12,25 +13,30 @@ namespace sonde {
 
 std::optional<ProcessMapping> parse_process_mapping(const std::string& line) {
     unsigned long long start = 0, end = 0, offset = 0, inode = 0;
+    unsigned major = 0, minor = 0;
     char access[5] = {};
     int path_at = 0;
-    if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*s %llu %n", &start, &end, access, &offset, &inode, &path_at) !=
-        5)
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, access, &offset, &major, &minor,
+                    &inode, &path_at) != 7)
         return std::nullopt;
-    return ProcessMapping{start,
-                          end,
-                          offset,
-                          inode,
-                          access[2] == 'x',
-                          path_at > 0 ? line.substr(static_cast<size_t>(path_at)) : std::string()};
+    ProcessMapping out;
+    out.start = start;
+    out.end = end;
+    out.offset = offset;
+    out.inode = inode;
+    out.device = uint64_t{major} << 32 | minor;
+    out.writable = access[1] == 'w';
+    out.executable = access[2] == 'x';
+    out.shared = access[3] == 's';
+    out.path = path_at > 0 ? line.substr(static_cast<size_t>(path_at)) : std::string();
+    return out;
 }
 
 namespace {
 
-std::vector<ProcessMapping> read_maps(const std::string& path) {
+std::vector<ProcessMapping> parse_maps(std::string_view rest) {
     std::vector<ProcessMapping> out;
-    Result<std::string> maps = read_file(path);
-    for (std::string_view rest = maps ? std::string_view(*maps) : ""; !rest.empty();) {
+    while (!rest.empty()) {
         std::string line(rest.substr(0, rest.find('\n')));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         if (std::optional<ProcessMapping> mapping = parse_process_mapping(line))
@@ -39,7 +45,19 @@ std::vector<ProcessMapping> read_maps(const std::string& path) {
     return out;
 }
 
+std::vector<ProcessMapping> read_maps(const std::string& path) {
+    Result<std::string> maps = read_file(path);
+    return maps ? parse_maps(*maps) : std::vector<ProcessMapping>();
+}
+
 } // namespace
+
+std::vector<ProcessMapping> read_maps_of_files(int64_t pid, const std::set<uint64_t>& inodes, bool& hidden) {
+    const Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", pid));
+    hidden = !maps && (maps.error().os_error == EACCES || maps.error().os_error == EPERM);
+    const auto has = [&](uint64_t inode) { return maps->find(fmt::format(" {} ", inode)) != std::string::npos; };
+    return maps && std::ranges::any_of(inodes, has) ? parse_maps(*maps) : std::vector<ProcessMapping>();
+}
 
 std::vector<ProcessMapping> read_process_maps(int64_t pid) { return read_maps(fmt::format("/proc/{}/maps", pid)); }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@ struct ProcessMapping {
     uint64_t start = 0, end = 0; // addresses in the process, [start, end)
     uint64_t offset = 0;         // in the file
     uint64_t inode = 0;          // 0: of no file
-    bool executable = false;
+    uint64_t device = 0;         // of the file, as the kernel has it: on overlays another one than stat(2) says
+    bool writable = false, executable = false, shared = false;
     // As the process sees it, maybe with " (deleted)" after it; "[heap]" and the like; empty: anonymous.
     std::string path;
 
@@ -23,6 +25,9 @@ struct ProcessMapping {
 
 // By address. Empty for a process that is gone or that this user may not look at.
 std::vector<ProcessMapping> read_process_maps(int64_t pid);
+// Only if one of them is of a file with one of these inodes, else empty. Most processes map none of some files: their
+// lines are not taken apart. `hidden`: whether this user may not look at the process.
+std::vector<ProcessMapping> read_maps_of_files(int64_t pid, const std::set<uint64_t>& inodes, bool& hidden);
 // Of this process.
 std::vector<ProcessMapping> read_own_maps();
 

@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 
 #include "runtime/group_names.h"
+#include "runtime/moved_text.h"
+#include "runtime/moved_text_event.h"
 
 namespace sonde {
 namespace {
@@ -312,6 +314,8 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
         shapes.push_back({"sonde_timing", 4, sizeof(plan::ProbeTiming), plan.rows.size()});
     if (plan.filter_target)
         shapes.push_back({"sonde_targets", 4, 8, plan::most_processes / 64});
+    if (follows_moved_text(plan))
+        shapes.push_back({SONDE_MOVED_MAP, 4, sizeof(sonde_moved), 1});
     if (plan.follows_groups()) {
         shapes.push_back({"sonde_groups", 8, 8, 1});
         shapes.push_back({"sonde_births", sizeof(sonde_group_birth), 8, 1});

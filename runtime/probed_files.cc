@@ -131,6 +131,13 @@ std::string ProbedFiles::attach_name(const std::string& path) const {
     return path;
 }
 
+int ProbedFiles::fd(const std::string& path) const {
+    for (const Held& held : held_)
+        if (held.file->path == path)
+            return held.fd.get();
+    return -1;
+}
+
 Result<void> ProbedFiles::compare_again() {
     for (Held& held : held_) {
         struct stat now{};

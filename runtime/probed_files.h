@@ -25,6 +25,9 @@ class ProbedFiles {
     // The name by which the kernel finds the very file that was compared.
     std::string attach_name(const std::string& path) const;
 
+    // The descriptor of a file that was compared; -1: the plan does not probe it.
+    int fd(const std::string& path) const;
+
     // After everything is attached: an error if a file has been written to or replaced since it was compared.
     Result<void> compare_again();
 

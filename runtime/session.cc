@@ -1,6 +1,7 @@
 // A session from beginning to end: Run, step by step, and what its steps do.
 #include "runtime/session.h"
 
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -29,7 +31,9 @@
 #include "runtime/messages.h"
 #include "runtime/metrics/otlp_pusher.h"
 #include "runtime/metrics/server.h"
+#include "runtime/moved_text.h"
 #include "runtime/overload.h"
+#include "runtime/privileges.h"
 #include "runtime/probed_files.h"
 #include "runtime/rings.h"
 #include "runtime/session_state.h"
@@ -42,20 +46,19 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t files_looked_at_ns = 1000000000;
-constexpr int poll_ms = 10; // events wait at most that long: handlers wake nobody for a few of them
+constexpr int64_t looked_at_ns = 1000000000; // at files and processors
+constexpr int poll_ms = 10;                  // events wait at most that long: handlers wake nobody for a few of them
 
 Result<void> fill_data(Session& session) {
     const plan::Plan& plan = session.plan;
-    timespec real{}, mono{};
-    clock_gettime(CLOCK_REALTIME, &real);
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    session.words->realtime_offset_ns = (real.tv_sec - mono.tv_sec) * 1000000000ll + real.tv_nsec - mono.tv_nsec;
+    session.words->realtime_offset_ns = real_time_ns() - kernel_now_ns();
+    session.words->tai_offset_ns = tai_offset_ns();
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     session.words->hz = static_cast<uint64_t>(std::lround(1e9 / static_cast<double>(std::max(1l, tick.tv_nsec))));
     tm local{};
-    localtime_r(&real.tv_sec, &local);
+    const std::time_t seconds = std::time(nullptr);
+    localtime_r(&seconds, &local);
     session.words->seconds_west = -local.tm_gmtoff;
     std::snprintf(session.words->zone, sizeof session.words->zone, "%s", local.tm_zone);
     std::snprintf(session.words->module_size, sizeof session.words->module_size,
@@ -267,6 +270,20 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
     }
 }
 
+// Runs what timers were to run until `end`, the end of -T; drops what is left after a while.
+void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
+    constexpr int64_t most_ns = 200'000'000;
+    const int64_t until = now_ns() + most_ns;
+    session.interrupter->set_deadline(until);
+    while (!session.exiting && now_ns() < until) {
+        const std::vector<const plan::Probe*> due = timers.take_due(end);
+        if (due.empty())
+            return;
+        run_points(session, rings, due);
+    }
+    timers.end(end);
+}
+
 // How the command ended, when it ended by itself.
 bool command_failed(Command& command, const std::string& text) {
     std::optional<int> status = command.poll();
@@ -297,9 +314,46 @@ void add_threads(int64_t process, std::vector<int64_t>& threads) {
         add_threads(child, threads);
 }
 
+// Leaves out the places where a process has other code than the file. What cannot be probed at all is an error.
+Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& to_arm) {
+    const plan::Plan& plan = session.plan;
+    MemoryCheck check = check_memory_of_processes(plan, files, to_arm.stop);
+    const KernelObject& kernel = *session.kernel;
+    for (const auto& [process, path] : check.moved) {
+        const std::string what = fmt::format("process {} runs a copy of the code of `{}` that it has made in memory of "
+                                             "its own (large pages): breakpoints "
+                                             "do not get there, and its hits are not seen",
+                                             process, path);
+        if (plan.filter_target && kernel.targets().has(session.numbers.in_kernel(process)))
+            return Error(what + "; start it without that, as with `node --use-largepages=off`");
+        warn(what, Weight::Answer);
+    }
+    if (check.hidden > 0 && !plan.filter_target && !has_capability(CAP_SYS_PTRACE))
+        warn(fmt::format("the code of {} processes of others could not be compared with the files, which needs "
+                         "CAP_SYS_PTRACE: a debugger's breakpoint there, or a patch, would be overwritten",
+                         check.hidden));
+    const size_t changes = check.changes();
+    if (changes == 0)
+        return {};
+    to_arm.left_out = std::move(check.changed);
+    const auto is_armed = [&](const plan::Point& point) {
+        const auto file = to_arm.left_out.find(point.path);
+        return file == to_arm.left_out.end() || !file->second.contains(point.offset);
+    };
+    const std::string what =
+        fmt::format("{}{}", check.first_change,
+                    changes == 1 ? "" : fmt::format("; {} more places are changed in memory", changes - 1));
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::is_uprobe(probe.kind) && std::ranges::none_of(probe.points, is_armed))
+            return Error("cannot probe " + what);
+    warn("left out: " + what, Weight::Answer);
+    return {};
+}
+
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
 // attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
-Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const plan::Ways& ways) {
+Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const plan::Ways& ways,
+                        std::function<bool()> stop) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.kernel;
     auto keep = [&](Result<Attachments> some) -> Result<void> {
@@ -339,10 +393,13 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
     if (Result<void> kept = keep(open_counters(plan, kernel)); !kept)
         return kept;
     std::vector<std::string> refused;
-    std::vector<int64_t> threads;
+    ToArm to_arm;
+    to_arm.stop = std::move(stop);
     if (plan.filter_target)
-        add_threads(static_cast<int64_t>(session.words->target), threads);
-    if (Result<void> kept = keep(attach_probes(plan, kernel, files, ways, threads, refused)); !kept)
+        add_threads(static_cast<int64_t>(session.words->target), to_arm.threads);
+    if (Result<void> compared = compare_memory(session, files, to_arm); !compared)
+        return compared;
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, ways, to_arm, refused)); !kept)
         return kept;
     if (Result<void> same = files.compare_again(); !same)
         return same;
@@ -363,10 +420,6 @@ std::vector<int64_t> running_processes(const Session& session, int64_t waiting) 
         if (process != waiting && session.kernel->targets().has(session.numbers.in_kernel(process)))
             out.push_back(process);
     return out;
-}
-
-bool is_process(int64_t number) {
-    return number > 0 && number <= INT32_MAX && (kill(static_cast<pid_t>(number), 0) == 0 || errno != ESRCH);
 }
 
 // The process that a task belongs to, which is itself unless it is one of several threads; itself, too, if that is not
@@ -450,6 +503,7 @@ class Run {
     std::optional<Files> files_;
     Attachments attachments_;
     std::optional<Watchpoints> watchpoints_;
+    std::unique_ptr<MovedText> moved_text_; // null: there is no target whose code is probed
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
     Result<void> joined_; // whether the command was seen as the target
@@ -475,11 +529,9 @@ Result<void> Run::begin_output() {
         return std::move(messages).error();
     session_.messages = *std::move(messages);
     if (options_.target_pid && !is_process(options_.target_pid))
-        warn(fmt::format("-x {}: there is no such process{}", options_.target_pid,
-                         plan_.filter_target ? ", so that no probe sees it" : ""),
-             plan_.filter_target ? Weight::Answer : Weight::Advice);
-    else if (const int64_t process = options_.target_pid ? process_of_thread(options_.target_pid) : 0;
-             process != options_.target_pid)
+        return Error(fmt::format("-x {}: there is no such process", options_.target_pid));
+    if (const int64_t process = options_.target_pid ? process_of_thread(options_.target_pid) : 0;
+        process != options_.target_pid)
         warn(fmt::format("-x {}: that is a thread of process {}, and no process; -x {} traces it", options_.target_pid,
                          process, process),
              plan_.filter_target ? Weight::Answer : Weight::Advice);
@@ -544,7 +596,6 @@ Result<void> Run::load() {
     if (!interrupter)
         return std::move(interrupter).error();
     session_.interrupter = *std::move(interrupter);
-    signals_.emplace(*session_.interrupter);
     ways_ = find_ways(plan_, options_.attach == "perf_event");
     if (Result<void> prepared = prepare(session_, ways_); !prepared)
         return prepared;
@@ -570,6 +621,9 @@ Result<void> Run::start_command() {
 
 // Every probe; and whoever sees the control files finds all of them armed.
 Result<void> Run::arm() {
+    // Until here nothing is attached, and a signal ends the process: the kernel may check handlers for long, and large
+    // programs' tables take a while to read.
+    signals_.emplace(*session_.interrupter);
     RunFileHandler run = [this](const plan::Probe& probe, const std::string& value, uint64_t limit) {
         return run_file_handler(probe, value, limit);
     };
@@ -582,10 +636,20 @@ Result<void> Run::arm() {
             session_.target_files.follow(command_.pid());
         else if (plan_.has(plan::is_uprobe) && options_.target_pid)
             session_.target_files.look_at(options_.target_pid);
-        if (Result<void> attached = attach_all(session_, attachments_, *probed_, ways_); !attached)
+        if (Result<void> attached =
+                attach_all(session_, attachments_, *probed_, ways_, [this] { return signals_->take_end(); });
+            !attached)
             return attached;
         if (Result<void> watched = begin_watching(); !watched)
             return watched;
+        if (follows_moved_text(plan_)) {
+            Result<std::unique_ptr<MovedText>> moved =
+                MovedText::start(plan_, *session_.kernel, *probed_, session_.target_program,
+                                 static_cast<int64_t>(session_.words->target), ways_.uprobe_multi);
+            if (!moved)
+                return std::move(moved).error();
+            moved_text_ = *std::move(moved);
+        }
     }
     return files_->control ? files_->control->mount() : Result<void>();
 }
@@ -666,6 +730,9 @@ void Run::pump() {
         if (session_.kernel)
             session_.groups.refresh(*session_.kernel);
         session_.target_files.drain();
+        session_.follow_clock();
+        if (moved_text_)
+            moved_text_->look();
         session_.look_after_pictures(now_ns());
         if (signals_->take_switch())
             session_.output.switch_file();
@@ -680,13 +747,17 @@ void Run::pump() {
             session_.exiting = true;
         }
         if (!session_.exiting)
-            run_points(session_, rings_, timers.take_due());
+            run_points(session_, rings_, timers.take_due(now_ns()));
         const int64_t now = now_ns();
-        if (now - started >= limit)
+        if (!session_.exiting && now - started >= limit) {
+            make_up(session_, rings_, timers, started + limit);
             session_.exiting = session_.interrupted = true;
-        if (now - looked >= files_looked_at_ns) {
+        }
+        if (now - looked >= looked_at_ns) {
             looked = now;
             say_changes(*probed_);
+            for (const std::unique_ptr<Attachment>& attachment : attachments_)
+                attachment->look_after();
         }
         session_.output.flush();
         if (!session_.output.failure().empty())
@@ -696,6 +767,8 @@ void Run::pump() {
             session_.failed = session_.exiting = true;
         }
     }
+    for (const auto& [probe, runs] : timers.dropped())
+        session_.accounting.add(Loss::TimerRuns, runs, probe->place, probe->points.empty() ? "" : probe->points[0].pp);
 }
 
 // Waits, then takes what has come through descriptors.
@@ -749,6 +822,9 @@ void Run::stop() {
         attachments_.pop_back();
     if (watchpoints_)
         watchpoints_->clear();
+    if (moved_text_)
+        moved_text_->look(); // whoever waits goes on
+    moved_text_.reset();
     files_->control.reset();
     command_.terminate();
     rings_.drain();
@@ -812,6 +888,8 @@ Result<int> Run::end() {
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
+    if (std::string why = why_no_changes(plan.changes); !why.empty())
+        return Error(why);
     if (!plan.writes.empty())
         if (std::string why = why_not_write(); !why.empty())
             return Error(

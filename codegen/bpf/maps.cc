@@ -9,6 +9,7 @@
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/group_names.h"
+#include "runtime/moved_text_event.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/wrap.h"
 
@@ -59,6 +60,8 @@ std::string Maps::declare() {
                 static_cast<uint32_t>(bpf_.state.plan.probes.size()));
     if (bpf_.state.options.filter_target)
         declare("sonde_targets", Array, 4, 8, plan::most_processes / 64);
+    if (bpf_.state.options.filter_target && bpf_.state.plan.has(plan::is_uprobe))
+        declare(SONDE_MOVED_MAP, Hash, 4, sizeof(sonde_moved), 1024);
     if (bpf_.state.plan.names_groups || !bpf_.state.options.groups.empty()) {
         constexpr uint32_t most_groups = 65536, most_births = 1024;
         declare("sonde_groups", Hash, 8, 8, most_groups);

@@ -52,6 +52,7 @@ struct mm_context {
 struct mm_struct {
     struct file* exe_file;
     struct mm_context context;
+    u64 start_code, end_code; /* of the program */
 };
 struct files_struct;
 struct hlist_node {

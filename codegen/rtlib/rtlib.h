@@ -13,5 +13,6 @@ std::span<const unsigned char> ask_bpf_bitcode();      // the program that tells
 std::span<const unsigned char> counters_bpf_bitcode(); // the program that counts for threads
 std::span<const unsigned char> tasks_bpf_bitcode();    // the programs that keep what process probes are about
 std::span<const unsigned char> watch_bpf_bitcode();    // the programs that hold processes until they are watched
+std::span<const unsigned char> moved_bpf_bitcode();    // the program that stops processes that move their code
 
 } // namespace sonde

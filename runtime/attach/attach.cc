@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/kallsyms.h"
+#include "runtime/attach/arm_places.h"
 #include "runtime/messages.h"
 
 namespace sonde {
@@ -29,12 +30,20 @@ void add(UprobeTargets& targets, const plan::Point& point, uint64_t offset) {
     targets.names.push_back(point.pp);
 }
 
-std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry) {
+bool is_left_out(const LeftOut& left_out, const std::string& path, uint64_t offset) {
+    const auto file = left_out.find(path);
+    return file != left_out.end() && file->second.contains(offset);
+}
+
+std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry,
+                                 const LeftOut& left_out) {
     std::map<std::string, UprobeTargets> files;
     std::set<std::pair<std::string, uint64_t>> seen;
     for (const plan::Point& point : probe.points)
-        // A function with several returns has one entry.
-        if (!entry || seen.insert({point.path, point.entry_offset}).second)
+        // What needs the entry is nothing without it. A function with several returns has one entry.
+        if (!is_left_out(left_out, point.path, point.offset) &&
+            (probe.entry_program.empty() || !is_left_out(left_out, point.path, point.entry_offset)) &&
+            (!entry || seen.insert({point.path, point.entry_offset}).second))
             add(files[point.path], point, entry ? point.entry_offset : point.offset);
     std::vector<UprobeTargets> out;
     for (auto& [path, targets] : files) {
@@ -69,45 +78,6 @@ Result<void> attach_point(const plan::Probe& probe, const plan::Point& point, At
     return {};
 }
 
-// What the kernel says of an instruction that it can neither emulate nor single-step elsewhere (ENOTSUPP of its own
-// include/linux/errno.h).
-constexpr int cannot_probe = 524;
-
-UprobeTargets part_of(const UprobeTargets& whole, size_t begin, size_t end) {
-    UprobeTargets part = whole;
-    auto cut = [&](auto& list) { list = {list.begin() + ptrdiff_t(begin), list.begin() + ptrdiff_t(end)}; };
-    cut(part.offsets);
-    cut(part.ref_ctr_offsets);
-    cut(part.cookies);
-    cut(part.names);
-    return part;
-}
-
-using Attach = std::function<Result<std::unique_ptr<Attachment>>(const UprobeTargets&)>;
-
-// One place that cannot be probed makes the kernel refuse all: it is found by halves.
-Result<void> attach_most(const Attach& attach, const UprobeTargets& targets, Attachments& out,
-                         std::vector<std::string>& refused) {
-    Result<std::unique_ptr<Attachment>> attached = attach(targets);
-    if (attached) {
-        out.push_back(*std::move(attached));
-        return {};
-    }
-    int why = attached.error().os_error;
-    // A function of the kernel is refused for several reasons.
-    if (targets.path.empty() ? why == EPERM || why == ENOMEM || why == EACCES : why != cannot_probe)
-        return std::move(attached).error();
-    size_t count = targets.offsets.size();
-    if (count == 1) {
-        refused.push_back(targets.names[0]);
-        return {};
-    }
-    for (auto [begin, end] : {std::pair(size_t{0}, count / 2), std::pair(count / 2, count)})
-        if (Result<void> half = attach_most(attach, part_of(targets, begin, end), out, refused); !half)
-            return half;
-    return {};
-}
-
 // The addresses of the probe's functions; a name that several functions have has none.
 std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const plan::Probe& probe) {
     std::map<std::pair<std::string, std::string>, uint64_t> out;
@@ -127,8 +97,8 @@ std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const pla
     return out;
 }
 
-Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject& kernel, Attachments& out,
-                                   std::vector<std::string>& refused) {
+Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject& kernel, PlaceArmer& armer,
+                                   Attachments& out, std::vector<std::string>& refused) {
     UprobeTargets targets;
     targets.program = probe.symbol;
     targets.at_return = plan::traits(probe.kind).at_return;
@@ -142,10 +112,10 @@ Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject&
         add(targets, point, address);
     }
     targets.path.clear();
-    Attach attach = [&](const UprobeTargets& some) {
+    const PlaceArmer::Attach attach = [&](const UprobeTargets& some) {
         return attach_kprobe_multi(kernel.program_fd(some.program), some);
     };
-    return targets.offsets.empty() ? Result<void>() : attach_most(attach, targets, out, refused);
+    return targets.offsets.empty() ? Result<void>() : armer.arm_by_halves(attach, targets, out, refused);
 }
 
 // Of several programs at one place the kernel runs the one that was attached first first: always at this kind's, and
@@ -164,14 +134,14 @@ struct Tally {
 // Of many functions that a pattern has found, some cannot be probed, which shows only now. An error is one that is not
 // about single points.
 Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, const KernelObject& kernel,
-                           const std::vector<int64_t>& threads, Attachments& out, Tally& tally) {
+                           const ToArm& to_arm, PlaceArmer& armer, Attachments& out, Tally& tally) {
     const bool together = mechanism == plan::Mechanism::KprobeMulti;
     size_t refused = 0;
     std::string why;
     bool syscalls = false;
     if (together) {
         std::vector<std::string> names;
-        if (Result<void> attached = attach_many_functions(probe, kernel, out, names); !attached)
+        if (Result<void> attached = attach_many_functions(probe, kernel, armer, out, names); !attached)
             return attached;
         refused = names.size();
         if (refused > 0)
@@ -182,13 +152,15 @@ Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, 
     for (const plan::Point& point : probe.points) {
         if (together)
             break;
+        if (to_arm.stop())
+            return PlaceArmer::ended();
         // One tracepoint is that of all system calls.
         if (point.is_system_call() && std::exchange(syscalls, true))
             continue;
         // Processes' memory is watched from when they are there (watchpoint.h).
         if (mechanism == plan::Mechanism::Watchpoint && !point.watch.is_kernel)
             continue;
-        Result<void> attached = attach_point(probe, point, attaching(mechanism), kernel, threads, out);
+        Result<void> attached = attach_point(probe, point, attaching(mechanism), kernel, to_arm.threads, out);
         if (attached)
             continue;
         if (refused++ == 0)
@@ -218,9 +190,9 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const plan::Ways& ways, const std::vector<int64_t>& threads,
-                                  std::vector<std::string>& refused) {
+                                  const plan::Ways& ways, const ToArm& to_arm, std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
+    PlaceArmer armer(plan, to_arm.stop);
     auto index_of = [&](const plan::Probe& probe) { return static_cast<uint32_t>(&probe - plan.probes.data()); };
     // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
     // the script has them.
@@ -230,9 +202,9 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             continue;
         // A function's entry is saved from before its return is watched.
         if (!probe.entry_program.empty())
-            for (UprobeTargets& targets : group(probe, probe.entry_program, true))
+            for (UprobeTargets& targets : group(probe, probe.entry_program, true, to_arm.left_out))
                 all.push_back(std::move(targets));
-        for (UprobeTargets& targets : group(probe, probe.symbol, false))
+        for (UprobeTargets& targets : group(probe, probe.symbol, false, to_arm.left_out))
             all.push_back(std::move(targets));
         for (UprobeTargets& targets : all)
             if (targets.probe == Attachment::no_probe)
@@ -245,7 +217,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     };
     auto attach_all_points = [&](const plan::Probe& probe, Tally& tally) {
         size_t first = out.size();
-        Result<void> attached = attach_points(probe, plan::mechanism_of(probe, ways), kernel, threads, out, tally);
+        Result<void> attached =
+            attach_points(probe, plan::mechanism_of(probe, ways), kernel, to_arm, armer, out, tally);
         tag(first, index_of(probe));
         return attached;
     };
@@ -267,12 +240,13 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         return std::move(judged).error();
     for (UprobeTargets& targets : all) {
         targets.attach_name = files.attach_name(targets.path);
-        Attach attach = [&](const UprobeTargets& some) {
+        const MappedCode mapped(targets.attach_name);
+        const PlaceArmer::Attach attach = [&](const UprobeTargets& some) {
             return ways.uprobe_multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
                                                         : attach_perf_event(kernel.object(), some);
         };
         const size_t before = out.size();
-        Result<void> attached = attach_most(attach, targets, out, refused);
+        Result<void> attached = armer.arm(attach, targets, out, refused);
         if (!attached)
             return std::move(attached).error();
         tag(before, targets.probe);

@@ -1,6 +1,7 @@
 // Attaching programs to code. One mechanism a file; uprobe_multi where the kernel has it, perf_event where not.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "runtime/load.h"
+#include "runtime/memory_check.h"
 #include "runtime/plan.h"
 #include "runtime/probed_files.h"
 
@@ -28,6 +30,9 @@ class Attachment {
     uint32_t probe = no_probe;
     // Called once, when handlers may run: iterators run theirs now. Errors: why they could not be run to the end.
     virtual Result<void> begin() { return {}; }
+    // Now and then while handlers run: a processor's events end when it is switched off, and are opened anew when it is
+    // back.
+    virtual void look_after() {}
     // Hits that did not come to the program, as far as the kernel counts them.
     virtual uint64_t missed() const { return 0; }
 };
@@ -59,6 +64,7 @@ struct UprobeTargets {
     std::string program, path;
     std::string attach_name; // by which the kernel finds the file (probed_files.h)
     uint32_t probe = Attachment::no_probe;
+    int64_t process = 0; // the only one whose hits are wanted; 0: all
     bool at_return = false, is_session = false;
     std::vector<uint64_t> offsets, ref_ctr_offsets, cookies;
     std::vector<std::string> names; // of the points, for messages
@@ -97,13 +103,17 @@ std::string why_no_watchpoints();
 // The counters that handlers read.
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);
 
+struct ToArm {
+    std::vector<int64_t> threads; // of the target, in which events are counted; empty: on every processor
+    LeftOut left_out;
+    std::function<bool()> stop; // asked now and then: whether the session was told to end
+};
+
 // All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
 // probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
-// Files are attached to as `files` names them. `threads`: of the target, in which events are counted; empty: on every
-// processor.
+// Files are attached to as `files` names them. An error of EINTR: ToArm::stop said so.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const plan::Ways& ways, const std::vector<int64_t>& threads,
-                                  std::vector<std::string>& refused);
+                                  const plan::Ways& ways, const ToArm& to_arm, std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

@@ -33,7 +33,8 @@ Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const 
         options.retprobe = targets.at_return;
         errno = 0;
         bpf_link* link =
-            bpf_program__attach_uprobe_opts(program, -1, targets.attach_name.c_str(), targets.offsets[i], &options);
+            bpf_program__attach_uprobe_opts(program, targets.process ? static_cast<pid_t>(targets.process) : -1,
+                                            targets.attach_name.c_str(), targets.offsets[i], &options);
         if (!link)
             return errno_error(fmt::format("cannot attach to {}", targets.names[i]), errno);
         out->links.push_back(link);

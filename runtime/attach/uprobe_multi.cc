@@ -50,6 +50,7 @@ Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const Up
     if (counters)
         attr.ref_ctr_offsets = reinterpret_cast<uint64_t>(targets.ref_ctr_offsets.data());
     attr.count = static_cast<uint32_t>(targets.offsets.size());
+    attr.pid = static_cast<uint32_t>(targets.process);
     attr.multi_flags = targets.at_return ? flag_return : 0;
     long fd = syscall(SYS_bpf, bpf_link_create, &attr, sizeof attr);
     if (fd < 0) {

@@ -161,6 +161,7 @@ set(TRIGGER_CLANGXX ${TRIGGER_CLANGXX_HERE})
 # What probes must not change (tests/harmless).
 add_run_trigger(harmless harmless.c -O1)
 target_link_libraries(trigger_harmless PRIVATE pthread)
+add_run_trigger(changed_code changed_code.c -O1 -fcf-protection=none)
 add_run_trigger(harmless_cxx harmless_cxx.cc -O0)
 target_link_libraries(trigger_harmless_cxx PRIVATE pthread)
 # Languages whose compilers not everybody has; tests that NEED them are passed over without.
