@@ -9,6 +9,7 @@
 #include "base/debug/die.h"
 #include "frontend/dwarf/class_passing.h"
 #include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/dropped_results.h"
 #include "frontend/dwarf/go_results.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/location_expression.h"
@@ -141,6 +142,8 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
         return unavailable("the function returns nothing");
     if (function.is_go)
         return go_result_location(units_, variables_, function, variables_.results(function)[0]);
+    if (dropped_.is_dropped(function))
+        return unavailable("is left out by the compiler, because no caller uses it");
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))

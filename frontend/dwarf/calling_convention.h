@@ -12,6 +12,7 @@
 namespace sonde {
 
 class DebugFiles;
+class DroppedResults;
 class Locations;
 class ProgramFile;
 class TypeReader;
@@ -21,8 +22,9 @@ class Variables;
 class CallingConvention {
   public:
     CallingConvention(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, TypeReader& types,
-                      Variables& variables, Locations& locations)
-        : file_(file), debug_(debug), units_(units), types_(types), variables_(variables), locations_(locations) {}
+                      Variables& variables, Locations& locations, DroppedResults& dropped)
+        : file_(file), debug_(debug), units_(units), types_(types), variables_(variables), locations_(locations),
+          dropped_(dropped) {}
 
     // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
     // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
@@ -52,6 +54,7 @@ class CallingConvention {
     TypeReader& types_;
     Variables& variables_;
     Locations& locations_;
+    DroppedResults& dropped_;
 };
 
 } // namespace sonde

@@ -7,6 +7,7 @@
 #include "frontend/dwarf/calls.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/dropped_results.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/globals.h"
@@ -47,7 +48,9 @@ struct DwarfModule::Impl {
     ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
     Calls calls{file, debug, units, instances, functions};          // who calls whom
     Locations locations{file, debug, units, instances, statements}; // where variables are
-    CallingConvention calling{file, debug, units, types, variables, locations}; // where arguments and results are
+    DroppedResults dropped{file, debug, symbols};                   // results that code does not give
+    CallingConvention calling{file,      debug,     units,  types,
+                              variables, locations, dropped}; // where arguments and results are
 
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does.

@@ -54,6 +54,29 @@ bool is_cold_part(std::string_view name) { return name.ends_with(".cold"); }
 // The rest of a function whose beginning is inlined; what calls it has begun the function already.
 bool is_later_part(std::string_view name) { return name.find(".part.") != std::string_view::npos; }
 
+std::optional<Dwarf_Off> origin_of(FunctionRef function) {
+    Dwarf_Die die, origin;
+    Dwarf_Attribute attribute;
+    if (!die_of(function, &die) || !dwarf_attr(&die, DW_AT_abstract_origin, &attribute) ||
+        !dwarf_formref_die(&attribute, &origin))
+        return std::nullopt;
+    return dwarf_dieoffset(&origin);
+}
+
+// Such a part that gcc has put back into the function: a copy of the function in itself, whose call stands where the
+// function is declared. A copy of a recursive call stands elsewhere.
+bool is_part_put_back(FunctionRef function) {
+    if (!function->inlined || function->parent == no_index)
+        return false;
+    const std::optional<Dwarf_Off> origin = origin_of(function);
+    Dwarf_Die die;
+    int line = 0, column = 0;
+    return origin && origin == origin_of({function.unit, function->parent}) && die_of(function, &die) &&
+           dwarf_decl_line(&die, &line) == 0 && dwarf_decl_column(&die, &column) == 0 &&
+           number_attribute(die, DW_AT_call_line) == static_cast<uint64_t>(line) &&
+           number_attribute(die, DW_AT_call_column) == static_cast<uint64_t>(column);
+}
+
 bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
 
 // Of several names of one address, the one that a program's author would write.
@@ -122,7 +145,7 @@ void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, s
     scan(unit);
     for (uint32_t i = 0; i < unit.functions.size(); i++) {
         FunctionRef function{&unit, i};
-        if (!function->has_code || function->declaration || !matches(function, pattern))
+        if (!function->has_code || function->declaration || !matches(function, pattern) || is_part_put_back(function))
             continue;
         const FunctionInstance* candidate = instances_.of(function);
         if (candidate && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
