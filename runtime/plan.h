@@ -16,6 +16,10 @@
 #include "runtime/quantile.h"
 #include "runtime/session_words.h"
 
+namespace sonde {
+enum class Hazard : uint8_t; // base/instruction_hazards.h; 0 is None
+}
+
 namespace sonde::plan {
 
 // ---- values in memory (shared by kernel code, host code and the runtime) --------------------------------------------
@@ -325,6 +329,11 @@ struct ProbedCode {
     // is no instruction.
     uint8_t length = 0;
     uint64_t encoding = 0;
+    // What a kernel's uprobes may do wrong with the instruction. Where that is so, the offset of another instruction at
+    // which a handler sees the same, as often; 0: there is none.
+    Hazard hazard{};
+    uint64_t instead = 0;
+    uint64_t nearest = 0; // the address, as linked, of the next instruction without a hazard, for messages; 0: none
 };
 constexpr size_t probed_bytes = 16; // the longest instruction of x86-64 has 15
 

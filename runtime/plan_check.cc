@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/instruction_hazards.h"
+
 namespace sonde::plan {
 namespace {
 
@@ -73,6 +75,13 @@ Result<void> check_probe(const Plan& plan, const Probe& probe) {
     return {};
 }
 
+// Another place than the one that was meant is an instruction or a few behind it.
+bool consistent(const ProbedCode& code) {
+    constexpr uint64_t most_away = 256;
+    return static_cast<size_t>(code.hazard) < hazard_count &&
+           (code.instead == 0 || (code.instead > code.offset && code.instead - code.offset <= most_away));
+}
+
 } // namespace
 
 Result<void> check(const Plan& plan) {
@@ -93,6 +102,10 @@ Result<void> check(const Plan& plan) {
             if (directive.kind > Directive::Addresses || directive.about > About::TaskName ||
                 !consistent(directive.stats))
                 return wrong(fmt::format("format {} has no known form", i));
+    for (const ProbedFile& file : plan.files)
+        for (const ProbedCode& code : file.code)
+            if (!consistent(code))
+                return wrong(fmt::format("a place in `{}` that is not one", file.path));
     for (const Probe& probe : plan.probes)
         if (Result<void> checked = check_probe(plan, probe); !checked)
             return checked;

@@ -158,7 +158,9 @@ template <typename A> void members(A& a, Probe& v) {
         v.reads_registers, v.is_session, v.sleepable, v.has_condition, v.order, v.timer, v.lock, v.locked_for,
         v.frame_size, v.points);
 }
-template <typename A> void members(A& a, ProbedCode& v) { all(a, v.offset, v.bytes, v.length, v.encoding); }
+template <typename A> void members(A& a, ProbedCode& v) {
+    all(a, v.offset, v.bytes, v.length, v.encoding, v.hazard, v.instead, v.nearest);
+}
 template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
 template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
 template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }

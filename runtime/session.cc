@@ -352,8 +352,8 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
 
 // Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
 // attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
-Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const plan::Ways& ways,
-                        std::function<bool()> stop) {
+Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
+                        const plan::Ways& ways, std::function<bool()> stop) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.kernel;
     auto keep = [&](Result<Attachments> some) -> Result<void> {
@@ -399,7 +399,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         add_threads(static_cast<int64_t>(session.words->target), to_arm.threads);
     if (Result<void> compared = compare_memory(session, files, to_arm); !compared)
         return compared;
-    if (Result<void> kept = keep(attach_probes(plan, kernel, files, ways, to_arm, refused)); !kept)
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, places, ways, to_arm, refused)); !kept)
         return kept;
     if (Result<void> same = files.compare_again(); !same)
         return same;
@@ -491,6 +491,7 @@ class Run {
     std::unique_ptr<Live> live_;             // --live; null: without
     std::unique_ptr<MetricsServer> metrics_; // --metrics; null: without
     std::optional<ProbedFiles> probed_;
+    SoundPlaces places_;
     std::optional<Signals> signals_;
     plan::Ways ways_;
     Rings rings_;
@@ -592,6 +593,10 @@ Result<void> Run::load() {
     if (!probed)
         return std::move(probed).error();
     probed_ = *std::move(probed);
+    Result<SoundPlaces> places = SoundPlaces::find(plan_);
+    if (!places)
+        return std::move(places).error();
+    places_ = *std::move(places);
     Result<std::unique_ptr<Interrupter>> interrupter = Interrupter::start();
     if (!interrupter)
         return std::move(interrupter).error();
@@ -637,7 +642,7 @@ Result<void> Run::arm() {
         else if (plan_.has(plan::is_uprobe) && options_.target_pid)
             session_.target_files.look_at(options_.target_pid);
         if (Result<void> attached =
-                attach_all(session_, attachments_, *probed_, ways_, [this] { return signals_->take_end(); });
+                attach_all(session_, attachments_, *probed_, places_, ways_, [this] { return signals_->take_end(); });
             !attached)
             return attached;
         if (Result<void> watched = begin_watching(); !watched)

@@ -14,6 +14,7 @@
 #include "frontend/dwarf/labels.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/locations.h"
+#include "frontend/dwarf/probe_safety.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/statements.h"
@@ -45,6 +46,7 @@ struct DwarfModule::Impl {
     Statements statements{file, symbols, units, lines, instances, functions}; // lines to addresses and back
     UnwindTable unwind{file, debug};                                // functions and frames as unwinders see them
     CodeLayout code{file, symbols, units, lines, unwind};           // where instructions begin
+    ProbeSafety safety{file, symbols, code};                        // which instructions can be probed
     ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
     Calls calls{file, debug, units, instances, functions};          // who calls whom
     Locations locations{file, debug, units, instances, statements}; // where variables are
@@ -77,6 +79,7 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 const std::string& DwarfModule::path() const { return impl_->file.path(); }
 ProgramFile& DwarfModule::file() const { return impl_->file; }
 ReturnSites& DwarfModule::returns() const { return impl_->returns; }
+ProbeSafety& DwarfModule::safety() const { return impl_->safety; }
 CallingConvention& DwarfModule::calling_convention() const { return impl_->calling; }
 SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
 bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }

@@ -29,6 +29,8 @@
 
 namespace sonde {
 
+class ProbeSafety;
+
 class DwarfModule {
   public:
     // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
@@ -69,6 +71,9 @@ class DwarfModule {
 
     // Where the line table's last record at or before an address begins; nullopt if no record covers it.
     std::optional<Address> statement_start(Address address);
+
+    // Whether the kernel executes a probed instruction correctly, and where else the same is seen.
+    ProbeSafety& safety() const;
 
     // Whether a breakpoint may be put there: one inside of an instruction or in data changes what the program does.
     InstructionPlace instruction_at(Address address);

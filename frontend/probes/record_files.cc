@@ -14,14 +14,15 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/program_identity.h"
-#include "frontend/types/x86_code.h"
+#include "frontend/dwarf/probe_safety.h"
+#include "frontend/types/x86_hazards.h"
 
 namespace sonde {
 namespace {
 
 struct Places {
-    std::set<uint64_t> offsets;
-    std::set<uint64_t> counters;  // those of the offsets that are not code
+    std::set<uint64_t> code;      // offsets of probed instructions
+    std::set<uint64_t> counters;  // of static marks
     std::set<std::string> builds; // of the modules that the points were looked up in
 };
 
@@ -37,21 +38,22 @@ std::map<std::string, Places> find_places(const hir::Program& program) {
                 places.builds.insert(point.build_id);
             if (!in_code)
                 continue;
-            places.offsets.insert(point.offset);
+            places.code.insert(point.offset);
             if (!handler->entry_values.empty())
-                places.offsets.insert(point.entry_offset);
-            if (point.ref_ctr_offset) {
-                places.offsets.insert(point.ref_ctr_offset);
+                places.code.insert(point.entry_offset);
+            if (point.ref_ctr_offset)
                 places.counters.insert(point.ref_ctr_offset);
-            }
         }
     }
     return out;
 }
 
-plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_code) {
-    plan::ProbedCode out{offset, std::move(bytes), 0, 0};
-    const std::optional<X86Instruction> found = is_code ? decode_x86(out.bytes) : std::nullopt;
+// `is_32_bit`: the program.
+plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_32_bit) {
+    plan::ProbedCode out;
+    out.offset = offset;
+    out.bytes = std::move(bytes);
+    const std::optional<X86Instruction> found = decode_x86(out.bytes, is_32_bit ? X86Mode::Protected : X86Mode::Long);
     if (!found)
         return out;
     out.length = static_cast<uint8_t>(found->length);
@@ -71,7 +73,24 @@ plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_code) {
     return out;
 }
 
-Result<plan::ProbedFile> record(const std::string& path, const Places& places, int fd) {
+// What may be wrong with a probe at that instruction. Without a module only the bytes tell.
+plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, bool is_32_bit) {
+    plan::ProbedCode out = describe(offset, std::move(bytes), is_32_bit);
+    std::optional<Address> address = module ? module->file().address_of_offset(offset) : std::nullopt;
+    if (!address) {
+        const auto one = decode_x86(out.bytes, is_32_bit ? X86Mode::Protected : X86Mode::Long);
+        out.hazard = one ? hazard_of(*one) : Hazard::Unknown;
+        return out;
+    }
+    const ProbeSafetyAt found = module->safety().look_at(*address);
+    out.hazard = found.hazard;
+    out.nearest = found.nearest.value_or(0);
+    if (found.instead)
+        out.instead = module->file().file_offset(*found.instead).value_or(0);
+    return out;
+}
+
+Result<plan::ProbedFile> record(const std::string& path, const Places& places, DwarfModule* module, int fd) {
     Result<ProgramIdentity> identity = identify_program(fd);
     if (!identity)
         return std::move(identity).error();
@@ -80,12 +99,34 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, i
             return Error(fmt::format("it was replaced while the script was translated: build-id {} has become {}",
                                      build, identity->build_id.empty() ? "none" : identity->build_id));
     plan::ProbedFile out{path, identity->build_id, identity->size, identity->hash, {}};
-    for (uint64_t offset : places.offsets) {
+    constexpr uint64_t class_at = 4; // EI_CLASS
+    Result<std::string> word_size = read_at(fd, class_at, 1);
+    const bool is_32_bit = word_size && *word_size == "\x01"; // ELFCLASS32
+    std::map<uint64_t, plan::ProbedCode> code;                // by offset
+    for (uint64_t offset : places.code) {
         Result<std::string> bytes = read_at(fd, offset, plan::probed_bytes);
         if (!bytes)
             return std::move(bytes).error();
-        out.code.push_back(describe(offset, *std::move(bytes), !places.counters.contains(offset)));
+        code[offset] = look_at(offset, *std::move(bytes), module, is_32_bit);
     }
+    std::set<uint64_t> others = places.counters;
+    for (const auto& [offset, one] : code)
+        if (one.instead)
+            others.insert(one.instead);
+    for (uint64_t offset : others) {
+        Result<std::string> bytes = read_at(fd, offset, plan::probed_bytes);
+        if (!bytes)
+            return std::move(bytes).error();
+        plan::ProbedCode& one = code[offset];
+        if (one.bytes.empty() && places.counters.contains(offset)) {
+            one.offset = offset;
+            one.bytes = *std::move(bytes);
+        } else if (one.bytes.empty()) {
+            one = describe(offset, *std::move(bytes), is_32_bit);
+        }
+    }
+    for (auto& [offset, one] : code)
+        out.code.push_back(std::move(one));
     return out;
 }
 
@@ -94,12 +135,12 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, i
 Result<std::vector<plan::ProbedFile>> record_files(const hir::Program& program, const ProbeEnvironment& env) {
     std::vector<plan::ProbedFile> out;
     for (const auto& [path, places] : find_places(program)) {
-        const DwarfModule* module = env.opened_module(path);
+        DwarfModule* module = env.opened_module(path);
         // An address in a process was looked up without a module.
         Result<Fd> opened = module ? Result<Fd>(Fd()) : open_file(path, O_RDONLY);
         if (!opened)
             return std::move(opened).error();
-        Result<plan::ProbedFile> file = record(path, places, module ? module->file().fd() : opened->get());
+        Result<plan::ProbedFile> file = record(path, places, module, module ? module->file().fd() : opened->get());
         if (!file)
             return std::move(file).error().in(fmt::format("cannot probe `{}`", path));
         out.push_back(*std::move(file));

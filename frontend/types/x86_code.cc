@@ -1,5 +1,9 @@
 #include "frontend/types/x86_code.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 namespace sonde {
 namespace {
 
@@ -32,11 +36,16 @@ class Reader {
 };
 
 struct Prefixes {
-    bool operand16 = false; // 0x66
-    bool address32 = false; // 0x67
-    bool scalar = false;    // 0xf2
+    bool is_32_bit = false;    // the program
+    bool operand16 = false;    // 0x66
+    bool address_size = false; // 0x67: addresses of half the size
+    bool lock = false;
+    bool segment = false;
+    uint8_t repeat = 0; // 0xf2 or 0xf3
     uint8_t rex = 0;
     bool wide() const { return (rex & 8) != 0; }
+    // The one that may be a part of the opcode, as EVEX numbers them.
+    uint8_t pp() const { return repeat == 0xf2 ? 3 : repeat == 0xf3 ? 2 : operand16 ? 1 : 0; }
 };
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
@@ -63,40 +72,57 @@ bool is_prefix(uint8_t byte) {
 
 // Opcodes of one byte that do not exist in 64-bit mode.
 bool is_invalid(uint8_t op) {
-    switch (op) {
-    case 0x06:
-    case 0x07:
-    case 0x0e:
-    case 0x16:
-    case 0x17:
-    case 0x1e:
-    case 0x1f:
-    case 0x27:
-    case 0x2f:
-    case 0x37:
-    case 0x3f:
-    case 0x60:
-    case 0x61:
-    case 0x82:
-    case 0x9a:
-    case 0xce:
-    case 0xd4:
-    case 0xd5:
-    case 0xd6:
-    case 0xea:
-        return true;
-    default:
-        return false;
+    constexpr uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
+                                   0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea};
+    return std::ranges::find(invalid, op) != std::end(invalid);
+}
+
+// ---- opcodes of more bytes ------------------------------------------------------------------------------------------
+
+enum Encoding : uint8_t { Legacy, Vex, Evex, Xop };
+
+using OpcodeSet = std::array<uint64_t, 4>;
+
+consteval uint8_t digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
+
+// "00-03 0b"
+consteval OpcodeSet opcode_set(std::string_view ranges) {
+    OpcodeSet out{};
+    for (size_t at = 0; at < ranges.size(); at++) {
+        int low = digit(ranges[at]) << 4 | digit(ranges[at + 1]), high = low;
+        at += 2;
+        if (at < ranges.size() && ranges[at] == '-') {
+            high = digit(ranges[at + 1]) << 4 | digit(ranges[at + 2]);
+            at += 3;
+        }
+        for (int op = low; op <= high; op++)
+            out[static_cast<size_t>(op) / 64] |= uint64_t{1} << op % 64;
     }
+    return out;
 }
 
-// The same for opcodes after 0x0f.
-bool is_invalid_second(uint8_t op) {
-    return op == 0x04 || op == 0x0a || op == 0x0c || between(op, 0x24, 0x27) || op == 0x36 || op == 0x39 ||
-           between(op, 0x3b, 0x3f) || op == 0x7a || op == 0x7b;
+struct KnownOpcodes {
+    Encoding encoding;
+    int map;
+    uint8_t pp;
+    OpcodeSet opcodes;
+};
+
+constexpr KnownOpcodes known_opcodes[] = {
+#define OPCODES(encoding, map, pp, ranges) {encoding, map, pp, opcode_set(ranges)},
+#include "frontend/types/x86_opcodes.def"
+#undef OPCODES
+};
+
+// XOP instructions have no prefix in their opcode.
+bool is_known(Encoding encoding, int map, uint8_t pp, uint8_t opcode) {
+    for (const KnownOpcodes& known : known_opcodes)
+        if (known.encoding == encoding && known.map == map && known.pp == pp)
+            return known.opcodes[opcode / 64] >> opcode % 64 & 1;
+    return false;
 }
 
-bool has_modrm(int map, uint8_t op) {
+bool has_modrm(int map, uint8_t op, bool is_32_bit) {
     if (map >= 2)
         return true;
     if (map == 1)
@@ -105,6 +131,8 @@ bool has_modrm(int map, uint8_t op) {
                  between(op, 0xc8, 0xcf));
     if (op < 0x40)
         return op % 8 < 4;
+    if (is_32_bit && (op == 0x62 || op == 0xc4 || op == 0xc5)) // bound, les, lds
+        return true;
     return op == 0x63 || op == 0x69 || op == 0x6b || between(op, 0x80, 0x8f) || op == 0xc0 || op == 0xc1 ||
            op == 0xc6 || op == 0xc7 || between(op, 0xd0, 0xd3) || between(op, 0xd8, 0xdf) || op == 0xf6 || op == 0xf7 ||
            op == 0xfe || op == 0xff;
@@ -120,8 +148,14 @@ size_t immediate_size(uint8_t op, uint8_t modrm, const Prefixes& prefixes) {
     if (between(op, 0xb8, 0xbf))
         return prefixes.wide() ? 8 : word;
     if (between(op, 0xa0, 0xa3))
-        return prefixes.address32 ? 4 : 8;
+        return (prefixes.is_32_bit ? 4 : 8) >> (prefixes.address_size ? 1 : 0);
     switch (op) {
+    case 0x9a: // far call and jump of 32-bit programs
+    case 0xea:
+        return word + 2;
+    case 0x82: // as 0x80 there
+    case 0xd4:
+    case 0xd5:
     case 0x6a:
     case 0x6b:
     case 0x80:
@@ -169,12 +203,21 @@ size_t immediate_size(int map, uint8_t op) {
                : 0;
 }
 
+// The operand of a 32-bit program's instruction with the prefix 0x67.
+void read_short_operand(Reader& reader, X86Instruction& out) {
+    const int mode = out.modrm >> 6;
+    const bool no_base = mode == 0 && (out.modrm & 7) == 6;
+    out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 2 : 0);
+}
+
 void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
     out.has_modrm = true;
     out.modrm = reader.byte();
     int mode = out.modrm >> 6, rm = out.modrm & 7;
     if (mode == 3)
         return;
+    if (prefixes.is_32_bit && prefixes.address_size)
+        return read_short_operand(reader, out);
     int base = rm;
     if (rm == 4)
         base = reader.byte() & 7; // SIB
@@ -187,87 +230,118 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
 // AMD's maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
 constexpr int xop_bytes = 8, xop_words = 10; // by their immediates; the one between has none
 
-// After the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix.
-void read_vector(Reader& reader, uint8_t prefix, X86Instruction& out) {
+// After the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix. False: no known instruction.
+bool read_vector(Reader& reader, uint8_t prefix, const Prefixes& prefixes, X86Instruction& out) {
+    // These prefixes are invalid in front of the vector's.
+    if (prefixes.operand16 || prefixes.lock || prefixes.repeat || prefixes.rex)
+        return false;
+    const Encoding encoding = prefix == 0x62 ? Evex : prefix == 0x8f ? Xop : Vex;
     out.is_vector = true;
     out.map = 1;
     uint8_t payload = reader.byte();
-    if (prefix != 0xc5)
-        out.map = payload & (prefix == 0x62 ? 0x07 : 0x1f);
-    for (int more = prefix == 0xc5 ? 0 : prefix == 0x62 ? 2 : 1; more > 0; more--)
+    if (prefix == 0x62) {
+        out.map = payload & 0x07;
+        const uint8_t second = reader.byte();
         reader.byte();
+        out.pp = second & 3;
+        // APX uses these bits for registers above 15.
+        if ((payload & 8) || !(second & 4))
+            return false;
+    } else if (prefix != 0xc5) {
+        out.map = payload & 0x1f;
+        payload = reader.byte();
+    }
+    if (prefix != 0x62)
+        out.pp = payload & 3;
     out.opcode = reader.byte();
+    if (!is_known(encoding, out.map, out.pp, out.opcode))
+        return false;
     if (!(out.map == 1 && out.opcode == 0x77)) // vzeroupper
-        read_operand(reader, {}, out);
-    if (prefix == 0x8f)
+        read_operand(reader, prefixes, out);
+    if (encoding == Xop)
         reader.number(out.map == xop_bytes ? 1 : out.map == xop_words ? 4 : 0);
     else
         reader.number(immediate_size(out.map, out.opcode));
+    return true;
 }
 
-// Maps of opcodes that VEX and EVEX name; others are no instructions.
-bool is_vector_map(uint8_t prefix, int map) {
-    switch (prefix) {
-    case 0x62:
-        return between(static_cast<uint8_t>(map), 1, 3) || map == 5 || map == 6;
-    case 0x8f:
-        return between(static_cast<uint8_t>(map), xop_bytes, xop_words);
-    default:
-        return between(static_cast<uint8_t>(map), 1, 3);
+// After the opcode's first byte. False: no known instruction.
+bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
+    out.operand16 = prefixes.operand16;
+    out.repeat = prefixes.repeat;
+    out.lock = prefixes.lock;
+    out.rex = prefixes.rex;
+    out.pp = prefixes.pp();
+    if (out.opcode == 0x0f) {
+        out.opcode = reader.byte();
+        out.map = out.opcode == 0x38 ? 2 : out.opcode == 0x3a ? 3 : 1;
+        if (out.map != 1)
+            out.opcode = reader.byte();
+        if (!is_known(Legacy, out.map, out.pp, out.opcode))
+            return false;
+    } else if (!prefixes.is_32_bit && is_invalid(out.opcode)) {
+        return false;
     }
+    if (has_modrm(out.map, out.opcode, prefixes.is_32_bit))
+        read_operand(reader, prefixes, out);
+    out.immediate = reader.number(out.map == 0 ? immediate_size(out.opcode, out.modrm, prefixes)
+                                               : immediate_size(out.map, out.opcode));
+    if (out.map == 0 && out.opcode == 0xc8) // enter
+        reader.byte();
+    // SSE4a's extrq and insertq, of two bytes; vmread has neither prefix.
+    if (out.map == 1 && out.opcode == 0x78 && (out.pp == 1 || out.pp == 3))
+        reader.number(2);
+    return true;
+}
+
+Prefixes read_prefixes(Reader& reader, X86Mode mode) {
+    Prefixes out;
+    out.is_32_bit = mode == X86Mode::Protected;
+    while (reader.good() && is_prefix(reader.peek())) {
+        uint8_t prefix = reader.byte();
+        out.operand16 |= prefix == 0x66;
+        out.address_size |= prefix == 0x67;
+        out.lock |= prefix == 0xf0;
+        out.segment |= prefix == 0x26 || prefix == 0x2e || prefix == 0x36 || prefix == 0x3e;
+        if (prefix == 0xf2 || prefix == 0xf3)
+            out.repeat = prefix;
+    }
+    return out;
+}
+
+// Whether the opcode's first byte begins a vector instruction. In 64-bit mode `pop` has the same first byte as XOP, and
+// a part of the map's number there is 0; in 32-bit mode the others are `bound`, `les` and `lds`, which need memory.
+bool begins_vector(uint8_t opcode, uint8_t next, X86Mode mode) {
+    if (opcode == 0x8f)
+        return (next & 0x1f) >= xop_bytes;
+    const bool is_prefix = opcode == 0xc5 || opcode == 0xc4 || opcode == 0x62;
+    return is_prefix && (mode == X86Mode::Long || next >> 6 == 3);
 }
 
 } // namespace
 
-std::optional<X86Instruction> decode_x86(std::string_view code) {
+std::optional<X86Instruction> decode_x86(std::string_view code, X86Mode mode) {
     constexpr size_t max_length = 15;
     Reader reader(code.substr(0, max_length));
     X86Instruction out;
-    Prefixes prefixes;
-    while (reader.good() && is_prefix(reader.peek())) {
-        uint8_t prefix = reader.byte();
-        prefixes.operand16 |= prefix == 0x66;
-        prefixes.address32 |= prefix == 0x67;
-        prefixes.scalar |= prefix == 0xf2;
-    }
-    if ((reader.peek() & 0xf0) == 0x40)
+    Prefixes prefixes = read_prefixes(reader, mode);
+    auto is_rex = [&] { return mode == X86Mode::Long && (reader.peek() & 0xf0) == 0x40; };
+    if (is_rex())
         prefixes.rex = reader.byte();
     // Processors ignore a REX in front of other prefixes or of another one; no compiler writes that.
-    if (prefixes.rex && (is_prefix(reader.peek()) || (reader.peek() & 0xf0) == 0x40))
+    if (prefixes.rex && (is_prefix(reader.peek()) || is_rex()))
         return std::nullopt;
     out.opcode = reader.byte();
-    // `pop` has the same first byte as XOP, and there a part of the map's number says 0.
-    bool is_xop = out.opcode == 0x8f && (reader.peek() & 0x1f) >= xop_bytes;
-    if (uint8_t prefix = out.opcode; prefix == 0xc5 || prefix == 0xc4 || prefix == 0x62 || is_xop) {
-        read_vector(reader, prefix, out);
-        if (!is_vector_map(prefix, out.map))
-            return std::nullopt;
-    } else {
-        if (out.opcode == 0x0f) {
-            out.opcode = reader.byte();
-            out.map = out.opcode == 0x38 ? 2 : out.opcode == 0x3a ? 3 : 1;
-            if (out.map != 1)
-                out.opcode = reader.byte();
-            else if (is_invalid_second(out.opcode))
-                return std::nullopt;
-        } else if (is_invalid(out.opcode)) {
-            return std::nullopt;
-        }
-        if (has_modrm(out.map, out.opcode))
-            read_operand(reader, prefixes, out);
-        out.immediate = reader.number(out.map == 0 ? immediate_size(out.opcode, out.modrm, prefixes)
-                                                   : immediate_size(out.map, out.opcode));
-        if (out.map == 0 && out.opcode == 0xc8) // enter
-            reader.byte();
-        // SSE4a's extrq and insertq, of two bytes; vmread has neither prefix.
-        if (out.map == 1 && out.opcode == 0x78 && (prefixes.operand16 || prefixes.scalar))
-            reader.number(2);
-    }
+    out.segment = prefixes.segment;
+    const bool known = begins_vector(out.opcode, reader.peek(), mode) ? read_vector(reader, out.opcode, prefixes, out)
+                                                                      : read_plain(reader, prefixes, out);
     // Intel's processors read four bytes of distance here, AMD's two.
     bool near_jump = out.is_direct_jump() && (out.map == 1 || out.opcode == 0xe9);
     if ((near_jump || (out.is_call() && out.opcode == 0xe8)) && prefixes.operand16 && !prefixes.wide())
         return std::nullopt;
-    if (!reader.good())
+    // With 0x66 these are of another size on AMD's; no assembler makes them.
+    const bool short_flow = (out.map == 0 && out.opcode >> 2 == 0x38) || (out.is_call() && out.opcode == 0xff);
+    if (!known || !reader.good() || (short_flow && out.operand16 && mode == X86Mode::Long))
         return std::nullopt;
     out.length = reader.at();
     return out;

@@ -36,15 +36,15 @@ bool is_left_out(const LeftOut& left_out, const std::string& path, uint64_t offs
 }
 
 std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry,
-                                 const LeftOut& left_out) {
+                                 const SoundPlaces& places, const LeftOut& left_out) {
     std::map<std::string, UprobeTargets> files;
     std::set<std::pair<std::string, uint64_t>> seen;
     for (const plan::Point& point : probe.points)
         // What needs the entry is nothing without it. A function with several returns has one entry.
-        if (!is_left_out(left_out, point.path, point.offset) &&
+        if (places.can_attach(probe, point) && !is_left_out(left_out, point.path, point.offset) &&
             (probe.entry_program.empty() || !is_left_out(left_out, point.path, point.entry_offset)) &&
             (!entry || seen.insert({point.path, point.entry_offset}).second))
-            add(files[point.path], point, entry ? point.entry_offset : point.offset);
+            add(files[point.path], point, *places.place_of(point.path, entry ? point.entry_offset : point.offset));
     std::vector<UprobeTargets> out;
     for (auto& [path, targets] : files) {
         targets.program = program;
@@ -190,7 +190,8 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const plan::Ways& ways, const ToArm& to_arm, std::vector<std::string>& refused) {
+                                  const SoundPlaces& places, const plan::Ways& ways, const ToArm& to_arm,
+                                  std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     PlaceArmer armer(plan, to_arm.stop);
     auto index_of = [&](const plan::Probe& probe) { return static_cast<uint32_t>(&probe - plan.probes.data()); };
@@ -202,9 +203,9 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             continue;
         // A function's entry is saved from before its return is watched.
         if (!probe.entry_program.empty())
-            for (UprobeTargets& targets : group(probe, probe.entry_program, true, to_arm.left_out))
+            for (UprobeTargets& targets : group(probe, probe.entry_program, true, places, to_arm.left_out))
                 all.push_back(std::move(targets));
-        for (UprobeTargets& targets : group(probe, probe.symbol, false, to_arm.left_out))
+        for (UprobeTargets& targets : group(probe, probe.symbol, false, places, to_arm.left_out))
             all.push_back(std::move(targets));
         for (UprobeTargets& targets : all)
             if (targets.probe == Attachment::no_probe)

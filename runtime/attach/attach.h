@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "runtime/attach/sound_places.h"
 #include "runtime/load.h"
 #include "runtime/memory_check.h"
 #include "runtime/plan.h"
@@ -111,9 +112,11 @@ struct ToArm {
 
 // All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
 // probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
-// Files are attached to as `files` names them. An error of EINTR: ToArm::stop said so.
+// Files are attached to as `files` names them, at the offsets that `places` allows. An error of EINTR: ToArm::stop said
+// so.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const plan::Ways& ways, const ToArm& to_arm, std::vector<std::string>& refused);
+                                  const SoundPlaces& places, const plan::Ways& ways, const ToArm& to_arm,
+                                  std::vector<std::string>& refused);
 
 // A program that is not bound to one tracepoint.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);

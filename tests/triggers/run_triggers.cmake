@@ -159,6 +159,7 @@ add_clang_trigger(coroutine-clang coroutine.cc -std=gnu++20)
 set(TRIGGER_CLANGXX ${TRIGGER_CLANGXX_HERE})
 
 # What probes must not change (tests/harmless).
+add_run_trigger(unsound unsound.c -O1 -mno-red-zone) # its inline assembly calls
 add_run_trigger(harmless harmless.c -O1)
 target_link_libraries(trigger_harmless PRIVATE pthread)
 add_run_trigger(changed_code changed_code.c -O1 -fcf-protection=none)

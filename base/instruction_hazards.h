@@ -1,0 +1,44 @@
+// Classes of instructions that a kernel's uprobes may execute wrongly, so that the traced program would compute
+// something else.
+//
+// Attaching to them succeeds, and nothing is said. Translation finds the class of each probed instruction
+// (frontend/types/x86_hazards.h); the session tries samples of the class on the running kernel before it attaches.
+// docs/kernels.md, "Instructions that cannot be probed", has the measured table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sonde {
+
+enum class Hazard : uint8_t {
+    None,
+#define HAZARD(id, trial, effect, text) id,
+#include "base/instruction_hazards.def"
+#undef HAZARD
+};
+
+enum class HazardTrial : uint8_t { Certain, TriedOut };
+enum class HazardEffect : uint8_t { Changes, Refused };
+
+// What is known of a class; `text` continues "the instruction there".
+struct HazardTraits {
+    const char* name;
+    HazardTrial trial;
+    HazardEffect effect;
+    const char* text;
+};
+
+inline constexpr HazardTraits hazard_traits[] = {
+    {"None", HazardTrial::TriedOut, HazardEffect::Changes, "is safe"},
+#define HAZARD(id, trial, effect, text) {#id, HazardTrial::trial, HazardEffect::effect, text},
+#include "base/instruction_hazards.def"
+#undef HAZARD
+};
+inline constexpr size_t hazard_count = sizeof hazard_traits / sizeof *hazard_traits;
+
+constexpr const HazardTraits& traits_of(Hazard hazard) { return hazard_traits[static_cast<size_t>(hazard)]; }
+// Whether the session can find out if the running kernel executes such instructions correctly.
+constexpr bool is_tried_out(Hazard hazard) { return traits_of(hazard).trial == HazardTrial::TriedOut; }
+
+} // namespace sonde

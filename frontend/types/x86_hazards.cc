@@ -1,0 +1,167 @@
+#include "frontend/types/x86_hazards.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sonde {
+namespace {
+
+bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+
+// Opcodes of one byte that the kernel does not probe; it looks for them after a vector's prefix too.
+bool is_refused(uint8_t opcode) {
+    constexpr uint8_t refused[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61,
+                                   0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4,
+                                   0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb};
+    return std::ranges::find(refused, opcode) != std::end(refused);
+}
+
+// By the opcode that the kernel sees.
+Hazard vector_hazard(uint8_t opcode) {
+    if (between(opcode, 0x70, 0x7f) || opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb)
+        return Hazard::VectorAsJump;
+    if (between(opcode, 0x50, 0x57))
+        return Hazard::VectorAsPush;
+    switch (opcode) {
+    case 0x9d: // popf
+    case 0xc2: // ret
+    case 0xc3:
+    case 0xca: // far return
+    case 0xcb:
+    case 0xff: // call and jump by an address in memory
+        return Hazard::VectorAsReturn;
+    default:
+        return is_refused(opcode) || between(opcode, 0xcc, 0xcd) ? Hazard::VectorRefused : Hazard::None;
+    }
+}
+
+bool is_nop(const X86Instruction& one) {
+    constexpr uint8_t rex_b = 1;
+    return !one.is_vector &&
+           ((one.map == 1 && one.opcode == 0x1f) || (one.map == 0 && one.opcode == 0x90 && !(one.rex & rex_b)));
+}
+
+Hazard one_byte_hazard(const X86Instruction& one) {
+    constexpr uint8_t rex_b = 1;
+    switch (one.opcode) {
+    case 0xcc: // int3
+    case 0xf1: // int1
+        return Hazard::Interrupt;
+    case 0x90:
+        return one.rex & rex_b ? Hazard::ExchangeAsNop : one.repeat == 0xf3 ? Hazard::Pause : Hazard::None;
+    case 0x9c:
+        return Hazard::PushFlags;
+    case 0xcd: // int
+        return one.immediate == -128 ? Hazard::SystemCall : Hazard::Interrupt;
+    case 0xc7:
+        return one.modrm == 0xf8 ? Hazard::Transaction : Hazard::None; // xbegin
+    case 0xa4:                                                         // movs
+    case 0xa5:
+    case 0xa6: // cmps
+    case 0xa7:
+    case 0xaa: // stos
+    case 0xab:
+    case 0xac: // lods
+    case 0xad:
+    case 0xae: // scas
+    case 0xaf:
+    case 0x6c: // ins, outs
+    case 0x6d:
+    case 0x6e:
+    case 0x6f:
+        return one.repeat ? Hazard::Repeated : is_refused(one.opcode) ? Hazard::Refused : Hazard::None;
+    case 0xff:
+        return one.extension() == 6 && one.operand16 ? Hazard::ShortPush : Hazard::None;
+    case 0x68:
+    case 0x6a:
+        return one.operand16 ? Hazard::ShortPush : Hazard::None;
+    default:
+        if (between(one.opcode, 0x50, 0x57) && one.operand16)
+            return Hazard::ShortPush;
+        return is_refused(one.opcode) || ((one.is_direct_jump() || one.opcode == 0xe8) && one.operand16)
+                   ? Hazard::Refused
+                   : Hazard::None;
+    }
+}
+
+// The kernel knows these only with a VEX prefix, without an operand, if another prefix is there.
+bool loses_operand(const X86Instruction& one) {
+    if (!one.repeat || !one.is_relative())
+        return false;
+    constexpr uint8_t opcodes[] = {0x2b, 0x41, 0x42, 0x44, 0x45, 0x46, 0x47, 0x4a,
+                                   0x4b, 0x90, 0x91, 0x92, 0x93, 0x98, 0x99};
+    return std::ranges::find(opcodes, one.opcode) != std::end(opcodes);
+}
+
+Hazard two_byte_hazard(const X86Instruction& one) {
+    switch (one.opcode) {
+    case 0x05: // syscall
+    case 0x34: // sysenter
+        return Hazard::SystemCall;
+    case 0x00: // sldt, str
+        return one.extension() <= 1 ? Hazard::DescriptorTable : Hazard::None;
+    case 0x01: // sgdt, sidt, smsw
+        return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? Hazard::DescriptorTable
+                                                                                     : Hazard::None;
+    default:
+        return loses_operand(one) ? Hazard::UnknownPrefix : Hazard::None;
+    }
+}
+
+// An AVX instruction that writes no more than vector and mask registers. Only opcodes that are hazards are looked at.
+bool writes_vectors_only(const X86Instruction& one) {
+    const bool in_memory = one.modrm >> 6 != 3;
+    const uint8_t op = one.opcode;
+    constexpr uint8_t pp_66 = 1, pp_f3 = 2;
+    switch (one.map) {
+    case 1:
+        switch (op) {
+        case 0x17: // stores: vmovhps, vmovdqa, vmovq, vmovntdq
+        case 0x7f:
+        case 0xd6:
+        case 0xe7:
+            return !in_memory;
+        case 0x2f: // vcomiss
+        case 0x50: // vmovmskps
+            return false;
+        case 0x7e: // vmovd
+            return one.pp != pp_66;
+        case 0x78: // vcvttss2usi
+        case 0x79:
+            return one.pp < pp_f3;
+        default:
+            return true;
+        }
+    case 2:
+        return op != 0x0e && op != 0x17 && op != 0x2f && !between(op, 0xe0, 0xef); // vtest, vptest, vmaskmov, cmpccxadd
+    case 3:
+        return !between(op, 0x16, 0x17) && !between(op, 0x60, 0x63); // vpextrd, vextractps, vpcmpestri
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+Hazard hazard_of(const X86Instruction& instruction) {
+    constexpr size_t replaced_by_call = 5, replaced_by_jump = 10;
+    if (is_nop(instruction) && instruction.length == replaced_by_call)
+        return Hazard::RedZoneNop;
+    if (is_nop(instruction) && instruction.length == replaced_by_jump)
+        return Hazard::LongNop;
+    const Hazard hazard = instruction.is_vector  ? vector_hazard(instruction.opcode)
+                          : instruction.map == 0 ? one_byte_hazard(instruction)
+                          : instruction.map == 1 ? two_byte_hazard(instruction)
+                                                 : Hazard::None;
+    if (hazard == Hazard::None && (instruction.lock || instruction.segment))
+        return Hazard::Refused;
+    return hazard;
+}
+
+bool leaves_state(const X86Instruction& instruction) {
+    if (is_nop(instruction))
+        return true;
+    return instruction.is_vector && hazard_of(instruction) != Hazard::None && writes_vectors_only(instruction);
+}
+
+} // namespace sonde

@@ -1,0 +1,128 @@
+#include "runtime/attach/sound_places.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/instruction_hazards.h"
+#include "runtime/attach/instruction_trial.h"
+#include "runtime/messages.h"
+
+namespace sonde {
+namespace {
+
+std::string to_hex(const std::string& bytes, size_t most) {
+    std::string out;
+    for (unsigned char byte : bytes.substr(0, most))
+        out += fmt::format("{}{:02x}", out.empty() ? "" : " ", byte);
+    return out;
+}
+
+bool is_refused(const plan::ProbedCode& code) { return traits_of(code.hazard).effect == HazardEffect::Refused; }
+
+std::string explain(const plan::Point& point, const plan::ProbedCode& code) {
+    constexpr size_t shown = 8;
+    std::string out =
+        fmt::format("cannot attach to {}: {}\n  the instruction there ({}{}) {}", point.pp,
+                    is_refused(code) ? "the kernel cannot probe the instruction there"
+                                     : "a probe would change what the program does",
+                    to_hex(code.bytes, shown), code.bytes.size() > shown ? " ..." : "", traits_of(code.hazard).text);
+    if (code.nearest)
+        out += fmt::format("\n  the nearest instruction that can be probed: process(\"{}\").statement({:#x}).absolute",
+                           point.path, code.nearest);
+    return out;
+}
+
+// The points that one point of the script stands for.
+struct Group {
+    size_t points = 0, refused = 0;
+    const plan::Point* first = nullptr; // refused
+    const plan::ProbedCode* why = nullptr;
+};
+
+void warn_of(const std::string& written, const Group& group) {
+    const std::string first =
+        fmt::format("{}, where the instruction {}", group.first->pp, traits_of(group.why->hazard).text);
+    warn(fmt::format("{} of {} points of `{}` {} not probed, since {}: {}{}", group.refused, group.points, written,
+                     group.refused == 1 ? "is" : "are",
+                     is_refused(*group.why) ? "the kernel cannot probe the instruction there"
+                                            : "a probe would change what the program does",
+                     first, group.refused > 1 ? ", and others" : ""),
+         Weight::Answer);
+}
+
+} // namespace
+
+Result<SoundPlaces> SoundPlaces::find(const plan::Plan& plan) {
+    std::set<Hazard> wanted;
+    for (const plan::ProbedFile& file : plan.files)
+        for (const plan::ProbedCode& code : file.code)
+            if (is_tried_out(code.hazard) && code.hazard != Hazard::None)
+                wanted.insert(code.hazard);
+    const std::set<Hazard> wrong = try_hazards(wanted);
+    SoundPlaces out;
+    for (const plan::ProbedFile& file : plan.files)
+        for (const plan::ProbedCode& code : file.code)
+            if (!is_tried_out(code.hazard) || wrong.contains(code.hazard))
+                out.unsound_[{file.path, code.offset}] = &code;
+    if (Result<void> reported = out.report(plan); !reported)
+        return std::move(reported).error();
+    return out;
+}
+
+const plan::ProbedCode* SoundPlaces::unsound_at(const std::string& path, uint64_t offset) const {
+    auto found = unsound_.find({path, offset});
+    return found == unsound_.end() ? nullptr : found->second;
+}
+
+std::optional<uint64_t> SoundPlaces::place_of(const std::string& path, uint64_t offset) const {
+    const plan::ProbedCode* code = unsound_at(path, offset);
+    if (!code)
+        return offset;
+    return code->instead ? std::optional(code->instead) : std::nullopt;
+}
+
+const plan::ProbedCode* SoundPlaces::why_not(const plan::Probe& probe, const plan::Point& point) const {
+    if (!place_of(point.path, point.offset))
+        return unsound_at(point.path, point.offset);
+    if (!probe.entry_program.empty() && !place_of(point.path, point.entry_offset))
+        return unsound_at(point.path, point.entry_offset);
+    return nullptr;
+}
+
+bool SoundPlaces::can_attach(const plan::Probe& probe, const plan::Point& point) const {
+    return !why_not(probe, point);
+}
+
+Result<void> SoundPlaces::report(const plan::Plan& plan) const {
+    if (unsound_.empty())
+        return {};
+    std::map<std::pair<std::string, std::string>, Group> groups; // by the probe's place, and the point as written
+    size_t left = 0;
+    for (const plan::Probe& probe : plan.probes)
+        for (const plan::Point& point : probe.points) {
+            if (!plan::is_uprobe(probe.kind))
+                continue;
+            Group& group = groups[{probe.place, point.pn}];
+            group.points++;
+            const plan::ProbedCode* why = why_not(probe, point);
+            left += why ? 0 : 1;
+            if (why && group.refused++ == 0) {
+                group.first = &point;
+                group.why = why;
+            }
+        }
+    for (const auto& [key, group] : groups) {
+        if (group.refused == 0)
+            continue;
+        // A point that the kernel refuses is left out while there are others, as it always was.
+        const bool named = !has_wildcard(key.second) || group.refused == group.points;
+        if (is_refused(*group.why) ? left == 0 : named)
+            return Error(explain(*group.first, *group.why));
+        warn_of(key.second, group);
+    }
+    return {};
+}
+
+} // namespace sonde
