@@ -1,4 +1,4 @@
-// C++'s names are left to the C++ runtime.
+// C++'s names are left to the C++ runtime, and to LLVM what that does not know.
 #include "base/demangle.h"
 
 #include <cxxabi.h>
@@ -20,7 +20,10 @@ std::optional<std::string> demangle(std::string_view symbol) {
     int status = 0;
     std::unique_ptr<char, decltype(&std::free)> text(
         abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text ? std::optional<std::string>(text.get()) : std::nullopt;
+    if (status == 0 && text)
+        return text.get();
+    // What newer compilers write and the runtime that is installed does not know yet.
+    return demangle_cxx_by_llvm(symbol);
 }
 
 namespace {

@@ -155,4 +155,9 @@ std::optional<std::string> demangle_rust(std::string_view symbol) {
     return symbol.starts_with("_R") ? demangle_v0(symbol) : demangle_legacy(symbol);
 }
 
+std::optional<std::string> demangle_cxx_by_llvm(std::string_view symbol) {
+    std::unique_ptr<char, decltype(&std::free)> text(llvm::itaniumDemangle(symbol), &std::free);
+    return text ? std::optional<std::string>(text.get()) : std::nullopt;
+}
+
 } // namespace sonde

@@ -160,6 +160,7 @@ DiagBuilder Diagnostics::report(DiagId id, Range range, std::string message) {
     if (suppress_depth_ > 0) {
         if (severity == Severity::Error)
             suppressed_errors_++;
+        suppressed_.emplace_back(id, std::move(message));
         return DiagBuilder(nullptr);
     }
     if (severity == Severity::Warning) {
@@ -188,7 +189,8 @@ void Diagnostics::say_held() {
     }
 }
 
-Diagnostics::Suppress::Suppress(Diagnostics& diags) : diags_(diags), start_(diags.suppressed_errors_) {
+Diagnostics::Suppress::Suppress(Diagnostics& diags)
+    : diags_(diags), start_(diags.suppressed_errors_), first_(diags.suppressed_.size()) {
     diags_.suppress_depth_++;
 }
 
@@ -197,6 +199,7 @@ Diagnostics::Suppress::Suppress(Diagnostics& diags) : diags_(diags), start_(diag
 Diagnostics::Suppress::~Suppress() {
     diags_.suppress_depth_--;
     diags_.suppressed_errors_ = start_;
+    diags_.suppressed_.resize(first_);
 }
 
 std::string Diagnostics::render(const Diagnostic& diag, bool color) const {

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/source.h"
@@ -83,11 +84,16 @@ class Diagnostics {
         Suppress& operator=(const Suppress&) = delete;
         // Errors reported since this guard began.
         size_t errors() const { return diags_.suppressed_errors_ - start_; }
+        // What was reported since then, warnings too: ids and messages only.
+        std::vector<std::pair<DiagId, std::string>> reports() const {
+            return {diags_.suppressed_.begin() + static_cast<ptrdiff_t>(first_), diags_.suppressed_.end()};
+        }
 
       private:
         Diagnostics& diags_;
-        size_t start_;
+        size_t start_, first_;
     };
+    bool is_suppressed() const { return suppress_depth_ > 0; }
 
     // All kept diagnostics as the user sees them: message, `file:line:col`, source line with carets, notes, helps. Ends
     // in a newline unless empty; a blank line stands between two messages. `color`: with ANSI escapes.
@@ -107,6 +113,7 @@ class Diagnostics {
     size_t errors_ = 0;
     int suppress_depth_ = 0;
     size_t suppressed_errors_ = 0;
+    std::vector<std::pair<DiagId, std::string>> suppressed_; // while a guard lives
 };
 
 // "unknown-function"

@@ -14,9 +14,10 @@ struct LineRow {
     uint64_t address = 0;
     const char* file = nullptr; // unique per file within a unit; null if the table has no such file
     int line = 0;               // 0: code that no line asked for
-    bool is_statement = false;
-    bool end_sequence = false; // the first address after a sequence: it belongs to no line
-    bool prologue_end = false;
+    uint16_t column = 0;        // 0: not known
+    bool is_statement : 1 = false;
+    bool end_sequence : 1 = false; // the first address after a sequence: it belongs to no line
+    bool prologue_end : 1 = false;
 };
 
 // Calls `visit(row)` for each row of the table that the unit, a skeleton for split ones, refers to.
@@ -31,9 +32,16 @@ template <typename Visit> void for_each_line_row(Dwarf_Die& unit, Visit visit) {
         if (!line || dwarf_lineaddr(line, &row.address) != 0 || dwarf_lineno(line, &row.line) != 0)
             continue;
         row.file = dwarf_linesrc(line, nullptr, nullptr);
-        dwarf_linebeginstatement(line, &row.is_statement);
-        dwarf_lineendsequence(line, &row.end_sequence);
-        dwarf_lineprologueend(line, &row.prologue_end);
+        bool is_statement = false, end_sequence = false, prologue_end = false;
+        int column = 0;
+        dwarf_linebeginstatement(line, &is_statement);
+        dwarf_lineendsequence(line, &end_sequence);
+        dwarf_lineprologueend(line, &prologue_end);
+        dwarf_linecol(line, &column);
+        row.column = column < 0 || column > UINT16_MAX ? 0 : static_cast<uint16_t>(column);
+        row.is_statement = is_statement;
+        row.end_sequence = end_sequence;
+        row.prologue_end = prologue_end;
         visit(row);
     }
 }

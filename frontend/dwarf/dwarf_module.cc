@@ -8,9 +8,11 @@
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dropped_results.h"
+#include "frontend/dwarf/function_entries.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/globals.h"
+#include "frontend/dwarf/ifuncs.h"
 #include "frontend/dwarf/labels.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/locations.h"
@@ -32,20 +34,22 @@ namespace sonde {
 struct DwarfModule::Impl {
     explicit Impl(ProgramFile program) : file(std::move(program)) {}
 
-    ProgramFile file;                                                      // the ELF file: addresses, code, imports
-    DebugFiles debug{file};                                                // where libdw opens it, and DIEs by number
-    SymbolTables symbols{file, debug};                                     // functions without debug information
-    UnitIndex units{file, debug};                                          // addresses and DIEs to functions
-    LineTables lines;                                                      // rows by unit
-    TypeDefinitions definitions{units};                                    // types by name, of all units
-    TypeReader types{file, definitions};                                   // DIEs to types
-    TypeNames type_names{file, debug, units, definitions, types};          // what a script calls a type
-    Variables variables{debug, units, types};                              // scopes at an address, parameters, globals
-    FunctionInstances instances{file, debug, symbols, units, lines};       // functions as places
-    FunctionSearch functions{debug, symbols, units, variables, instances}; // patterns to functions
-    Statements statements{file, symbols, units, lines, instances, functions}; // lines to addresses and back
-    UnwindTable unwind{file, debug};                                // functions and frames as unwinders see them
-    CodeLayout code{file, symbols, units, lines, unwind};           // where instructions begin
+    ProgramFile file;                                                // the ELF file: addresses, code, imports
+    DebugFiles debug{file};                                          // where libdw opens it, and DIEs by number
+    SymbolTables symbols{file, debug};                               // functions without debug information
+    UnitIndex units{file, debug};                                    // addresses and DIEs to functions
+    LineTables lines;                                                // rows by unit
+    TypeDefinitions definitions{units};                              // types by name, of all units
+    TypeReader types{file, definitions};                             // DIEs to types
+    TypeNames type_names{file, debug, units, definitions, types};    // what a script calls a type
+    Variables variables{debug, units, types};                        // scopes at an address, parameters, globals
+    FunctionInstances instances{file, debug, symbols, units, lines}; // functions as places
+    UnwindTable unwind{file, debug};                                 // functions and frames as unwinders see them
+    CodeLayout code{file, symbols, units, lines, unwind};            // where instructions begin
+    Ifuncs ifuncs{file, code, unwind};                               // functions that are chosen when a program starts
+    FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs}; // patterns to functions
+    Statements statements{file, symbols, units, lines, instances, functions};            // lines to addresses and back
+    FunctionEntries entries{file, debug, units, lines, instances, code};                 // where calls are counted
     ProbeSafety safety{file, symbols, code};                        // which instructions can be probed
     ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
     Calls calls{file, debug, units, instances, functions};          // who calls whom
@@ -163,6 +167,7 @@ std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function
 std::vector<Variable> DwarfModule::results(const FunctionInstance& function) {
     return impl_->variables.results(function);
 }
+FunctionPlaces DwarfModule::places(const FunctionInstance& function) { return impl_->entries.of(function); }
 InstructionPlace DwarfModule::instruction_at(Address address) { return impl_->code.instruction_at(address); }
 
 } // namespace sonde

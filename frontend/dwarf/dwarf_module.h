@@ -138,6 +138,10 @@ class DwarfModule {
     // Where functions return whose return address must not be changed, and which those are.
     ReturnSites& returns() const;
 
+    // Where probes of a function or an inlined copy are hit once a call. Its entry or body in most cases; `places` is
+    // empty where there are none.
+    FunctionPlaces places(const FunctionInstance& function);
+
     // Where the return address lies while execution is at `address` of a function.
     Location return_address(Address address);
 

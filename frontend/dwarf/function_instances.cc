@@ -12,11 +12,52 @@
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_parts.h"
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/unit_index.h"
 
 namespace sonde {
+namespace {
+
+// Compiled with -gsimple-template-names, `f<int>` is called `f` (LLVM): the symbol has the arguments. Empty: nothing is
+// missing.
+std::string with_template_arguments(const FunctionInstance& instance) {
+    if (!instance.linkage_name.starts_with("_Z") || instance.linkage_name.find('I') == std::string::npos ||
+        instance.name.find('<') != std::string::npos)
+        return "";
+    std::optional<std::string> plain = demangle(instance.linkage_name);
+    std::string whole = plain ? symbol_name(*plain) : "";
+    return whole.find('<') != std::string::npos && without_all_template_arguments(whole) == instance.name ? whole : "";
+}
+
+// Every symbol there is of that part.
+std::string part_at(SymbolTables& symbols, Address entry) {
+    std::string_view part;
+    for (auto at = symbols.first_from(entry); at != symbols.all().end() && at->address == entry; ++at)
+        if (part = coroutine_part(at->name); part.empty())
+            return "";
+    return std::string(part);
+}
+
+// Where a function begins that is in several parts: the symbol tells, as the parts have names of their own or none.
+// Else it is the first range; a part that was split off may have lower addresses.
+Address first_part(SymbolTables& symbols, const std::vector<std::pair<Address, Address>>& ranges) {
+    for (const auto& range : ranges)
+        for (auto at = symbols.first_from(range.first); at != symbols.all().end() && at->address == range.first; ++at)
+            if (!is_moved_part(at->name) && !is_later_part(at->name))
+                return range.first;
+    return ranges.front().first;
+}
+
+bool is_lambda(Dwarf_Die& die) {
+    const char* name = dwarf_diename(&die);
+    Dwarf_Attribute attribute;
+    return name && std::string_view(name).starts_with("operator()") &&
+           dwarf_attr_integrate(&die, DW_AT_object_pointer, &attribute);
+}
+
+} // namespace
 
 std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     Dwarf_Die die;
@@ -34,9 +75,8 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     else if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formudata(&attribute, &distance) == 0)
         instance.entry = code.base + distance; // DWARF 5, section 2.18
     else if (!code.ranges.empty())
-        // The first range is where a function begins; a cold part split off it may have lower addresses.
         instance.entry = instance.inlined ? std::min_element(code.ranges.begin(), code.ranges.end())->first
-                                          : code.ranges.front().first;
+                                          : first_part(symbols_, code.ranges);
     if (instance.entry == 0 || !file_.is_executable(instance.entry))
         return std::nullopt;
     instance.low = instance.high = instance.entry;
@@ -57,12 +97,18 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     if (instance.name.find("{impl#") != std::string::npos)
         if (std::optional<std::string> plain = demangle(instance.linkage_name))
             instance.name = *std::move(plain);
+    if (std::string whole = with_template_arguments(instance); !whole.empty())
+        instance.name = std::move(whole);
+    if (!instance.inlined)
+        instance.part = part_at(symbols_, instance.entry);
+    instance.name += instance.part;
     instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
     // Free Pascal has no declarations' places, only lines.
+    // Neither have gcc's lambdas, which it takes for artificial.
     const LineRow* first = nullptr;
-    if (instance.file.empty() && !flag_attribute(die, DW_AT_artificial))
+    if (instance.file.empty() && (!flag_attribute(die, DW_AT_artificial) || is_lambda(die) || !instance.part.empty()))
         first = lines_.row_at(*function.unit, instance.entry);
     if (first && first->file) {
         instance.file = first->file;
@@ -104,6 +150,7 @@ FunctionInstance FunctionInstances::of_symbol(const CodeSymbol& symbol) {
     if (std::optional<std::string> plain = demangle(symbol.name)) {
         instance.name = symbol_name(*plain);
         instance.linkage_name = symbol.name;
+        instance.part = coroutine_part(symbol.name);
     }
     instance.external = symbol.global;
     instance.entry = instance.body = instance.low = symbol.address;

@@ -29,7 +29,8 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     pattern.function = text.substr(0, at);
     // Rust's `f::<i32>` is the function `f<i32>`.
     for (size_t turbofish = 0; (turbofish = pattern.function.find("::<", turbofish)) != std::string::npos; turbofish++)
-        if (!std::string_view(pattern.function).substr(turbofish).starts_with("::<impl "))
+        if (std::string_view rest = std::string_view(pattern.function).substr(turbofish);
+            !rest.starts_with("::<impl ") && !rest.starts_with("::<lambda") && !rest.starts_with("::<unnamed"))
             pattern.function.erase(turbofish, 2);
     pattern.parameters = symbol_parameters(pattern.function);
     pattern.function.resize(pattern.function.size() - pattern.parameters.size());

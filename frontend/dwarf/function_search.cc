@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include <dwarf.h>
+#include <fmt/format.h>
 
 #include "base/debug/die.h"
 #include "base/demangle.h"
@@ -13,12 +14,16 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/go.h"
+#include "frontend/dwarf/ifuncs.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/name_filter.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_parts.h"
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/variables.h"
+#include "frontend/types/symbol_versions.h"
 
 namespace sonde {
 namespace {
@@ -37,22 +42,44 @@ bool line_matches(const FunctionPattern& pattern, int line) {
     return true;
 }
 
-// By a mangled name, or by Rust's for what DWARF has no name for, as `<T as Trait>::f`.
-bool linkage_matches(FunctionRef function, const std::string& pattern) {
-    bool is_rust =
-        function.unit->language == DW_LANG_Rust && (pattern.find("::") != std::string::npos || has_wildcard(pattern));
-    Dwarf_Die die;
-    if ((!is_rust && !pattern.starts_with("_")) || !die_of(function, &die))
-        return false;
-    const char* linkage = string_attribute(die, DW_AT_linkage_name);
-    return linkage && (glob_match(pattern, linkage) || (is_rust && symbol_matches(pattern, linkage)));
+// "a::f" for "a::v2::f", where v2 is an inline namespace around the function.
+std::string without_inline_namespaces(FunctionRef naming, std::string name) {
+    for (uint32_t at = naming->scope; at != no_index; at = naming.unit->scopes[at].parent) {
+        const ScopeEntry& scope = naming.unit->scopes[at];
+        const std::string text = scope.is_inline && scope.name ? fmt::format("{}::", scope.name) : "";
+        if (size_t found = text.empty() ? std::string::npos : name.find(text); found != std::string::npos)
+            name.erase(found, text.size());
+    }
+    return name;
 }
 
-// A part that the compiler has moved away from a function; nobody calls it.
-bool is_cold_part(std::string_view name) { return name.ends_with(".cold"); }
+// By a mangled name, or by that of the symbol for what DWARF has no name for: Rust's `<T as Trait>::f`, and templates'
+// arguments after -gsimple-template-names. `bare`: the name without what is around it.
+bool linkage_matches(FunctionRef function, FunctionRef naming, const char* bare, const std::string& pattern) {
+    const bool is_rust =
+        function.unit->language == DW_LANG_Rust && (pattern.find("::") != std::string::npos || has_wildcard(pattern));
+    const bool has_arguments =
+        is_cxx_language(function.unit->language) && pattern.find('<') != std::string::npos && !strchr(bare, '<');
+    Dwarf_Die die;
+    if ((!is_rust && !has_arguments && !pattern.starts_with("_")) || !die_of(function, &die))
+        return false;
+    const char* linkage = linkage_name(die);
+    if (!linkage)
+        return false;
+    if (glob_match(pattern, linkage) || (is_rust && symbol_matches(pattern, linkage)))
+        return true;
+    std::optional<std::string> plain = has_arguments ? demangle(linkage) : std::nullopt;
+    return plain && (matches_name(pattern, symbol_name(*plain)) ||
+                     matches_name(pattern, without_inline_namespaces(naming, symbol_name(*plain))));
+}
 
-// The rest of a function whose beginning is inlined; what calls it has begun the function already.
-bool is_later_part(std::string_view name) { return name.find(".part.") != std::string_view::npos; }
+// The end of a pattern that names a part of a coroutine.
+std::string_view part_of_pattern(const FunctionPattern& pattern) {
+    for (std::string_view part : {".resume", ".destroy", ".cleanup", ".actor"})
+        if (pattern.function.ends_with(part) && pattern.function.size() > part.size())
+            return part;
+    return {};
+}
 
 std::optional<Dwarf_Off> origin_of(FunctionRef function) {
     Dwarf_Die die, origin;
@@ -130,7 +157,7 @@ bool FunctionSearch::name_matches(FunctionRef function, const std::string& patte
         if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
             return true;
     }
-    return linkage_matches(function, pattern);
+    return linkage_matches(function, units_.naming_entry(function), name, pattern);
 }
 
 bool FunctionSearch::matches(FunctionRef function, const FunctionPattern& pattern) {
@@ -143,12 +170,19 @@ bool FunctionSearch::matches(FunctionRef function, const FunctionPattern& patter
 
 void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
     scan(unit);
+    // Debug information calls the parts of a coroutine as the coroutine.
+    FunctionPattern whole = pattern;
+    const std::string_view part = is_cxx_language(unit.language) ? part_of_pattern(pattern) : std::string_view();
+    whole.function.resize(whole.function.size() - part.size());
     for (uint32_t i = 0; i < unit.functions.size(); i++) {
         FunctionRef function{&unit, i};
-        if (!function->has_code || function->declaration || !matches(function, pattern) || is_part_put_back(function))
+        if (!function->has_code || function->declaration || !matches(function, whole) || is_part_put_back(function))
             continue;
         const FunctionInstance* candidate = instances_.of(function);
-        if (candidate && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
+        const bool is_its_part =
+            candidate && (candidate->part == part ||
+                          (has_wildcard(pattern.function) && matches_name(pattern.function, candidate->name)));
+        if (is_its_part && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
             line_matches(pattern, candidate->line))
             found.push_back(*candidate);
     }
@@ -171,13 +205,15 @@ void FunctionSearch::visit(const FunctionPattern& pattern, const std::function<v
     }
     std::vector<FunctionInstance> found;
     add_symbols(pattern, entries, found);
+    add_chosen(pattern, entries, found);
     for (const FunctionInstance& function : found)
         visit(function);
 }
 
 std::vector<FunctionInstance> FunctionSearch::find(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
-    const NameFilter filter(debug_.dwarf(), pattern.function);
+    const NameFilter filter(debug_.dwarf(),
+                            pattern.function.substr(0, pattern.function.size() - part_of_pattern(pattern).size()));
     for (Unit& unit : units_.all())
         if (filter.may_have(unit))
             add_functions(unit, pattern, found);
@@ -186,6 +222,9 @@ std::vector<FunctionInstance> FunctionSearch::find(const FunctionPattern& patter
         if (!function.inlined)
             entries.insert(function.entry);
     add_symbols(pattern, entries, found);
+    add_chosen(pattern, entries, found);
+    if (found.empty() && !pattern.file.empty() && pattern.line_kind == FunctionPattern::None)
+        add_versions(pattern, found);
     sort_functions(found);
     return found;
 }
@@ -205,6 +244,8 @@ std::vector<std::string> FunctionSearch::names() {
                 names.insert(units_.qualified_name(function));
         }
     }
+    for (const Ifuncs::Ifunc& ifunc : ifuncs_.all())
+        names.emplace(ifunc.name);
     for (const CodeSymbol& symbol : symbols_.all()) {
         FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
         const FunctionInstance* known = instances_.of(around);
@@ -221,7 +262,7 @@ bool FunctionSearch::is_part(const FunctionInstance& function) {
     bool part = false;
     for (auto at = symbols_.first_from(function.entry);
          !function.inlined && at != symbols_.all().end() && at->address == function.entry; ++at) {
-        part = is_cold_part(at->name) || is_later_part(at->name);
+        part = is_moved_part(at->name) || is_later_part(at->name);
         if (!part)
             return false;
     }
@@ -258,8 +299,10 @@ void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern&
         return;
     // Another name of a function that is described under its first one. A pattern finds the function itself.
     found.push_back(*known);
-    if (!has_wildcard(pattern.function))
-        found.back().name = symbol.name;
+    if (has_wildcard(pattern.function))
+        return;
+    std::optional<std::string> plain = pattern.function.starts_with("_") ? std::nullopt : demangle(symbol.name);
+    found.back().name = plain ? symbol_name(*plain) : std::string(symbol.name);
 }
 
 void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
@@ -277,9 +320,57 @@ void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<
                 best = &all[at];
         if (!best || entries.contains(address))
             continue;
-        if (wildcard && is_cold_part(best->name))
+        // Neither is a function of the program's; by its name it can be probed.
+        const bool is_named = pattern.function.starts_with("_") || pattern.function.find("thunk") != std::string::npos;
+        if (wildcard && (is_moved_part(best->name) || (is_thunk(best->name) && !is_named)))
             continue;
         add_symbol(*best, pattern, found);
+    }
+}
+
+void FunctionSearch::add_chosen(const FunctionPattern& pattern, const std::set<Address>& entries,
+                                std::vector<FunctionInstance>& found) {
+    if (!pattern.file.empty() || !pattern.parameters.empty() || pattern.line_kind != FunctionPattern::None)
+        return;
+    for (const Ifuncs::Ifunc& ifunc : ifuncs_.all()) {
+        if (!glob_match(pattern.function, ifunc.name) && !symbol_matches(pattern.function, ifunc.name))
+            continue;
+        for (auto [low, high] : ifuncs_.implementations(ifunc.resolver)) {
+            if (entries.contains(low) ||
+                std::ranges::any_of(found, [&](const auto& one) { return !one.inlined && one.entry == low; }))
+                continue;
+            FunctionInstance function = instances_.of_symbol({ifunc.name, low, high - low, ifunc.global});
+            const FunctionInstance* known = instances_.of(enclosing_subprogram(units_.function_at(low)));
+            if (known && known->entry == low) {
+                const std::string name = std::move(function.name);
+                function = *known;
+                function.name = name;
+            }
+            function.is_chosen = true;
+            found.push_back(std::move(function));
+        }
+    }
+}
+
+void FunctionSearch::add_versions(const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
+    const bool is_default = pattern.file.starts_with('@');
+    FunctionPattern named = pattern;
+    named.file.clear();
+    std::vector<FunctionInstance> all;
+    for (const VersionedSymbol& symbol : read_symbol_versions(file_.elf())) {
+        if (symbol.version != pattern.file.substr(is_default ? 1 : 0) || (is_default && !symbol.is_default) ||
+            !glob_match(pattern.function, symbol.name))
+            continue;
+        if (all.empty())
+            all = find(named);
+        for (const FunctionInstance& one : all) {
+            const bool is_its_choice =
+                one.is_chosen && std::ranges::any_of(ifuncs_.all(), [&](const Ifuncs::Ifunc& ifunc) {
+                    return ifunc.resolver == symbol.address && ifunc.name == symbol.name;
+                });
+            if (!one.inlined && (one.entry == symbol.address || is_its_choice))
+                found.push_back(one);
+        }
     }
 }
 

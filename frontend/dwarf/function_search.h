@@ -19,6 +19,8 @@ namespace sonde {
 
 class DebugFiles;
 class FunctionInstances;
+class Ifuncs;
+class ProgramFile;
 class SymbolTables;
 class UnitIndex;
 class Variables;
@@ -26,9 +28,10 @@ struct CodeSymbol;
 
 class FunctionSearch {
   public:
-    FunctionSearch(DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, Variables& variables,
-                   FunctionInstances& instances)
-        : debug_(debug), symbols_(symbols), units_(units), variables_(variables), instances_(instances) {}
+    FunctionSearch(const ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units,
+                   Variables& variables, FunctionInstances& instances, Ifuncs& ifuncs)
+        : file_(file), debug_(debug), symbols_(symbols), units_(units), variables_(variables), instances_(instances),
+          ifuncs_(ifuncs) {}
 
     // As DwarfModule::functions().
     std::vector<FunctionInstance> find(const FunctionPattern& pattern);
@@ -52,12 +55,19 @@ class FunctionSearch {
     // Those that match and begin at none of `entries`, where functions with debug information have matched.
     void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
                      std::vector<FunctionInstance>& found);
+    // `f@V1`, where V1 is a version of the symbol and no file.
+    void add_versions(const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
+    // What IFUNCs that match may lead to, but for functions that have matched themselves.
+    void add_chosen(const FunctionPattern& pattern, const std::set<Address>& entries,
+                    std::vector<FunctionInstance>& found);
 
+    const ProgramFile& file_;
     DebugFiles& debug_;
     SymbolTables& symbols_;
     UnitIndex& units_;
     Variables& variables_;
     FunctionInstances& instances_;
+    Ifuncs& ifuncs_;
 };
 
 } // namespace sonde

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "frontend/types/address.h"
 #include "frontend/types/location.h"
@@ -20,6 +21,7 @@ using DieOffset = uint64_t;
 struct FunctionInstance {
     std::string name;         // "main"; C++: qualified ("ns::C::f")
     std::string linkage_name; // mangled, empty for C
+    std::string part;         // of a coroutine: ".resume" and the like, with which `name` ends then; empty: no part
     std::string file;         // as in DW_AT_decl_file, with its directory
     int line = 0;             // DW_AT_decl_line
     bool inlined = false;     // an inlined copy
@@ -32,9 +34,29 @@ struct FunctionInstance {
     DieOffset die = 0;          // the subprogram or inlined_subroutine
     bool has_debug_info = true; // false: known from the symbol table only
     bool is_go = false;         // made by Go's compiler
+    bool is_chosen = false;     // one of those that the resolver of an IFUNC of this name chooses from
     // Go: `body` is the jump that is taken when the stack has to grow, after which the function begins anew. Nothing
     // but flags has changed before it, so both places are the same to variables.
     bool checks_stack = false;
+};
+
+// An instruction after which execution may arrive at a probed one again, in the same call.
+struct Arrival {
+    Address from = 0;
+    // When: the jump is taken (0 to 15: the condition by the number in its opcode), or always (jumps_always).
+    uint8_t condition = 16;
+
+    bool operator==(const Arrival&) const = default;
+};
+
+// Where a function's calls, or passes through an inlined copy, are hit: each at one of these places, once.
+struct FunctionPlaces {
+    struct Place {
+        Address address = 0;
+        std::vector<Arrival> repeats; // arrivals that are no new calls
+    };
+    std::vector<Place> places;
+    std::string why_none; // why no place is hit exactly once
 };
 
 struct Statement {

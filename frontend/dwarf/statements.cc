@@ -84,6 +84,13 @@ FunctionRef Statements::function_of(Unit& unit, const LineRow& row) {
     return best ? best : innermost;
 }
 
+// gcc reads what a lambda has captured on the line where the lambda begins, in the middle of other lines.
+bool Statements::is_capture(const LineRow& row, FunctionRef run) {
+    const FunctionInstance* around = instances_.of(run);
+    return around && around->name.find("operator()") != std::string::npos && row.line == around->line && row.file &&
+           row.file == around->file && row.address > around->body;
+}
+
 FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern) {
     const FunctionRef own = function_of(unit, row);
     if (!own || functions_.matches(own, pattern))
@@ -118,7 +125,8 @@ void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& fil
             else if (candidate && pattern.line_kind == FunctionPattern::LineRange)
                 candidate = row.line >= pattern.line && row.line <= pattern.line_end;
             if (!candidate) {
-                run_file = nullptr;
+                if (!is_capture(row, run_function))
+                    run_file = nullptr;
                 continue;
             }
             FunctionRef function = named_around(unit, row, pattern);

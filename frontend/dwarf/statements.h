@@ -44,6 +44,8 @@ class Statements {
     // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
     // that is the one whose source the line is in.
     FunctionRef function_of(Unit& unit, const LineRow& row);
+    // Whether the row goes on with the run of statements in the function, though it has another line.
+    bool is_capture(const LineRow& row, FunctionRef run);
     // The function around the row that the pattern names: the line's own, or one that has an inlined copy of it.
     FunctionRef named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern);
     void add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/demangle.h"
 #include "base/glob.h"
 
@@ -41,18 +43,6 @@ size_t bracket_end(std::string_view text, size_t at) {
     return text.size();
 }
 
-// "a<int>::f<T>" to "a::f"; the brackets of "<T as Trait>::f" stay.
-std::string without_arguments(std::string_view name) {
-    std::string out;
-    for (size_t i = 0; i < name.size(); i++) {
-        if (name[i] == '<' && i > 0 && is_word(name[i - 1]) && !name.substr(0, i).ends_with("operator"))
-            i = bracket_end(name, i) - 1;
-        else
-            out += name[i];
-    }
-    return out;
-}
-
 // The whole, or an end of it after a `::`.
 bool matches_end(const std::string& pattern, std::string_view name) {
     if (name == pattern || glob_match(pattern, name))
@@ -74,18 +64,30 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
         text.replace(at, from.size(), to);
 }
 
+// What symbols have letters of their own for: types and keywords of C++ and Rust.
+bool is_encoded(std::string_view word) {
+    constexpr std::string_view words[] = {
+        "operator", "new",   "delete", "anonymous", "namespace", "lambda", "unnamed", "type", "int", "long",
+        "short",    "char",  "bool",   "double",    "float",     "signed", "void",    "auto", "as",  "dyn",
+        "i8",       "i16",   "i32",    "i64",       "i128",      "isize",  "u8",      "u16",  "u32", "u64",
+        "u128",     "usize", "f32",    "f64",       "str",       "mut",    "const",   "fn",   "std", "string",
+        "unsigned", "impl",  "string", "allocator", "ostream",   "istream"};
+    return std::ranges::find(words, word) != std::ranges::end(words);
+}
+
 // The longest word, which a symbol has in it whatever its mangling.
 std::string_view longest_word(std::string_view pattern) {
     std::string_view best;
     for (size_t i = 0; i < pattern.size();) {
-        if (pattern[i] == '[') { // one of these characters
-            i = std::min(pattern.find(']', i), pattern.size() - 1) + 1;
+        // One of these characters; Rust's `{closure#0}`.
+        if (pattern[i] == '[' || pattern[i] == '{') {
+            i = std::min(pattern.find(pattern[i] == '[' ? ']' : '}', i), pattern.size() - 1) + 1;
             continue;
         }
         size_t end = i;
         while (end < pattern.size() && is_word(pattern[end]))
             end++;
-        if (end - i > best.size())
+        if (end - i > best.size() && !is_encoded(pattern.substr(i, end - i)))
             best = pattern.substr(i, end - i);
         i = std::max(end, i + 1);
     }
@@ -104,6 +106,40 @@ void move_const(std::string& text) {
             end = text[end] == '<' ? bracket_end(text, end) : end + 1;
         text.insert(end, " const");
     }
+}
+
+// What the demangler writes before the suffix of a symbol: "f(int) [clone .cold]".
+constexpr std::string_view clone_mark = " [clone ";
+
+// "f.resume" for "f(int) [clone .resume]".
+std::string_view part_of_clone(std::string_view demangled) {
+    for (std::string_view part : {".resume", ".destroy", ".cleanup", ".actor"})
+        if (demangled.ends_with(']') && demangled.substr(0, demangled.size() - 1).ends_with(part))
+            return part;
+    return {};
+}
+
+// The words before the name of a function that another one is made for.
+std::string_view description_of(std::string_view demangled) {
+    for (std::string_view what :
+         {"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "TLS wrapper function for ",
+          "TLS init function for ", "transaction clone for ", "non-transaction clone for "})
+        if (demangled.starts_with(what))
+            return what;
+    return {};
+}
+
+// A template's argument as compilers write it: "f<'x'>" for "f<(char)120>".
+std::string with_characters(std::string name) {
+    constexpr std::string_view cast = "(char)";
+    for (size_t at = 0; (at = name.find(cast, at)) != std::string::npos; at++) {
+        const size_t number = at + cast.size();
+        const size_t end = std::min(name.find_first_not_of("0123456789", number), name.size());
+        const int code = end - number > 0 && end - number <= 3 ? std::stoi(name.substr(number, end - number)) : 0;
+        if (code >= ' ' && code < 0x7f && code != '\'' && code != '\\')
+            name.replace(at, end - at, fmt::format("'{}'", static_cast<char>(code)));
+    }
+    return name;
 }
 
 // One spelling for one list of parameters.
@@ -135,13 +171,27 @@ std::string normalized(std::string_view parameters) {
 
 } // namespace
 
+std::string without_all_template_arguments(std::string_view name) {
+    std::string out;
+    for (size_t i = 0; i < name.size(); i++) {
+        if (name[i] == '<' && i > 0 && is_word(name[i - 1]) && !name.substr(0, i).ends_with("operator"))
+            i = bracket_end(name, i) - 1;
+        else
+            out += name[i];
+    }
+    return out;
+}
+
 std::string symbol_parameters(const std::string& demangled) {
-    size_t at = parameters_at(demangled);
-    return at == std::string::npos ? "" : demangled.substr(at);
+    const std::string text = demangled.substr(0, demangled.find(clone_mark));
+    size_t at = parameters_at(text);
+    return at == std::string::npos ? "" : text.substr(at);
 }
 
 std::string symbol_name(const std::string& demangled) {
-    std::string name = demangled.substr(0, parameters_at(demangled));
+    std::string_view what = description_of(demangled);
+    const std::string text = demangled.substr(what.size(), demangled.find(clone_mark) - what.size());
+    std::string name = text.substr(0, parameters_at(text));
     // A template's result stands before it.
     size_t end = name.rfind("operator");
     end = end == std::string::npos || (end > 0 && is_word(name[end - 1])) ? name.size() : end;
@@ -154,18 +204,32 @@ std::string symbol_name(const std::string& demangled) {
         else if (name[i] == ' ')
             begin = i + 1;
     }
-    return name.substr(begin);
+    return fmt::format("{}{}{}", what, with_characters(name.substr(begin)), part_of_clone(demangled));
+}
+
+bool matches_name(std::string_view pattern, std::string_view name) {
+    std::string wanted(pattern);
+    if (std::string_view what = description_of(name); !what.empty())
+        return glob_match(wanted, name) ||
+               (wanted.starts_with(what) && matches_name(wanted.substr(what.size()), name.substr(what.size())));
+    std::string text(name);
+    if (pattern.find('<') != std::string_view::npos) { // blanks make no difference between arguments
+        std::erase(wanted, ' ');
+        std::erase(text, ' ');
+    }
+    return matches_end(wanted, text) || matches_end(wanted, without_all_template_arguments(text));
 }
 
 bool symbol_matches(std::string_view pattern, std::string_view symbol) {
+    // Types that the language has are single letters in a symbol.
+    const std::string named = without_all_template_arguments(pattern.substr(description_of(pattern).size()));
     if ((!symbol.starts_with("_Z") && !symbol.starts_with("_R")) ||
-        symbol.find(longest_word(pattern)) == std::string_view::npos)
+        (symbol.find(longest_word(named)) == std::string_view::npos && pattern.find("thunk") == std::string_view::npos))
         return false;
     std::optional<std::string> demangled = demangle(symbol);
     if (!demangled)
         return false;
-    std::string name = symbol_name(*demangled), wanted(pattern);
-    return matches_end(wanted, name) || matches_end(wanted, without_arguments(name));
+    return matches_name(pattern, symbol_name(*demangled));
 }
 
 bool same_parameters(std::string_view one, std::string_view other) { return normalized(one) == normalized(other); }

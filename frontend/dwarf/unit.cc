@@ -62,7 +62,28 @@ Dwarf_Die declaration_of(Dwarf_Die& definition) {
     return is_declared ? declaration : definition;
 }
 
+namespace {
+
+// "operator+" of "operator+<int>", and the whole of `operator<`; empty for what is no operator's name with arguments.
+std::string_view operator_of(std::string_view name) {
+    constexpr std::string_view word = "operator";
+    if (!name.starts_with(word))
+        return {};
+    for (std::string_view sign : {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "()", "[]", "<", ">"})
+        if (name.substr(word.size()).starts_with(sign) && name.substr(word.size() + sign.size()).starts_with('<'))
+            return name.substr(0, word.size() + sign.size());
+    const size_t arguments = name.find('<', word.size());
+    const bool is_sign = arguments != std::string_view::npos && arguments > word.size() &&
+                         name.find_first_of("<>") == arguments &&
+                         ispunct(static_cast<unsigned char>(name[word.size()]));
+    return is_sign ? name.substr(0, arguments) : std::string_view();
+}
+
+} // namespace
+
 std::string without_template_arguments(std::string_view name) {
+    if (std::string_view plain = operator_of(name); !plain.empty() && name.back() == '>')
+        return std::string(plain);
     if (name.empty() || name.back() != '>' || name.starts_with("operator"))
         return std::string(name);
     int depth = 0;

@@ -45,6 +45,7 @@ struct ResolvedPoint {
     DwarfModule* module = nullptr;
     FunctionInstance function;
     Address address = 0;              // the probed instruction, in the module
+    std::vector<Arrival> repeats;     // arrivals at the probed instruction that are no calls (frontend/sema/arrivals.h)
     Address entry_address = 0;        // .return: the function's entry (after the prologue where needed)
     const PltEntry* plt = nullptr;    // an entry of the table of calls, without variables; owned by the module
     const UsdtMark* mark = nullptr;   // a static mark, with arguments instead of variables; owned by the module

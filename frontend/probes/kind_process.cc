@@ -13,6 +13,7 @@
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/probes/shared_code.h"
 
 namespace sonde {
 namespace {
@@ -59,6 +60,7 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
     std::set<std::string> lines;
     ProcessTarget careful = target;
     careful.changes_return_addresses = false;
+    careful.only_lists = !env.listing_addresses;
     target.module->visit_functions(pattern.parsed, [&](const FunctionInstance& one) {
         if (!has_suffix(pattern, one))
             return;
@@ -132,11 +134,14 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     warn_of_lines(resolving, pattern, found);
     bool any = !found.empty();
     std::erase_if(found, [&](const FunctionInstance& one) { return !has_suffix(pattern, one); });
+    if (!by_number)
+        keep_one_of_each_code(resolving, module, pattern, found);
     std::vector<ResolvedPoint> points;
     std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
     std::set<std::string> listed;
     ProcessTarget careful = target;
     careful.changes_return_addresses = target.changes_return_addresses && !wildcard; // asked for by name only
+    careful.only_lists = env.listing && !env.listing_addresses;
     auto add = [&](const FunctionInstance& one) -> Result<void> {
         const std::string text =
             by_number ? fmt::format("{}.function({:#x})", target.text, one.entry) : function_text(target, one);
@@ -155,7 +160,9 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         // Of several functions some may never return, and what the compiler links beside the program's own functions is
         // not worth a word.
         const bool is_own = one.has_debug_info || !module.has_debug_info() || !wildcard;
-        if (!added && (found.size() == 1 || (added.error().os_error == unsafe_return && is_own)))
+        const bool is_told =
+            !added && (added.error().os_error == unsafe_return || added.error().os_error == unclear_entry);
+        if (!added && (found.size() == 1 || (is_told && is_own)))
             left_out.emplace_back(one.name, std::move(added).error());
     }
     if (!left_out.empty()) {

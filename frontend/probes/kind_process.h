@@ -1,6 +1,8 @@
 // What the files of kind `process` share.
 #pragma once
 
+#include <cerrno>
+
 #include "frontend/probes/kinds.h"
 
 namespace sonde {
@@ -13,6 +15,7 @@ struct ProcessTarget {
     std::string program;
     int64_t pid = 0;
     bool changes_return_addresses = false; // of functions that exceptions may pass too: the user wants it
+    bool only_lists = false;               // names matter, and exact places do not
 };
 
 // .function("...").call, .statement("...") as written.
@@ -49,6 +52,9 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
 // so.
 void warn_of_targets_without(Resolving& resolving, const ast::PointComponent& component,
                              const std::vector<ProcessTarget>& without);
+
+// Error::os_error of function_points(): no place is hit once a call.
+constexpr int unclear_entry = EADDRNOTAVAIL;
 
 // A point of kind Uprobe at `address`; nullopt where no file has the code (a symbol in a segment that is not
 // executable).

@@ -136,7 +136,8 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
         if (left_out.size() > max_suggestions)
             text += fmt::format(", and {} more", left_out.size() - max_suggestions);
     }
-    DiagBuilder builder = report(resolving, pattern, others == 0 ? DiagId::NoMatch : DiagId::NoSafeReturn, text);
+    const DiagId left_out_id = first.os_error == unclear_entry ? DiagId::LeftOut : DiagId::NoSafeReturn;
+    DiagBuilder builder = report(resolving, pattern, others == 0 ? DiagId::NoMatch : left_out_id, text);
     if (left_out.size() > 1 || others != 0)
         builder.note({}, first.message);
     if (unsafe)

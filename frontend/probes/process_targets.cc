@@ -497,27 +497,42 @@ std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const Functio
 
 Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
                                                    const std::string& text, const std::string& suffix) {
-    bool is_return = suffix == "return";
-    std::vector<Address> addresses = {is_return ? function.entry : function.body};
+    const bool is_return = suffix == "return";
     bool at_instruction = false;
     if (is_return && !function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
+    FunctionPlaces entries{{{function.body, {}}}, ""};
+    if (!target.only_lists)
+        entries = target.module->places(function);
+    if (entries.places.empty())
+        return Error(std::move(entries.why_none), unclear_entry);
+    std::vector<FunctionPlaces::Place> places = entries.places;
     if (is_return) {
         Result<std::vector<Address>> sites = target.module->returns().find(function, target.changes_return_addresses);
         if (!sites)
             return std::move(sites).error();
         at_instruction = !sites->empty();
-        if (at_instruction)
-            addresses = *std::move(sites);
+        // A return address is changed at the entry, by each arrival there.
+        if (!at_instruction && !places[0].repeats.empty())
+            return Error(
+                fmt::format("`{}` begins with a loop, and its return instructions are not known: each round would "
+                            "count as a call that returns",
+                            function.name),
+                unclear_entry);
+        places = at_instruction ? std::vector<FunctionPlaces::Place>()
+                                : std::vector{FunctionPlaces::Place{function.entry, {}}};
+        for (Address site : *sites)
+            places.push_back({site, entries.places[0].repeats});
     }
     std::vector<ResolvedPoint> points;
-    for (Address address : addresses) {
-        std::optional<ResolvedPoint> resolved = point_in(target, function, address);
+    for (FunctionPlaces::Place& place : places) {
+        std::optional<ResolvedPoint> resolved = point_in(target, function, place.address);
         std::optional<uint64_t> entry = target.module->file().file_offset(function.body);
         if (!resolved || !entry)
             continue;
         resolved->is_function = true;
         resolved->is_go = function.is_go && !function.inlined;
+        resolved->repeats = std::move(place.repeats);
         if (is_return) {
             resolved->kind = plan::ProbeKind::Uretprobe;
             resolved->is_return = true;

@@ -20,7 +20,7 @@ class SemaContext {
     // One message per id and place: bodies are built once per probe point, and types are inferred in rounds.
     DiagBuilder report_once(DiagId id, Range range, std::string message) {
         // A trial's reports are dropped, and must not silence the real one.
-        if (trying == 0 && !reported_.emplace(id, range.file, range.begin, range.end).second)
+        if (trying == 0 && !diags.is_suppressed() && !reported_.emplace(id, range.file, range.begin, range.end).second)
             return DiagBuilder(nullptr);
         return diags.report(id, range, std::move(message));
     }

@@ -12,6 +12,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
+#include "frontend/sema/arrivals.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_stmt.h"
 #include "frontend/sema/build_target.h"
@@ -75,13 +76,19 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     handler->reads_registers = resolved.point.reads_registers;
     handler->body = in_.context.arena.make<hir::Block>(probe.range);
     Body body(in_, file, handler->locals, resolved.point, *handler, *probe.body);
-    handler->condition = build_callers(body, probe.points[0]->range);
+    auto also = [&](hir::Expr* value) {
+        handler->condition = handler->condition && value
+                                 ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
+                             : value ? value
+                                     : handler->condition;
+    };
+    // Before all others: what is noted of the arrival is taken away, whatever else is asked.
+    const int64_t which = number_at_place(resolved.point);
+    also(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
+    also(build_callers(body, probe.points[0]->range));
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions) {
-        hir::Expr* value = build_condition(body, *condition.expr, condition.file);
-        handler->condition = handler->condition
-                                 ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
-                                 : value;
+        also(build_condition(body, *condition.expr, condition.file));
     }
     // What an alias of the library computes and nobody asks for costs nothing.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
@@ -101,11 +108,68 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
         if (in_.notes.read.contains(local) && !in_.notes.assigned.contains(local) &&
             has_variable(resolved.point, local->name))
             in_.notes.traced.insert(local);
+    if (!handler->entry_values.empty() && !resolved.point.repeats.empty())
+        in_.context
+            .report_once(DiagId::WrongContext, probe.points[0]->range,
+                         fmt::format("`{}` begins with a loop, so its first instruction does not keep a value for "
+                                     "the return: each round would write over it",
+                                     resolved.point.function.name))
+            .help("save the value in an array by `tid()` in a probe of the function's entry");
     // A goroutine's entry values are kept by another measure (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address =
             bind_return_address(resolved.point, in_.context.arena, in_.context.diags, in_.context.env);
     return handler;
+}
+
+namespace {
+
+// What depends on the place: others of the same point may have it.
+bool is_about_place(DiagId id) {
+    return id == DiagId::VariableUnavailable || id == DiagId::UnknownVariable || id == DiagId::NoDebugInfo;
+}
+
+// "f@x.c:10 at 0x1139"
+std::string place_of(const ResolvedPoint& point) {
+    const std::string& text = point.point.pp;
+    size_t begin = text.rfind("(\""), end = text.find("\")", begin == std::string::npos ? 0 : begin);
+    const std::string name = end == std::string::npos ? text : text.substr(begin + 2, end - begin - 2);
+    return fmt::format("`{}` at {:#x}", name, point.address);
+}
+
+} // namespace
+
+hir::Handler* Handlers::try_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
+                                    std::string& why) {
+    {
+        Diagnostics::Suppress quiet(in_.context.diags);
+        hir::Handler* handler = build_handler(probe, file, resolved);
+        const auto reports = quiet.reports();
+        if (reports.empty())
+            return handler;
+        if (quiet.errors() > 0 && is_about_place(reports[0].first)) {
+            why = reports[0].second;
+            return nullptr;
+        }
+    }
+    return build_handler(probe, file, resolved); // for its reports
+}
+
+void Handlers::warn_of_left_out(const ast::Probe& probe,
+                                const std::vector<std::pair<std::string, std::string>>& left_out, size_t others) {
+    constexpr size_t most = 4;
+    std::string places;
+    for (size_t i = 0; i < left_out.size() && i < most; i++)
+        places += (i == 0 ? "" : ", ") + left_out[i].first;
+    if (left_out.size() > most)
+        places += fmt::format(", and {} more", left_out.size() - most);
+    in_.context
+        .report_once(DiagId::LeftOut, probe.points[0]->range,
+                     fmt::format("{} of {} places {} left out: {}", left_out.size(), left_out.size() + others,
+                                 left_out.size() == 1 ? "is" : "are", places))
+        .note({}, fmt::format("{}: {}", left_out[0].first, left_out[0].second))
+        .help("executions of these places are not seen by this handler; `@defined` asks for a variable before it is "
+              "read");
 }
 
 namespace {
@@ -176,6 +240,34 @@ bool needs_variables(const std::vector<const ast::TargetExpr*>& targets, const s
 
 } // namespace
 
+static std::string place_key(const plan::Point& point) {
+    return fmt::format("{} {} {} {}", point.path, point.offset, point.pid, point.program);
+}
+
+int64_t Handlers::number_at_place(const ResolvedPoint& point) {
+    return point.repeats.empty() ? 0 : arrivals_at_[place_key(point.point)];
+}
+
+void Handlers::keep_arrival_notes(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
+                                  hir::Handler& handler, std::map<std::string, hir::Handler*>& notes) {
+    if (resolved.point.repeats.empty())
+        return;
+    Body body(in_, file, handler.locals, resolved.point, handler, *probe.body);
+    const int64_t which = number_at_place(resolved.point);
+    for (hir::Handler* note : build_arrival_notes(body, handler, resolved.point, which)) {
+        hir::Handler*& shared = notes[hir::identity(*note)];
+        if (!shared) {
+            shared = note;
+            in_.notes.heads[note] = probe.points[0]->range;
+            keep_handler(*note);
+        } else {
+            shared->points.push_back(note->points[0]);
+        }
+    }
+    // The next point at this place has notes of its own.
+    arrivals_at_[place_key(resolved.point.point)]++;
+}
+
 Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
     Reach reach = in_.reaches.of_body(*probe.body, file);
     auto add = [&](const Reach& more) {
@@ -198,6 +290,10 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
+    std::vector<std::pair<std::string, std::string>> left_out;      // places, and why
+    std::map<const Expansion*, Expander::Resolved*> first_left_out; // by the points as they are written
+    std::set<const Expansion*> built;
+    std::map<std::string, hir::Handler*> notes;
     std::map<std::string, int> met; // system calls' and tracepoints' points
     auto is_tracepoint = [](const Expander::Resolved& one) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
@@ -255,7 +351,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         // Each timer has its run, also beside another one of that interval.
         if (point.timer.interval_ns != 0)
             key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);
-        if (!reach.point && point.callers.empty()) {
+        if (!reach.point && point.callers.empty() && point.repeats.empty()) {
             hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
             if (!shared) {
                 shared = build_handler(probe, file, resolved);
@@ -268,13 +364,22 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             continue;
         }
         size_t errors = in_.context.diags.error_count();
-        hir::Handler* handler = build_handler(probe, file, resolved);
+        std::string why;
+        hir::Handler* handler =
+            points.size() > 1 ? try_handler(probe, file, resolved, why) : build_handler(probe, file, resolved);
         if (in_.context.diags.error_count() > errors)
             return; // the other points would only say it again
+        if (!handler) {
+            left_out.emplace_back(place_of(point), why);
+            first_left_out.try_emplace(resolved.expansion, &resolved);
+            continue;
+        }
+        built.insert(resolved.expansion);
         if (is_never(point.kind)) {
             in_.notes.never_handlers.push_back(handler);
             continue;
         }
+        keep_arrival_notes(probe, file, resolved, *handler, notes);
         hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];
         if (!shared) {
             shared = handler;
@@ -284,6 +389,14 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             among_many[shared].emplace_back(&resolved, key);
         shared->points.push_back(point.point);
     }
+    // Of each point some place has to remain.
+    for (const auto& [expansion, first] : first_left_out)
+        if (!built.contains(expansion)) {
+            build_handler(probe, file, *first); // reports why
+            return;
+        }
+    if (!left_out.empty())
+        warn_of_left_out(probe, left_out, points.size() - left_out.size());
     // The routine for many calls is checked with each handler that has it, which is worth less for a few.
     constexpr size_t few = 8;
     for (auto& [handler, built] : among_many) {

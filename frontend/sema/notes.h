@@ -41,6 +41,7 @@ struct Notes {
     std::vector<hir::Handler*> never_handlers;          // of `probe never`: checked, not run
     std::map<const hir::Handler*, Range> heads;         // their first points, as the narrow place of a whole handler
     CallTexts call_texts;                               // of system calls, made by one function
+    hir::Global* arrivals = nullptr;                    // notes of loops (arrivals.h); null: no probed place needs any
     std::map<std::string, hir::Global*> addresses;      // of symbols (Binder::symbol_address), by the symbol
 };
 

@@ -177,12 +177,16 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
     }
-    for (const auto& [symbol, global] : notes.addresses) {
+    // Those that analysis has made.
+    auto add_own = [&](hir::Global* global) {
         if (!running.globals.count(global))
-            continue;
+            return;
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
-    }
+    };
+    for (const auto& [symbol, global] : notes.addresses)
+        add_own(global);
+    add_own(notes.arrivals);
 }
 
 // What a printed histogram's record carries follows from all of the script's extractors.

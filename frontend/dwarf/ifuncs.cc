@@ -1,0 +1,71 @@
+#include "frontend/dwarf/ifuncs.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/unwind_table.h"
+#include "frontend/types/relocations.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+
+const std::vector<Ifuncs::Ifunc>& Ifuncs::all() {
+    if (loaded_)
+        return all_;
+    loaded_ = true;
+    if (file_.is_32_bit())
+        return all_;
+    file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
+        if (symbol.type == STT_GNU_IFUNC && symbol.section != SHN_UNDEF && file_.is_executable(symbol.address))
+            all_.push_back({symbol.name.substr(0, symbol.name.find('@')), symbol.address, symbol.binding != STB_LOCAL});
+        return true;
+    });
+    const auto key = [](const Ifunc& one) { return std::tuple(one.name, one.resolver); };
+    std::ranges::sort(all_, {}, key);
+    all_.erase(std::ranges::unique(all_, {}, key).begin(), all_.end());
+    return all_;
+}
+
+std::vector<std::pair<Address, Address>> Ifuncs::implementations(Address resolver) {
+    std::vector<std::pair<Address, Address>> out;
+    std::optional<Stretch> stretch = code_.stretch_at(resolver);
+    if (!stretch || stretch->low != resolver)
+        return out;
+    auto add = [&](Address address) {
+        const UnwindEntry* entry = file_.is_executable(address) ? unwind_.at(address) : nullptr;
+        if (entry && entry->low == address && address != resolver)
+            out.emplace_back(entry->low, entry->high);
+    };
+    const std::string bytes = file_.code(stretch->low, stretch->high);
+    for (size_t at = 0; at < bytes.size();) {
+        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        if (!one)
+            break;
+        at += one->length;
+        const bool by_rip = one->has_modrm && (one->modrm & 0xc7) == 5 && one->map == 0 && !one->is_vector;
+        const Address named = resolver + at + static_cast<Address>(one->displacement);
+        if (by_rip && one->opcode == 0x8d) // lea
+            add(named);
+        else if (by_rip && one->opcode == 0x8b) // mov, from a slot that a relocation fills
+            for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
+                if (relocation.slot == named)
+                    add(relocation.symbol.st_shndx != SHN_UNDEF ? relocation.symbol.st_value
+                                                                : static_cast<Address>(relocation.addend));
+            });
+        else if (one->map == 0 && !one->is_vector &&
+                 ((one->opcode >= 0xb8 && one->opcode <= 0xbf) || one->opcode == 0xc7))
+            add(static_cast<Address>(one->immediate));
+    }
+    std::ranges::sort(out);
+    out.erase(std::ranges::unique(out).begin(), out.end());
+    return out;
+}
+
+} // namespace sonde

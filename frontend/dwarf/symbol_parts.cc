@@ -1,0 +1,22 @@
+#include "frontend/dwarf/symbol_parts.h"
+
+namespace sonde {
+
+bool is_moved_part(std::string_view symbol) {
+    // ".cold.1" is one of several.
+    const size_t end = symbol.find_last_not_of("0123456789");
+    std::string_view name = symbol.substr(0, end == std::string_view::npos ? 0 : end + 1);
+    name.remove_suffix(name.size() < symbol.size() && name.ends_with('.') ? 1 : 0);
+    return name.ends_with(".cold") || name.ends_with(".__part") || symbol.ends_with(".eh");
+}
+
+std::string_view coroutine_part(std::string_view symbol) {
+    if (!symbol.starts_with("_Z"))
+        return {};
+    for (std::string_view part : {".resume", ".destroy", ".cleanup", ".actor"})
+        if (symbol.ends_with(part))
+            return symbol.substr(symbol.size() - part.size());
+    return {};
+}
+
+} // namespace sonde

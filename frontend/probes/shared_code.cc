@@ -1,0 +1,145 @@
+#include "frontend/probes/shared_code.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/demangle.h"
+#include "base/glob.h"
+#include "frontend/dwarf/symbol_text.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t most_names = 4; // in a message
+
+// Names of one function that its library gives it: `write`, `__write` and `__libc_write`, `open` and `open64`.
+std::string_view plain_name(std::string_view name) {
+    for (std::string_view prefix : {"_", "libc_", "GI_", "IO_"})
+        while (name.starts_with(prefix))
+            name.remove_prefix(prefix.size());
+    if (name.ends_with("64"))
+        name.remove_suffix(2);
+    return name;
+}
+
+// What the symbols at a function's address call it, but for its own name. `sure`: names that a compiler has made
+// for functions of their own.
+std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& function, bool only_sure) {
+    std::set<std::string> names;
+    std::optional<std::string> linkage = demangle(function.linkage_name);
+    const std::string own = linkage ? symbol_name(*linkage) : function.name;
+    SymbolTables& symbols = module.symbols();
+    // What a stripped library exports are names that its authors have given: `free` and `cfree`.
+    const bool has_own_symbols = module.has_debug_info() || module.file().elf().find_section(".symtab");
+    // Compilers of other languages have ways of their own to make symbols.
+    std::set<std::string_view> all;
+    for (auto at = symbols.first_from(function.entry); at != symbols.all().end() && at->address == function.entry; ++at)
+        all.insert(at->name);
+    if (all.size() == 1 && function.has_debug_info)
+        return names;
+    for (auto at = symbols.first_from(function.entry); at != symbols.all().end() && at->address == function.entry;
+         ++at) {
+        std::optional<std::string> plain = demangle(at->name);
+        const std::string name = plain ? symbol_name(*plain) : std::string(at->name.substr(0, at->name.find('@')));
+        const bool is_same = name == own || at->name == function.linkage_name ||
+                             (!linkage && matches_name(name, own)) || plain_name(name) == plain_name(own) ||
+                             name.find('.') != std::string::npos;
+        if (!is_same && (plain || (!only_sure && has_own_symbols)))
+            names.insert(name);
+    }
+    return names;
+}
+
+std::string list_of(const std::set<std::string>& names) {
+    std::vector<std::string> some;
+    for (const std::string& name : names)
+        if (some.size() < most_names)
+            some.push_back(fmt::format("`{}`", name));
+    const size_t more = names.size() - some.size();
+    return fmt::format("{}{}", fmt::join(some, ", "), more ? fmt::format(" and {} more", more) : "");
+}
+
+// Other IFUNCs that may lead to the same functions.
+void warn_of_ifunc(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern,
+                   const std::vector<FunctionInstance>& found) {
+    std::set<Address> addresses;
+    std::string name;
+    for (const FunctionInstance& one : found)
+        if (one.is_chosen) {
+            addresses.insert(one.entry);
+            name = one.name;
+        }
+    std::set<std::string> ifuncs, others;
+    module.file().elf().for_each_symbol([&](const ElfSymbol& symbol) {
+        const std::string_view other = symbol.name.substr(0, symbol.name.find('@'));
+        if (symbol.type == STT_GNU_IFUNC && symbol.section != SHN_UNDEF && plain_name(other) != plain_name(name))
+            ifuncs.emplace(other);
+        return true;
+    });
+    for (const std::string& other : ifuncs) {
+        FunctionPattern by_name;
+        by_name.function = other;
+        const std::vector<FunctionInstance> chosen = module.functions(by_name);
+        if (std::ranges::any_of(chosen,
+                                [&](const auto& one) { return one.is_chosen && addresses.contains(one.entry); }))
+            others.insert(other);
+    }
+    DiagBuilder report = resolving.diags.report(
+        DiagId::SharedCode, pattern.component->arg_range,
+        fmt::format("`{}` is an IFUNC: each process chooses one of {} implementations, and all of them are probed",
+                    name, addresses.size()));
+    if (!others.empty())
+        report.note({},
+                    fmt::format("they are implementations of {} too, whose calls are hit as well", list_of(others)));
+    report.help(fmt::format("`.plt({})` of the calling program is hit by its calls of that name only", quoted(name)));
+}
+
+} // namespace
+
+void keep_one_of_each_code(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern,
+                           std::vector<FunctionInstance>& found) {
+    const bool wildcard =
+        pattern.component->arg == ast::PointComponent::String && has_wildcard(pattern.parsed.function);
+    std::map<Address, const FunctionInstance*> first;
+    std::map<Address, std::set<std::string>> others; // of functions by their address
+    for (const FunctionInstance& one : found)
+        if (!one.inlined)
+            if (auto [at, fresh] = first.try_emplace(one.entry, &one); !fresh && one.name != at->second->name)
+                others[one.entry].insert(one.name);
+    for (const auto& [entry, function] : first)
+        if (!function->is_chosen) // whose other names are the implementation's own
+            others[entry].merge(other_names(module, *function, wildcard));
+    std::erase_if(others, [](const auto& one) { return one.second.empty(); });
+    const bool is_ifunc = std::ranges::any_of(found, [](const FunctionInstance& one) { return one.is_chosen; });
+    if (!resolving.env.listing && !others.empty()) {
+        const auto& [entry, names] = *others.begin();
+        const std::string& name = first[entry]->name;
+        DiagBuilder report = resolving.diags.report(
+            DiagId::SharedCode, pattern.component->arg_range,
+            others.size() == 1
+                ? fmt::format("`{}` has the same code as {}: calls of each are hit", name, list_of(names))
+                : fmt::format("{} of the functions have the same code as others, whose calls are hit as well",
+                              others.size()));
+        if (others.size() > 1)
+            report.note({}, fmt::format("the first is `{}`, the same code as {}", name, list_of(names)));
+        report.help(
+            "a call is hit once, under the first name: linkers fold equal functions (`--icf=all`), and a function "
+            "can have several names");
+    }
+    if (!resolving.env.listing && is_ifunc && !wildcard)
+        warn_of_ifunc(resolving, module, pattern, found);
+    std::vector<FunctionInstance> kept;
+    for (FunctionInstance& one : found)
+        if (one.inlined || first[one.entry] == &one)
+            kept.push_back(std::move(one));
+    found = std::move(kept);
+}
+
+} // namespace sonde

@@ -1,0 +1,178 @@
+#include "frontend/types/code_flow.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t most_targets = 4096; // of a table
+constexpr size_t near = 10;           // instructions before a jump that prepare it
+
+bool is_nop(const X86Instruction& one) {
+    if (one.is_vector)
+        return false;
+    // `0f 1f` has an operand that is not read; `f3 0f 1e fa` is endbr64, and all of 0f 1e does nothing else.
+    return (one.map == 0 && one.opcode == 0x90) || (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x1e));
+}
+
+// push, pop, call, ret, leave, enter, or an operation whose result goes to rsp. Too often is no harm.
+bool may_move_stack(const X86Instruction& one) {
+    if (one.is_vector)
+        return false;
+    const bool stack =
+        one.map == 0 && ((one.opcode >= 0x50 && one.opcode <= 0x5f) || one.opcode == 0x68 || one.opcode == 0x6a ||
+                         one.opcode == 0x8f || one.opcode == 0x9c || one.opcode == 0x9d || one.opcode == 0xc8 ||
+                         one.opcode == 0xc9 || (one.opcode == 0xff && one.extension() == 6));
+    const bool names_rsp = one.has_modrm && (one.extension() == 4 || (one.modrm >> 6 == 3 && (one.modrm & 7) == 4));
+    return stack || one.is_call() || one.is_return() || names_rsp;
+}
+
+bool never_returns(const X86Instruction& one) {
+    return !one.is_vector && ((one.map == 1 && (one.opcode == 0x0b || one.opcode == 0xb9)) ||
+                              (one.map == 0 && (one.opcode == 0xf4 || one.opcode == 0xcc)));
+}
+
+FlowNode node_of(const X86Instruction& one, Address at) {
+    FlowNode node;
+    node.address = at;
+    node.next = at + one.length;
+    node.is_call = one.is_call();
+    node.is_indirect_jump = one.is_indirect_jump();
+    node.does_nothing = is_nop(one);
+    node.moves_stack = may_move_stack(one);
+    node.is_jump = one.is_direct_jump();
+    if (node.is_jump) {
+        node.target = node.next + static_cast<Address>(one.immediate);
+        if (one.opcode >> 4 == 7 || one.map == 1)
+            node.condition = one.opcode & 0xf;
+        else if (one.opcode >> 2 == 0x38) // loop, jrcxz
+            node.condition = jumps_by_other;
+    }
+    const bool always = node.is_jump && node.condition == jumps_always;
+    node.falls_through = !always && !node.is_indirect_jump && !one.is_return() && !never_returns(one);
+    return node;
+}
+
+} // namespace
+
+CodeFlow::CodeFlow(std::vector<Part> parts, const ReadData& read_data) {
+    std::ranges::sort(parts, {}, &Part::low);
+    for (const Part& part : parts)
+        decode(part);
+    before_.resize(nodes_.size());
+    after_.resize(nodes_.size());
+    for (size_t i = 0; i < nodes_.size(); i++) {
+        if (nodes_[i].falls_through)
+            add_edge(i, nodes_[i].next);
+        if (nodes_[i].is_jump)
+            add_edge(i, nodes_[i].target);
+    }
+    follow_tables(read_data);
+}
+
+void CodeFlow::decode(const Part& part) {
+    for (size_t at = 0; at < part.bytes.size();) {
+        std::optional<X86Instruction> one = decode_x86(std::string_view(part.bytes).substr(at));
+        if (!one) {
+            cut_ = true;
+            return;
+        }
+        FlowNode node = node_of(*one, part.low + at);
+        const bool by_rip = !one->is_vector && one->has_modrm && (one->modrm & 0xc7) == 5;
+        if (one->map == 0 && one->opcode == 0x8d && by_rip)
+            tables_.emplace_back(nodes_.size(), node.next + static_cast<Address>(one->displacement));
+        if (!one->is_vector && one->map == 0 &&
+            (one->opcode == 0x83 || one->opcode == 0x81 || one->opcode == 0x3c || one->opcode == 0x3d ||
+             one->opcode == 0x80))
+            compared_.emplace_back(nodes_.size(), one->immediate);
+        // Addresses of 8 bytes, in programs that are not position-independent.
+        if (node.is_indirect_jump && one->modrm >> 6 == 0 && (one->modrm & 7) == 4 && one->base < 0)
+            node.target = static_cast<Address>(one->displacement);
+        nodes_.push_back(node);
+        at += one->length;
+    }
+}
+
+std::optional<size_t> CodeFlow::index_of(Address address) const {
+    auto found = std::ranges::lower_bound(nodes_, address, {}, &FlowNode::address);
+    if (found == nodes_.end() || found->address != address)
+        return std::nullopt;
+    return static_cast<size_t>(found - nodes_.begin());
+}
+
+void CodeFlow::add_edge(size_t from, Address to) {
+    std::optional<size_t> target = index_of(to);
+    if (!target || std::ranges::find(after_[from], *target) != after_[from].end())
+        return;
+    after_[from].push_back(*target);
+    before_[*target].push_back(from);
+}
+
+// Distances of 4 bytes from the table itself.
+std::vector<Address> CodeFlow::table_at(Address table, size_t most, const ReadData& read_data) const {
+    std::vector<Address> targets;
+    const std::string bytes = read_data(table, 4 * most);
+    for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+        int32_t distance = 0;
+        memcpy(&distance, bytes.data() + at, sizeof distance);
+        const Address target = table + static_cast<Address>(static_cast<int64_t>(distance));
+        const bool is_next_table =
+            at > 0 && std::ranges::any_of(tables_, [&](const auto& one) { return one.second == table + at; });
+        if (is_next_table || !index_of(target))
+            break;
+        targets.push_back(target);
+    }
+    return targets;
+}
+
+void CodeFlow::follow_tables(const ReadData& read_data) {
+    std::vector<size_t> jumps;
+    for (size_t i = 0; i < nodes_.size(); i++)
+        if (nodes_[i].is_indirect_jump)
+            jumps.push_back(i);
+    if (jumps.empty())
+        return;
+    std::vector<std::pair<size_t, std::vector<Address>>> found;
+    for (const auto& [node, table] : tables_)
+        if (std::vector<Address> targets = table_at(table, most_targets, read_data); !targets.empty())
+            found.emplace_back(node, std::move(targets));
+    for (size_t jump : jumps) {
+        // "Above that many" leads past the jump.
+        size_t most = most_targets;
+        for (const auto& [node, constant] : compared_)
+            if (node < jump && jump - node <= near && constant >= 0 && constant < static_cast<int64_t>(most_targets))
+                most = static_cast<size_t>(constant) + 1;
+        // The address of the table is taken shortly before, or ahead of a loop: then it may be any of these.
+        std::vector<std::vector<Address>> tables;
+        for (const auto& [node, targets] : found)
+            if (node < jump && jump - node <= near)
+                tables = {targets};
+        if (tables.empty())
+            std::ranges::transform(found, std::back_inserter(tables), [](const auto& one) { return one.second; });
+        if (nodes_[jump].target != 0) {
+            const std::string bytes = read_data(nodes_[jump].target, 8 * most);
+            std::vector<Address> targets;
+            for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+                Address target = 0;
+                memcpy(&target, bytes.data() + at, sizeof target);
+                if (!index_of(target))
+                    break;
+                targets.push_back(target);
+            }
+            tables = {targets};
+        }
+        bool any = false;
+        for (const std::vector<Address>& targets : tables)
+            for (size_t i = 0; i < std::min(most, targets.size()); i++) {
+                add_edge(jump, targets[i]);
+                any = true;
+            }
+        unknown_jump_ = unknown_jump_ || !any;
+    }
+}
+
+} // namespace sonde
