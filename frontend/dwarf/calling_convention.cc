@@ -58,28 +58,6 @@ const char* float_result = "is returned in a floating point register, which a pr
 const char* float_argument = "is passed in a floating point register, which a probe cannot read";
 const char* no_data = "is an object without data, which is not passed";
 
-// A place that is a register and a number of bytes.
-struct Offset {
-    int64_t reg = -1;
-    int64_t bytes = 0;
-};
-
-std::optional<Offset> offset_of(const Location& place) {
-    if (place.kind != Location::Memory || place.ops.empty() || place.ops[0].code != LocationOp::Register)
-        return std::nullopt;
-    Offset offset{.reg = place.ops[0].operand, .bytes = 0};
-    for (size_t i = 1; i < place.ops.size(); i += 2) {
-        bool steps = i + 1 < place.ops.size() && place.ops[i].code == LocationOp::Constant;
-        if (steps && place.ops[i + 1].code == LocationOp::Add)
-            offset.bytes += place.ops[i].operand;
-        else if (steps && place.ops[i + 1].code == LocationOp::Sub)
-            offset.bytes -= place.ops[i].operand;
-        else
-            return std::nullopt;
-    }
-    return offset;
-}
-
 bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
 
 // Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
@@ -137,9 +115,9 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(variables_.result_type(function));
     if (!function.has_debug_info)
-        return unavailable("the function has no debug information, so its result's type is unknown");
+        return unavailable("has no known type: the function has no debug information");
     if (!type)
-        return unavailable("the function returns nothing");
+        return unavailable("does not exist: the function returns nothing");
     if (function.is_go)
         return go_result_location(units_, variables_, function, variables_.results(function)[0]);
     if (dropped_.is_dropped(function))
@@ -147,7 +125,7 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))
-        return unavailable("is returned in a way that is not known of Rust in 32-bit programs");
+        return unavailable("is a record of Rust in a 32-bit program, which returns it in an unknown way");
     if (file_.is_32_bit())
         return narrow_result(type);
     if (type->kind == Type::Float)
@@ -160,6 +138,9 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
     if (classes.doubt)
         return unavailable(classes.doubt);
+    constexpr uint64_t x87_number = 16; // bytes
+    if (classes.x87 && type->size == x87_number && !by_address)
+        return unavailable(float_result);
     if (classes.memory || by_address) {
         // The caller passed the address of room for it; the function returns that address.
         Location location;
@@ -219,6 +200,8 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
 Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
     constexpr int integer_registers[] = {5, 4, 1, 2, 8, 9}; // rdi rsi rdx rcx r8 r9
     constexpr size_t sse_registers = 8;
+    if (function.is_go)
+        return go_argument_location(units_, variables_, function, argument);
     size_t integers = 0, sses = 0;
     uint64_t stack = 0; // above the return address
     const Type* result = strip(variables_.result_type(function));
@@ -228,7 +211,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
     for (const Variable& one : variables_.arguments(function)) {
         const Type* type = strip(one.type);
         if (!type)
-            return unavailable("the type of an argument before it is unknown");
+            return unavailable("comes after an argument whose type is not known");
         Location here;
         Described said = described(function, one);
         bool indirect = is_class(type) && said.by_address.value_or(is_passed_by_address(types_, type));
@@ -242,12 +225,12 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             classes.memory || integers + integer > std::size(integer_registers) || sses + sse > sse_registers;
         // Older clangs divide such a number between a register and the stack, or do not align it.
         if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
-            classes.doubt = "a number of 16 bytes on the stack is passed differently by different compilers";
+            classes.doubt = "is or follows a number of 16 bytes on the stack, which compilers pass in different ways";
         if (said.in_other_object)
-            return unavailable("it is in the frame of a coroutine");
+            return unavailable("is in the frame of a coroutine");
         // Windows' convention has room on the stack for arguments in registers, and no attribute that names it.
         if (said.above_frame && !on_stack && !classes.doubt)
-            return unavailable("the function has another calling convention");
+            return unavailable("is passed by a calling convention that is not the usual one");
         if (one.die == argument.die && said.above_frame)
             return above_return_address(*said.above_frame, indirect);
         if (classes.doubt)
@@ -261,10 +244,11 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             here.ops = {{LocationOp::Register, integer_registers[integers++]}};
         } else {
             here.kind = Location::Pieces;
+            size_t next = integers; // only INTEGER eightbytes take one of these registers
             for (size_t i = 0; i < (type->size > 8 ? 2 : 1); i++) {
                 auto bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
                 bool is_integer = classes.eightbytes[i] == ValueClass::Integer;
-                here.pieces.push_back({bytes, is_integer ? in_register(integer_registers[integers + i])
+                here.pieces.push_back({bytes, is_integer ? in_register(integer_registers[next++])
                                               : classes.eightbytes[i] == ValueClass::None
                                                   ? unavailable(no_data)
                                                   : unavailable(float_argument)});
@@ -277,7 +261,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         if (one.die == argument.die)
             return here;
     }
-    return unavailable("it is no parameter");
+    return unavailable("is not a parameter");
 }
 
 Location CallingConvention::corrected(const Variable& parameter, Address address, Location place) {
@@ -285,8 +269,8 @@ Location CallingConvention::corrected(const Variable& parameter, Address address
     if (!parameter.is_parameter || place.kind != Location::Memory || !type || !is_class(type) || file_.is_32_bit())
         return place;
     // The slots of a call's arguments are above the return address; no object that is passed by address lies there.
-    std::optional<Offset> there = offset_of(place);
-    std::optional<Offset> below = there ? offset_of(locations_.return_address(address)) : std::nullopt;
+    std::optional<RegisterOffset> there = register_offset(place);
+    std::optional<RegisterOffset> below = there ? register_offset(locations_.return_address(address)) : std::nullopt;
     if (!below || below->reg != there->reg || there->bytes <= below->bytes)
         return place;
     FunctionRef function = units_.function_at(address);

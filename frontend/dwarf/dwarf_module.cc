@@ -57,6 +57,7 @@ struct DwarfModule::Impl {
     DroppedResults dropped{file, debug, symbols};                   // results that code does not give
     CallingConvention calling{file,      debug,     units,  types,
                               variables, locations, dropped}; // where arguments and results are
+    ParameterLocations parameters{file, debug, symbols, variables, locations, calling}; // where functions get them
 
     // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
     // reads it again. No type, unit or DIE outlives this; a DieOffset does.
@@ -85,6 +86,7 @@ ProgramFile& DwarfModule::file() const { return impl_->file; }
 ReturnSites& DwarfModule::returns() const { return impl_->returns; }
 ProbeSafety& DwarfModule::safety() const { return impl_->safety; }
 CallingConvention& DwarfModule::calling_convention() const { return impl_->calling; }
+ParameterLocations& DwarfModule::parameter_locations() const { return impl_->parameters; }
 SymbolTables& DwarfModule::symbols() const { return impl_->symbols; }
 bool DwarfModule::has_debug_info() const { return impl_->debug.found(); }
 const std::vector<std::string>& DwarfModule::debug_problems() const { return impl_->debug.problems(); }

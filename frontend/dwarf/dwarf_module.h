@@ -20,6 +20,7 @@
 #include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/function_pattern.h"
 #include "frontend/dwarf/module_data.h"
+#include "frontend/dwarf/parameter_locations.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/symbol_tables.h"
@@ -134,6 +135,8 @@ class DwarfModule {
     std::vector<Variable> results(const FunctionInstance& function);
     // Where arguments and results are.
     CallingConvention& calling_convention() const;
+    // Where parameters are when their function begins.
+    ParameterLocations& parameter_locations() const;
 
     // Where functions return whose return address must not be changed, and which those are.
     ReturnSites& returns() const;

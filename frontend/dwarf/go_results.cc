@@ -101,12 +101,12 @@ class GoAssignment {
             uint64_t begin = bytes();
             for (const TypeMember& member : type->members) {
                 if (uint64_t gap = begin + member.byte_offset - bytes(); gap != 0 && gap < 8)
-                    pieces.push_back({static_cast<uint32_t>(gap), unavailable("between members")});
+                    pieces.push_back({static_cast<uint32_t>(gap), unavailable("is between members")});
                 if (!in_registers(member.type, pieces, unreadable, depth + 1))
                     return false;
             }
             if (uint64_t gap = begin + type->size - bytes(); gap != 0 && gap < 8 && depth > 0)
-                pieces.push_back({static_cast<uint32_t>(gap), unavailable("after the members")});
+                pieces.push_back({static_cast<uint32_t>(gap), unavailable("is after the members")});
             return true;
         }
         default:
@@ -141,10 +141,22 @@ bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
 
 } // namespace
 
+Location go_argument_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
+                              const Variable& argument) {
+    const bool in_registers = passes_in_registers(units, function);
+    GoAssignment assignment(in_registers ? (takes_dictionary(function.name) ? 1 : 0) : std::size(integer_registers));
+    for (const Variable& one : variables.parameters(function)) {
+        Location here = assignment.place(one.type, "is passed in a floating point register, which a probe cannot read");
+        if (one.die == argument.die)
+            return here;
+    }
+    return unavailable("is not a parameter");
+}
+
 Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
                             const Variable& result) {
     if (!passes_in_registers(units, function))
-        return unavailable("Go before 1.17 returns results in another way, which is not supported");
+        return unavailable("is returned as Go before 1.17 did, which is not supported");
     const char* unreadable = "is returned in a floating point register, which a probe cannot read";
     GoAssignment assignment(takes_dictionary(function.name) ? 1 : 0);
     for (const Variable& one : variables.parameters(function))
@@ -155,7 +167,7 @@ Location go_result_location(UnitIndex& units, Variables& variables, const Functi
         if (one.die == result.die)
             return here;
     }
-    return unavailable("it is no result");
+    return unavailable("is not a result");
 }
 
 } // namespace sonde

@@ -43,6 +43,52 @@ std::string unreadable_register(uint64_t reg) {
     return fmt::format("is in register {}, which a probe cannot read", reg);
 }
 
+constexpr const char* optimized_out_here = "was optimized out at this address";
+
+// The pieces of a location, by bytes. Where pieces of single bits share a byte, that byte is in no place.
+class PieceList {
+  public:
+    bool is_empty() const { return pieces_.empty() && bits_ == 0; }
+
+    // The next `size` bits are at `place`, from its bit `offset` on. False: no object is that large.
+    bool add(uint64_t size, uint64_t offset, Location place) {
+        constexpr size_t most = 256;
+        if (size / 8 > UINT32_MAX || pieces_.size() >= most)
+            return false;
+        const bool whole = bits_ % 8 == 0 && bits_ == done_ * 8 && size % 8 == 0 && offset == 0;
+        bits_ += size;
+        if (whole)
+            push(std::move(place));
+        else if (bits_ % 8 == 0)
+            push(unavailable(why_));
+        return true;
+    }
+
+    Location finish() && {
+        bits_ = (bits_ + 7) / 8 * 8;
+        if (bits_ != done_ * 8)
+            push(unavailable(why_));
+        Location whole;
+        whole.kind = Location::Pieces;
+        whole.pieces = std::move(pieces_);
+        bool any = std::any_of(whole.pieces.begin(), whole.pieces.end(),
+                               [](const Location::Piece& piece) { return piece.place.kind != Location::Unavailable; });
+        return any ? whole : whole.pieces.front().place;
+    }
+
+  private:
+    // What has been described since the last piece.
+    void push(Location place) {
+        pieces_.push_back({static_cast<uint32_t>(bits_ / 8 - done_), std::move(place)});
+        done_ = bits_ / 8;
+    }
+
+    static constexpr const char* why_ = "is composed of single bits";
+    std::vector<Location::Piece> pieces_;
+    uint64_t bits_ = 0; // described so far
+    uint64_t done_ = 0; // bytes in pieces_
+};
+
 // Translates the expressions that one variable's location is made of.
 class LocationTranslator {
   public:
@@ -51,40 +97,33 @@ class LocationTranslator {
 
     // `attribute` is where the expression comes from; null for CFI's.
     Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
-        Location whole;
-        std::vector<Location::Piece> pieces;
+        PieceList pieces;
         reset();
         if (count == 0)
-            return unavailable("optimized out at this address");
+            return unavailable(optimized_out_here);
+        std::optional<Location> failed; // what has been read since the last piece
         for (size_t i = 0; i < count; i++) {
             const Dwarf_Op& op = ops[i];
             if (op.atom == DW_OP_piece || op.atom == DW_OP_bit_piece) {
-                uint64_t bytes = op.number;
-                if (op.atom == DW_OP_bit_piece) {
-                    if (op.number % 8 != 0 || op.number2 != 0)
-                        return unavailable("is composed of single bits");
-                    bytes = op.number / 8;
-                }
-                if (bytes > UINT32_MAX || pieces.size() >= 256)
+                const bool by_bits = op.atom == DW_OP_bit_piece;
+                Location piece = failed ? *std::move(failed) : finish(true);
+                if (!pieces.add(by_bits ? op.number : op.number * 8, by_bits ? op.number2 : 0, std::move(piece)))
                     return unavailable("has a corrupt location");
-                pieces.push_back({static_cast<uint32_t>(bytes), finish(true)});
+                failed = std::nullopt;
                 reset();
                 continue;
             }
-            if (op.atom == DW_OP_nop || op.atom == DW_OP_GNU_uninit)
+            if (failed || op.atom == DW_OP_nop || op.atom == DW_OP_GNU_uninit)
                 continue; // the latter follows a register whose variable has no value yet
             if (done_)
                 return unavailable("has a corrupt location");
+            // Other pieces may still be readable.
             if (!step(attribute, op))
-                return unavailable(why_);
+                failed = unavailable(why_);
         }
-        if (pieces.empty())
-            return finish(false);
-        whole.kind = Location::Pieces;
-        whole.pieces = std::move(pieces);
-        bool any = std::any_of(whole.pieces.begin(), whole.pieces.end(),
-                               [](const Location::Piece& piece) { return piece.place.kind != Location::Unavailable; });
-        return any ? whole : whole.pieces.front().place;
+        if (pieces.is_empty())
+            return failed ? *std::move(failed) : finish(false);
+        return std::move(pieces).finish();
     }
 
     // Leaves the value of an expression (not a location: CFA, frame base) on the stack.
@@ -124,7 +163,7 @@ class LocationTranslator {
             return std::move(result_);
         }
         if (ops_.empty())
-            return unavailable(piece ? "this part is optimized out" : "optimized out at this address");
+            return unavailable(piece ? "was optimized out in this part" : optimized_out_here);
         Location memory;
         memory.kind = Location::Memory;
         memory.ops = std::move(ops_);
@@ -544,6 +583,22 @@ bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribut
 Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
                               Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
     return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
+}
+
+std::optional<RegisterOffset> register_offset(const Location& place) {
+    if (place.kind != Location::Memory || place.ops.empty() || place.ops[0].code != LocationOp::Register)
+        return std::nullopt;
+    RegisterOffset offset{.reg = place.ops[0].operand, .bytes = 0};
+    for (size_t i = 1; i < place.ops.size(); i += 2) {
+        bool steps = i + 1 < place.ops.size() && place.ops[i].code == LocationOp::Constant;
+        if (steps && place.ops[i + 1].code == LocationOp::Add)
+            offset.bytes += place.ops[i].operand;
+        else if (steps && place.ops[i + 1].code == LocationOp::Sub)
+            offset.bytes -= place.ops[i].operand;
+        else
+            return std::nullopt;
+    }
+    return offset;
 }
 
 Location above_return_address(uint64_t offset, bool by_address) {

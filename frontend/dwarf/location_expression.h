@@ -39,6 +39,13 @@ std::optional<int64_t> pushed_number(const Dwarf_Op& op);
 // An attribute whose value is an expression or a list of them; false: there is none.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute);
 
+// A place in memory that is a register and a number of bytes away.
+struct RegisterOffset {
+    int64_t reg = -1; // DWARF's number
+    int64_t bytes = 0;
+};
+std::optional<RegisterOffset> register_offset(const Location& place);
+
 // Where a function finds what its caller has put on the stack, at its very entry: so many bytes above the return
 // address. `by_address`: what is there is the address.
 Location above_return_address(uint64_t offset, bool by_address = false);

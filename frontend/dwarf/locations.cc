@@ -76,6 +76,18 @@ Location constant_location(Dwarf_Attribute& attribute) {
     return unavailable("has a corrupt constant value");
 }
 
+// A constant of 8 bytes that stands for a number of 16.
+Location extended(const Location& constant, const Type& type) {
+    if (constant.kind != Location::Value || !is_scalar(&type))
+        return constant;
+    const int64_t number = constant.ops[0].operand;
+    Location out;
+    out.kind = Location::Bytes;
+    for (uint64_t i = 0; i < type.size; i++)
+        out.bytes.push_back(static_cast<uint8_t>(i < sizeof number ? number >> (8 * i) : number < 0 ? -1 : 0));
+    return out;
+}
+
 } // namespace
 
 Location Locations::locate(const Variable& variable, Address address) {
@@ -97,11 +109,11 @@ Location Locations::locate(const Variable& variable, Address address) {
              !type->is_signed) &&
             dwarf_formudata(&attribute, &bits) == 0)
             location.ops[0].operand = static_cast<int64_t>(bits);
-        return location;
+        return type && type->size > sizeof(int64_t) ? extended(location, *type) : location;
     }
     if (!location_attribute(die, DW_AT_location, &attribute))
-        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here but defined elsewhere"
-                                                                  : "optimized out");
+        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here and defined elsewhere"
+                                                                  : "was optimized out");
     FunctionRef function = units_.function_at(address);
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
@@ -119,12 +131,34 @@ Location Locations::locate(const Variable& variable, Address address) {
                 available.push_back({low, high});
         std::string lines = function ? statements_.describe_lines(owner_of(die, function), available) : "";
         if (lines.empty())
-            return unavailable("optimized out at this address");
+            return unavailable("was optimized out at this address");
         bool one = lines.find_first_of("-,") == std::string::npos;
         return unavailable(
-            fmt::format("optimized out at this address; available at {} {}", one ? "line" : "lines", lines));
+            fmt::format("was optimized out at this address; it is available at {} {}", one ? "line" : "lines", lines));
     }
     return translate_expression(context_, address, enclosing_subprogram(function), &attribute, ops, length);
+}
+
+Location Locations::at_entry(const Variable& variable, Address entry, Address address) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute;
+    if (!debug_.unpack(variable.die, &die) || dwarf_attr_integrate(&die, DW_AT_const_value, &attribute) ||
+        !location_attribute(die, DW_AT_location, &attribute))
+        return locate(variable, address);
+    Dwarf_Addr base = 0, low = 0, high = 0;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    ptrdiff_t offset = 0;
+    for (size_t count = 0; count < max_ranges; count++) {
+        offset = dwarf_getlocations(&attribute, offset, &base, &low, &high, &ops, &length);
+        if (offset <= 0)
+            break;
+        // gcc's location views: an empty range is before the next one at the same address.
+        if (low == entry && low == high && length > 0)
+            return translate_expression(context_, address, enclosing_subprogram(units_.function_at(entry)), &attribute,
+                                        ops, length);
+    }
+    return locate(variable, address);
 }
 
 Location Locations::return_address(Address address) {

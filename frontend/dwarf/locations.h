@@ -23,6 +23,9 @@ class Locations {
 
     // As DwarfModule has them.
     Location locate(const Variable& variable, Address address);
+    // The same at a function's first instruction, `entry`, or behind its `endbr64`, `address`. A parameter that is
+    // changed without an instruction has two places there, of which the caller's value is in the first one.
+    Location at_entry(const Variable& variable, Address entry, Address address);
     std::vector<LocationRange> ranges(const Variable& variable, const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
     Location return_address(Address address);

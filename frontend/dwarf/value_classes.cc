@@ -13,8 +13,8 @@ namespace {
 constexpr int max_depth = 16;
 constexpr uint64_t vector_register = 16; // bytes that every processor has
 
-const char* wide_vector = "a vector of more than 16 bytes is passed as the compiler's options say";
-const char* unknown_type = "an argument's type is not known";
+const char* wide_vector = "is or follows a vector of more than 16 bytes, which is passed as the compiler's options say";
+const char* unknown_type = "is or follows a value whose type is not known";
 
 ValueClass merge(ValueClass a, ValueClass b) {
     if (a == b || b == ValueClass::None)
@@ -77,7 +77,7 @@ class Classifier {
         bool complex = types_.die_of(type, &die) && number_attribute(die, DW_AT_encoding) == DW_ATE_complex_float;
         // The x87's numbers are passed in memory; others of their size are not, and only names tell them apart.
         if (type->name.ends_with("long double") || type->name.ends_with("_Float64x")) {
-            classes_.memory = true;
+            classes_.memory = classes_.x87 = true;
             return 16;
         }
         if (type->size > 16) { // two numbers of 16 bytes

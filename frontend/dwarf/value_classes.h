@@ -20,6 +20,7 @@ enum class ValueClass : uint8_t {
 struct ValueClasses {
     ValueClass eightbytes[2] = {ValueClass::None, ValueClass::None};
     bool memory = false;
+    bool x87 = false;            // has a number of the x87's; alone in a record it is returned in a register of its own
     uint64_t alignment = 8;      // bytes, of the value in memory; 8 at least
     const char* doubt = nullptr; // where it is passed is not known, nor is where what follows it is: why
 

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/probes/why_text.h"
+#include "frontend/variables/source_program.h"
 #include "frontend/variables/variables.h"
 
 namespace sonde {
@@ -225,7 +226,7 @@ void Explanation::add_nearest() {
 void Explanation::add_others() {
     std::string list;
     for (const Variable& one : module_.variables_in(point_.function, address()))
-        if (one.name != variable_.name && is_there(module_.locate(one, address())))
+        if (one.name != variable_.name && is_there(variable_location(point_, one, address())))
             list += (list.empty() ? "$" : " $") + one.name;
     if (!list.empty())
         say(fmt::format("Readable at the probe: {}", list));

@@ -136,9 +136,9 @@ std::string location_text(const Location& location) {
     case Location::Unavailable: {
         // Where else it is, the table tells.
         std::string why = location.why.substr(0, location.why.find(';'));
-        if (why.empty() || why.starts_with("optimized out"))
+        if (why.empty() || why.starts_with("was optimized out"))
             return "nowhere: optimized out";
-        return fmt::format("not readable: it {}", why.starts_with("is ") ? why : "is " + why);
+        return fmt::format("not readable: it {}", why);
     }
     case Location::Memory:
         return memory_text(location.ops);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "frontend/variables/layout.h"
 
 namespace sonde {
@@ -188,7 +190,7 @@ void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t s
         break;
     case Location::Register:
         if (location.reg < 0 || location.reg > last_readable) {
-            part.why = "in a register that a probe cannot read";
+            part.why = "is in a register that a probe cannot read";
             break;
         }
         part.expr = b.make<hir::Register>(b.expr.range, location.reg);
@@ -218,12 +220,16 @@ void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t s
     }
     if (part.kind != PlacePart::Missing && !part.expr) {
         part.kind = PlacePart::Missing;
-        part.why = "its location cannot be computed";
+        part.why = "has a location that cannot be computed";
     }
     parts.push_back(std::move(part));
 }
 
 } // namespace
+
+std::string unavailable_text(const std::string& name, const std::string& why) {
+    return fmt::format("`{}` is not available here: it {}", name, why);
+}
 
 std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why) {
     if (location.kind == Location::Unavailable) {
@@ -241,7 +247,7 @@ std::optional<Place> place_at(Binding& b, const Location& location, const Type* 
     if (std::none_of(place.parts.begin(), place.parts.end(),
                      [](const PlacePart& part) { return part.kind != PlacePart::Missing; }) &&
         !place.address) {
-        why = place.parts.empty() ? "it has no location" : place.parts[0].why;
+        why = place.parts.empty() ? "has no location" : place.parts[0].why;
         return std::nullopt;
     }
     return place;

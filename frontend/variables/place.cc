@@ -90,7 +90,8 @@ Place inside(Binding& b, const Place& record, const TypeMember& member) {
         place.address = b.binary(hir::BinaryOp::Add, record.address, distance);
     } else {
         place.offset = 0;
-        place.parts = {{0, UINT64_MAX, PlacePart::Missing, nullptr, "a virtual base is found from an address only"}};
+        place.parts = {
+            {0, UINT64_MAX, PlacePart::Missing, nullptr, "is a virtual base of an object that is not in memory"}};
     }
     return place;
 }

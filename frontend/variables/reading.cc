@@ -6,6 +6,7 @@
 
 #include "frontend/variables/components.h"
 #include "frontend/variables/layout.h"
+#include "frontend/variables/location.h"
 
 namespace sonde {
 
@@ -26,9 +27,8 @@ hir::Expr* read_parts(Binding& b, const Place& place, uint64_t size, Range range
         uint64_t at = place.offset + done;
         const PlacePart* part = part_at(place, at);
         if (!part || part->kind == PlacePart::Missing)
-            return b.fail(
-                DiagId::VariableUnavailable, range,
-                fmt::format("`{}` is not available here: {}", b.as_written(), part ? part->why : "it has no location"));
+            return b.fail(DiagId::VariableUnavailable, range,
+                          unavailable_text(b.as_written(), part ? part->why : "has no location"));
         uint64_t inside = at - part->offset;
         uint64_t count = std::min(size - done, part->size - inside);
         hir::Expr* some = part->expr;

@@ -90,9 +90,7 @@ std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
     if (place && location.of_entry)
         place->address = b.saved(place->address, true);
     if (!place)
-        b.fail(DiagId::VariableUnavailable, b.base_range(),
-               why.starts_with("is ") ? fmt::format("`{}` {}", b.expr.name, why)
-                                      : fmt::format("`{}` is not available: {}", b.expr.name, why));
+        b.fail(DiagId::VariableUnavailable, b.base_range(), unavailable_text(b.expr.name, why));
     return place;
 }
 
@@ -118,6 +116,14 @@ std::optional<Place> program_result(Binding& b, size_t index) {
 
 } // namespace
 
+Location variable_location(const ResolvedPoint& point, const Variable& variable, Address address) {
+    if (!variable.is_parameter || !point.function.has_debug_info)
+        return point.module->locate(variable, address);
+    ParameterLocations& places = point.module->parameter_locations();
+    return point.at_call ? places.at_entry(point.function, variable, address)
+                         : places.inside(point.function, variable, address);
+}
+
 std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     DwarfModule& module = *b.point.module;
     bool entry = b.point.is_return && !b.binder.inside_entry;
@@ -135,9 +141,7 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
         return std::nullopt;
     }
     std::string why;
-    bool argument = b.point.at_call && variable.is_parameter;
-    Location location = argument ? module.calling_convention().argument_location(b.point.function, variable)
-                                 : module.locate(variable, b.evaluation_address());
+    Location location = variable_location(b.point, variable, b.evaluation_address());
     // The kernel's own are found by its symbols: a module's sections have moved apart.
     bool by_symbol = variable.is_global && b.point.kernel;
     std::optional<Place> place = by_symbol ? std::nullopt : place_at(b, location, variable.type, why);
@@ -168,8 +172,7 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
         }
         return at;
     }
-    b.fail(DiagId::VariableUnavailable, b.base_range(),
-           fmt::format("`{}` is not available here: {}", b.as_written(0), why));
+    b.fail(DiagId::VariableUnavailable, b.base_range(), unavailable_text(b.as_written(0), why));
     return std::nullopt;
 }
 
@@ -293,7 +296,7 @@ std::string list_program_variables(const ResolvedPoint& point) {
     for (size_t i = 0; i < results.size(); i++)
         line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
     for (const Variable& variable : point.module->variables_to_list(point.function, address))
-        if (!variable.is_result && point.module->locate(variable, address).kind != Location::Unavailable)
+        if (!variable.is_result && variable_location(point, variable, address).kind != Location::Unavailable)
             line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     return line;
 }

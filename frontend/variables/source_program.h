@@ -15,6 +15,9 @@ bool has_module(Binding& b);
 bool has_variable(const ResolvedPoint& point, std::string_view name);
 // A local variable, parameter or global that the function sees, by its name.
 std::optional<Place> named_variable(Binding& b, const std::string& name);
+// Where a variable of the point's function is while execution is at `address`, before the function's first instructions
+// (`at_call`) or behind them.
+Location variable_location(const ResolvedPoint& point, const Variable& variable, Address address);
 // Where a variable of the point's module is.
 std::optional<Place> place_of_variable(Binding& b, const Variable& variable);
 

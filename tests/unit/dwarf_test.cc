@@ -438,7 +438,7 @@ TEST_P(EveryBuild, LocatesResults) {
     EXPECT_EQ(result("make_large"), "memory reg 0");
     EXPECT_NE(result("make_mixed").find("[8 register 0][8 <is returned in a floating point"), std::string::npos);
     EXPECT_EQ(result("make_double"), "<is returned in a floating point register, which a probe cannot read>");
-    EXPECT_EQ(result("nothing"), "<the function returns nothing>");
+    EXPECT_EQ(result("nothing"), "<does not exist: the function returns nothing>");
 }
 
 TEST(Dwarf, SaysWhereVariablesAre) {
@@ -447,7 +447,7 @@ TEST(Dwarf, SaysWhereVariablesAre) {
     std::optional<Variable> b = variable(module->variables_in(use, use.entry), "b");
     ASSERT_TRUE(b);
     std::string why = module->locate(*b, use.entry).why;
-    EXPECT_TRUE(why.starts_with("optimized out at this address; available at line")) << why;
+    EXPECT_TRUE(why.starts_with("was optimized out at this address; it is available at line")) << why;
     // Known by DW_OP_entry_value only: at the entry itself that is the register.
     FunctionInstance clobber = function(*module, "clobber");
     EXPECT_TRUE(variable(module->variables_in(clobber, clobber.entry), "value"));

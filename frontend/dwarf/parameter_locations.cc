@@ -1,0 +1,445 @@
+#include "frontend/dwarf/parameter_locations.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include <dwarf.h>
+
+#include "base/debug/die.h"
+#include "frontend/dwarf/calling_convention.h"
+#include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/location_expression.h"
+#include "frontend/dwarf/locations.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/prologue.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/dwarf/type_reader.h"
+#include "frontend/dwarf/variables.h"
+
+namespace sonde {
+namespace {
+
+constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF's numbers
+
+bool is_readable(const Location& location) {
+    if (location.kind == Location::Pieces)
+        return std::ranges::all_of(location.pieces, [](const auto& piece) { return is_readable(piece.place); });
+    return location.kind != Location::Unavailable;
+}
+
+bool is_passing_register(int64_t reg, bool is_32_bit) {
+    if (is_32_bit)
+        return reg >= 0 && reg <= 2;                // eax edx ecx, of functions that have them (regparm)
+    constexpr int registers[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
+    return std::ranges::find(registers, reg) != std::end(registers);
+}
+
+// Whether a place can be one where a caller leaves an argument, at the entry: nothing else has been filled by then.
+bool is_filled_by_caller(const Location& location, bool is_32_bit) {
+    switch (location.kind) {
+    case Location::Unavailable:
+    case Location::Bytes:
+        return true;
+    case Location::Register:
+        return is_passing_register(location.reg, is_32_bit);
+    case Location::Pieces:
+        return std::ranges::all_of(location.pieces,
+                                   [&](const auto& piece) { return is_filled_by_caller(piece.place, is_32_bit); });
+    case Location::Memory:
+    case Location::Value:
+        break;
+    }
+    for (size_t i = 0; i < location.ops.size(); i++) {
+        const LocationOp& op = location.ops[i];
+        if (op.code != LocationOp::Register || op.operand == rip || is_passing_register(op.operand, is_32_bit))
+            continue;
+        // The stack's top is the return address; arguments lie above it.
+        const int64_t return_address = is_32_bit ? 4 : 8;
+        const bool above = op.operand == rsp && i + 2 < location.ops.size() &&
+                           location.ops[i + 1].code == LocationOp::Constant &&
+                           location.ops[i + 1].operand >= return_address && location.ops[i + 2].code == LocationOp::Add;
+        if (!above)
+            return false;
+    }
+    return true;
+}
+
+bool depends_on_registers(const Location& location) {
+    if (location.kind == Location::Pieces)
+        return std::ranges::any_of(location.pieces,
+                                   [](const auto& piece) { return depends_on_registers(piece.place); });
+    return location.kind == Location::Register ||
+           std::ranges::any_of(location.ops, [](const LocationOp& op) { return op.code == LocationOp::Register; });
+}
+
+// The one register that a value is computed from; -1: several or none.
+int source_register(const Location& location) {
+    int64_t found = -1;
+    for (const LocationOp& op : location.ops) {
+        if (op.code == LocationOp::Deref || (op.code == LocationOp::Register && found >= 0))
+            return -1;
+        if (op.code == LocationOp::Register)
+            found = op.operand;
+    }
+    return static_cast<int>(found);
+}
+
+// The same value, as far as both have it. A narrow value may be described with its extension.
+bool is_same(const Location& a, const Location& b) {
+    if (a.kind == Location::Unavailable || b.kind == Location::Unavailable)
+        return true;
+    if (a.kind == b.kind && a.kind != Location::Pieces)
+        return a.kind == Location::Register ? a.reg == b.reg : a.ops == b.ops && a.bytes == b.bytes;
+    if (a.kind == Location::Value || b.kind == Location::Value) {
+        const Location& value = a.kind == Location::Value ? a : b;
+        const Location& other = a.kind == Location::Value ? b : a;
+        return other.kind == Location::Register && source_register(value) == other.reg;
+    }
+    return false;
+}
+
+// A location by the offsets of its parts.
+void add_parts(const Location& location, uint64_t offset, std::map<uint64_t, const Location*>& parts) {
+    if (location.kind != Location::Pieces) {
+        parts[offset] = &location;
+        return;
+    }
+    for (const Location::Piece& piece : location.pieces) {
+        add_parts(piece.place, offset, parts);
+        offset += piece.byte_size;
+    }
+}
+
+// A part of a register that begins at its `from`th byte.
+struct Source {
+    int reg = -1;
+    uint64_t from = 0;
+    bool operator==(const Source&) const = default;
+};
+
+// Where the byte is that a value in registers has at that offset; nullopt: nowhere, or in no register as it is.
+std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts, uint64_t offset) {
+    auto after = parts.upper_bound(offset);
+    if (after == parts.begin())
+        return std::nullopt;
+    auto [begin, part] = *std::prev(after);
+    if (part->kind == Location::Register)
+        return Source{part->reg, offset - begin};
+    // clang: `rdi >> 32`
+    if (part->kind == Location::Value && source_register(*part) >= 0) {
+        uint64_t from = offset - begin;
+        const std::vector<LocationOp>& ops = part->ops;
+        if (ops.size() == 3 && ops[1].code == LocationOp::Constant && ops[1].operand % 8 == 0 &&
+            (ops[2].code == LocationOp::Shr || ops[2].code == LocationOp::Sar))
+            from += static_cast<uint64_t>(ops[1].operand / 8);
+        return Source{source_register(*part), from};
+    }
+    return std::nullopt;
+}
+
+bool agree(const Location& described, const Location& passed, uint64_t size) {
+    if (!depends_on_registers(described)) // the compiler knows the value: nothing may be passed
+        return passed.kind == Location::Unavailable;
+    if (described.kind != Location::Pieces && passed.kind != Location::Pieces)
+        return is_same(described, passed);
+    std::map<uint64_t, const Location*> first, second;
+    add_parts(described, 0, first);
+    add_parts(passed, 0, second);
+    for (uint64_t offset = 0; offset < size; offset++) {
+        std::optional<Source> a = source_of(first, offset), b = source_of(second, offset);
+        if (a && b && *a != *b)
+            return false;
+    }
+    // What is in memory in one of them, and in registers in the other.
+    auto in_memory = [](const auto& part) { return part.second->kind == Location::Memory; };
+    return std::ranges::any_of(first, in_memory) == std::ranges::any_of(second, in_memory);
+}
+
+// The place of the pointer, if there is one to the object.
+Location without_dereference(Location place) {
+    if (place.kind == Location::Memory && !place.ops.empty() && place.ops.back().code == LocationOp::Deref)
+        place.ops.pop_back();
+    return place;
+}
+
+// The bytes of an object that have a value: [begin, end), by begin. All of it where its parts are not known.
+void add_used_bytes(const Type* type, int64_t offset, std::map<int64_t, int64_t>& used, int depth) {
+    type = strip(type);
+    constexpr int most = 8;
+    if (!type)
+        return;
+    complete(type);
+    const bool is_record = type->kind == Type::Struct || type->kind == Type::Union;
+    if (is_record && !type->members.empty() && depth < most) {
+        for (const TypeMember& member : type->members)
+            add_used_bytes(member.type, offset + static_cast<int64_t>(member.byte_offset), used, depth + 1);
+        return;
+    }
+    if (type->size != 0) {
+        int64_t& end = used[offset];
+        end = std::max(end, offset + static_cast<int64_t>(type->size));
+    }
+}
+
+constexpr const char* too_early = "gets its place only after the function's first instructions";
+constexpr const char* doubt =
+    "has two places at the entry, one by the debug information and one by the calling convention";
+
+} // namespace
+
+bool ParameterLocations::is_clone(const FunctionInstance& function) {
+    for (auto at = symbols_.first_from(function.entry); at != symbols_.all().end() && at->address == function.entry;
+         ++at) {
+        // Names that stand for the same function: versions of symbols, and what link-time optimisation makes unique.
+        std::string_view name = at->name.substr(0, at->name.find('@'));
+        for (std::string_view harmless : {".llvm.", ".lto_priv.", ".localalias"})
+            name = name.substr(0, name.find(harmless));
+        if (name.find('.') != std::string_view::npos)
+            return true;
+    }
+    return false;
+}
+
+// Others than this file's code may call it.
+bool ParameterLocations::is_convention_certain(const FunctionInstance& function) {
+    bool global = false;
+    for (auto at = symbols_.first_from(function.entry); at != symbols_.all().end() && at->address == function.entry;
+         ++at)
+        global = global || at->global;
+    return global;
+}
+
+bool ParameterLocations::lacks_variable_tracking(const FunctionInstance& function) {
+    Dwarf_Die die, unit;
+    const char* producer = debug_.unpack(function.die, &die) && dwarf_diecu(&die, &unit, nullptr, nullptr)
+                               ? string_attribute(unit, DW_AT_producer)
+                               : nullptr;
+    return producer && strstr(producer, "-fno-var-tracking") != nullptr;
+}
+
+bool ParameterLocations::has_single_place(const Variable& parameter) {
+    Dwarf_Die die;
+    Dwarf_Attribute attribute;
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    return debug_.unpack(parameter.die, &die) && location_attribute(die, DW_AT_location, &attribute) &&
+           dwarf_getlocation(&attribute, &ops, &length) == 0;
+}
+
+bool ParameterLocations::is_optimized(const FunctionInstance& function) {
+    Dwarf_Die die, unit;
+    if (!function.has_debug_info || !debug_.unpack(function.die, &die))
+        return false;
+    const char* producer =
+        dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
+    if (producer && strncmp(producer, "GNU ", 4) == 0) {
+        std::string_view options = producer;
+        const size_t level = options.rfind(" -O");
+        return level != std::string_view::npos && !options.substr(level + 3).starts_with("0");
+    }
+    // LLVM describes calls, and lists places, only in optimised code.
+    Dwarf_Attribute attribute;
+    bool optimized = dwarf_hasattr(&die, DW_AT_call_all_calls) || dwarf_hasattr(&die, DW_AT_GNU_all_call_sites) ||
+                     dwarf_hasattr(&die, DW_AT_abstract_origin);
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
+        if (!optimized && dwarf_attr(&child, DW_AT_location, &attribute)) {
+            Dwarf_Op* ops = nullptr;
+            size_t length = 0;
+            const bool single = dwarf_getlocation(&attribute, &ops, &length) == 0 && length > 0;
+            optimized = !single || (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31);
+        }
+        return !optimized;
+    });
+    return optimized;
+}
+
+ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance& function, const Variable& parameter,
+                                                         Address address) {
+    Compared out;
+    out.described = described_at_entry(function, parameter, address);
+    out.passed = calling_.argument_location(function, parameter);
+    const Type* type = strip(parameter.type);
+    // Windows' convention has room on the stack for what is passed in registers. Only what is passed in an unknown way
+    // is read where the debug information has it.
+    const bool is_odd =
+        type && (type->kind == Type::Float || type->kind == Type::Array || (type->size == 16 && is_scalar(type)));
+    const std::optional<RegisterOffset> stack = register_offset(without_dereference(out.described));
+    if (out.described.kind == Location::Unavailable)
+        out.agreement = Agreement::Missing;
+    else if (out.passed.kind == Location::Unavailable && stack && stack->reg == rsp && !is_odd)
+        out.agreement = Agreement::TooEarly;
+    else if (!is_filled_by_caller(out.described, file_.is_32_bit()))
+        out.agreement = Agreement::TooEarly;
+    else if (agree(out.described, out.passed, type ? type->size : 0))
+        out.agreement = Agreement::Same;
+    else
+        out.agreement = Agreement::Different;
+    return out;
+}
+
+// Whether the calling convention holds for the function, as far as its parameters up to this one show.
+bool ParameterLocations::may_decide(const FunctionInstance& function, const Variable& parameter, Address address) {
+    if (is_clone(function))
+        return false;
+    const bool certain = is_convention_certain(function);
+    for (const Variable& one : variables_.arguments(function)) {
+        if (one.die == parameter.die)
+            return true;
+        const Compared other = compare(function, one, address);
+        const bool removed = other.agreement == Agreement::Missing || !depends_on_registers(other.described);
+        if (other.agreement == Agreement::Different && !lacks_variable_tracking(function))
+            return false;
+        if (removed && !certain && is_optimized(function))
+            return false;
+    }
+    return false;
+}
+
+Location ParameterLocations::at_entry(const FunctionInstance& function, const Variable& parameter, Address address) {
+    if (!calling_.keeps_to_abi(function)) {
+        Location described = described_at_entry(function, parameter, address);
+        return is_filled_by_caller(described, file_.is_32_bit()) ? described : unavailable(too_early);
+    }
+    const Compared both = compare(function, parameter, address);
+    const bool is_passed = both.passed.kind != Location::Unavailable;
+    switch (both.agreement) {
+    case Agreement::Same:
+        return is_passed && is_readable(both.passed) ? both.passed : both.described;
+    case Agreement::Missing: // callers that know that it is not used pass anything (LLVM)
+        return both.described;
+    case Agreement::TooEarly:
+        if (!is_passed)
+            return both.passed;
+        return may_decide(function, parameter, address) ? both.passed : unavailable(doubt);
+    case Agreement::Different:
+        if (!depends_on_registers(both.described)) // a constant: all callers pass it
+            return both.described;
+        if (is_clone(function)) // it has arguments of its own
+            return lacks_variable_tracking(function) ? unavailable(doubt) : both.described;
+        return lacks_variable_tracking(function) && is_passed && may_decide(function, parameter, address)
+                   ? both.passed
+                   : unavailable(doubt);
+    }
+    return both.described;
+}
+
+std::vector<PrologueState> ParameterLocations::first_block(const FunctionInstance& function) {
+    return follow_prologue(file_.code(function.entry, function.high), function.entry);
+}
+
+namespace {
+
+// Behind the prologue, where the stack pointer is lowest.
+const PrologueState& lowered(const std::vector<PrologueState>& block) {
+    return *std::ranges::min_element(block, {}, [](const PrologueState& state) { return state.rsp.value_or(0); });
+}
+
+} // namespace
+
+// LLVM counts places in the frame from the stack pointer, as it is behind the prologue, where that is cheap. At the
+// entry such a place would be above the return address.
+bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block) {
+    if (!has_single_place(parameter) || lowered(block).rsp == block.front().rsp)
+        return false;
+    std::optional<RegisterOffset> first = register_offset(
+                                      without_dereference(locations_.locate(parameter, block.front().address))),
+                                  last = register_offset(
+                                      without_dereference(locations_.locate(parameter, lowered(block).address)));
+    return first && last && first->reg == rsp && last->reg == rsp && first->bytes == last->bytes;
+}
+
+// Its own location, as it would be at the entry.
+Location ParameterLocations::described_at_entry(const FunctionInstance& function, const Variable& parameter,
+                                                Address address) {
+    Location place = calling_.corrected(parameter, address, locations_.at_entry(parameter, function.entry, address));
+    if (file_.is_32_bit() || place.kind != Location::Memory || place.ops.empty() ||
+        place.ops[0].code != LocationOp::Register || place.ops[0].operand != rsp)
+        return place;
+    const std::vector<PrologueState> block = first_block(function);
+    if (!counts_from_lowered_stack(parameter, block))
+        return place;
+    constexpr int64_t return_address = 8;
+    const bool has_distance = place.ops.size() > 2 && place.ops[1].code == LocationOp::Constant;
+    const int64_t distance = (has_distance ? place.ops[1].operand : 0) + lowered(block).rsp.value_or(INT32_MIN);
+    std::vector<LocationOp> ops = {
+        {LocationOp::Register, rsp}, {LocationOp::Constant, distance + return_address}, {LocationOp::Add}};
+    ops.insert(ops.end(), place.ops.begin() + (has_distance ? 3 : 1), place.ops.end());
+    place.ops = std::move(ops);
+    return place;
+}
+
+namespace {
+
+// Whether a place of one part has been filled, or is the caller's.
+bool is_filled(const PrologueState& state, const Location& place, const Type* type) {
+    switch (place.kind) {
+    case Location::Register:
+        return place.reg >= 0 && place.reg < 16 && state.passed[place.reg];
+    case Location::Memory:
+        break;
+    case Location::Pieces:
+        return std::ranges::all_of(place.pieces, [&](const auto& piece) {
+            return piece.place.kind != Location::Memory && is_filled(state, piece.place, type);
+        });
+    default:
+        return std::ranges::all_of(place.ops, [&](const LocationOp& op) {
+            return op.code != LocationOp::Register || op.operand == rip || op.operand == rsp ||
+                   (op.operand >= 0 && op.operand < 16 && state.passed[op.operand]);
+        });
+    }
+    const std::optional<RegisterOffset> offset = register_offset(without_dereference(place));
+    if (!offset || offset->reg < 0 || offset->reg > rip)
+        return false;
+    const std::optional<int64_t> base = offset->reg == rsp ? state.rsp : offset->reg == rbp ? state.rbp : std::nullopt;
+    if (!base) // a pointer that the caller passed
+        return offset->reg < rip && state.passed[offset->reg];
+    const int64_t begin = *base + offset->bytes;
+    if (begin >= 0) // above the frame
+        return true;
+    std::map<int64_t, int64_t> used;
+    constexpr int64_t pointer = 8;
+    if (place.ops.back().code == LocationOp::Deref)
+        used[0] = pointer;
+    else
+        add_used_bytes(type, 0, used, 0);
+    return std::ranges::all_of(
+        used, [&](const auto& part) { return state.is_filled(begin + part.first, begin + part.second); });
+}
+
+} // namespace
+
+std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& function, const Variable& parameter) {
+    if (file_.is_32_bit())
+        return std::nullopt;
+    const bool listed = !has_single_place(parameter);
+    const std::vector<PrologueState> block = first_block(function);
+    const bool by_lowered_stack = !listed && counts_from_lowered_stack(parameter, block);
+    for (const PrologueState& state : block) {
+        Location place = locations_.locate(parameter, state.address);
+        if (place.kind == Location::Unavailable || (by_lowered_stack && state.rsp != lowered(block).rsp))
+            continue;
+        // A list holds where it says so, but for one that begins too early: at the entry, or before the store (LLVM).
+        const bool has_begun = listed && place.kind != Location::Memory &&
+                               (state.address != function.entry || is_filled_by_caller(place, false));
+        if (has_begun || is_filled(state, place, parameter.type))
+            return state.address;
+    }
+    return std::nullopt;
+}
+
+Location ParameterLocations::inside(const FunctionInstance& function, const Variable& parameter, Address address) {
+    Location place = calling_.corrected(parameter, address, locations_.locate(parameter, address));
+    const bool is_certain = !parameter.is_parameter || function.inlined || function.is_go || file_.is_32_bit() ||
+                            place.kind == Location::Unavailable || address < function.entry ||
+                            address >= function.high || !has_single_place(parameter) || !is_optimized(function);
+    if (is_certain || address > first_block(function).back().address)
+        return place;
+    const std::optional<Address> from = holds_from(function, parameter);
+    return from && *from <= address ? place : unavailable(too_early);
+}
+
+} // namespace sonde

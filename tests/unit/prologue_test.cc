@@ -1,0 +1,55 @@
+// What the first instructions of a function do with its arguments, by their machine code.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "frontend/dwarf/prologue.h"
+
+namespace sonde {
+namespace {
+
+constexpr int rbx = 3, rax = 0, rdi = 5; // DWARF's numbers
+
+std::string code(std::initializer_list<int> bytes) { return {bytes.begin(), bytes.end()}; }
+
+TEST(Prologue, StoresOfArguments) {
+    // endbr64; sub $24,%rsp; mov %edi,12(%rsp); lea 12(%rsp),%rax; jmp
+    auto states = follow_prologue(code({0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x18, 0x89, 0x7c, 0x24, 0x0c, 0x48,
+                                        0x8d, 0x44, 0x24, 0x0c, 0xeb, 0xfe}),
+                                  0x1000);
+    ASSERT_EQ(states.size(), 5u);
+    constexpr int64_t place = -8 - 24 + 12; // from the frame's canonical address, which is above the return address
+    EXPECT_EQ(states[3].address, 0x100cu);
+    EXPECT_FALSE(states[2].is_filled(place, place + 4));
+    EXPECT_TRUE(states[3].is_filled(place, place + 4));
+    EXPECT_FALSE(states[3].is_filled(place, place + 8));
+    EXPECT_EQ(states[3].rsp, -32);
+    EXPECT_FALSE(states[4].passed[rax]);
+}
+
+TEST(Prologue, CopiesInRegistersAndTheFramePointer) {
+    // push %rbp; mov %rsp,%rbp; push %rbx; mov %rdi,%rbx; movsd %xmm0,-24(%rbp); mov %esi,-28(%rbp); call
+    auto states = follow_prologue(code({0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x89, 0xfb, 0xf2, 0x0f, 0x11,
+                                        0x45, 0xe8, 0x89, 0x75, 0xe4, 0xe8, 0,    0,    0,    0}),
+                                  0);
+    ASSERT_EQ(states.size(), 7u);
+    EXPECT_EQ(states.back().rbp, -16);
+    EXPECT_FALSE(states[3].passed[rbx]);
+    EXPECT_TRUE(states[4].passed[rbx]);
+    EXPECT_TRUE(states.back().is_filled(-16 - 28, -16 - 16));
+}
+
+TEST(Prologue, ChangedArgumentsAreNotArguments) {
+    // add $1,%edi; mov %edi,-4(%rsp); movl $0,-8(%rsp); mov %esi,-8(%rsp); movl $0,-8(%rsp)
+    auto states = follow_prologue(
+        code({0x83, 0xc7, 0x01, 0x89, 0x7c, 0x24, 0xfc, 0x89, 0x74, 0x24, 0xf8, 0xc7, 0x44, 0x24, 0xf8, 0, 0, 0, 0}),
+        0);
+    ASSERT_EQ(states.size(), 5u);
+    EXPECT_FALSE(states[1].passed[rdi]);
+    EXPECT_FALSE(states[2].is_filled(-12, -8));
+    EXPECT_TRUE(states[3].is_filled(-16, -12));
+    EXPECT_FALSE(states[4].is_filled(-16, -12));
+}
+
+} // namespace
+} // namespace sonde
