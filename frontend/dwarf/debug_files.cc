@@ -31,10 +31,13 @@ Dwarf* DebugFiles::dwarf() {
         opened_ = true;
         const ElfFile& file = found() && separate_ ? *separate_ : file_.elf();
         const size_t problems = problems_.size();
-        if (found() && opened_dwarf_.open(file, true, problems_))
+        if (found() && opened_dwarf_.open(file, true, problems_)) {
+            if ((embedded_ = open_embedded_split(file, opened_dwarf_.dwarf.get())))
+                opened_dwarf_.dwarf = std::move(embedded_->dwarf);
             dwarfs_.push_back(opened_dwarf_.dwarf.get());
-        else if (found())
+        } else if (found()) {
             refusal_ = why_not_unpack(file);
+        }
         if (found() && problems_.size() == problems)
             note_unreadable(file);
     }

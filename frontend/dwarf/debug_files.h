@@ -12,6 +12,7 @@
 #include "base/debug/dwarf_handle.h"
 #include "base/debug/open_dwarf.h"
 #include "base/elf_file.h"
+#include "frontend/dwarf/embedded_split.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/program_file.h"
 
@@ -60,6 +61,7 @@ class DebugFiles {
     std::string refusal_;
     bool missing_unit_noted_ = false;
     std::optional<ElfFile> separate_;
+    std::optional<EmbeddedSplit> embedded_; // its file is open as long as opened_dwarf_
     OpenedDwarf opened_dwarf_;
     std::vector<Dwarf*> dwarfs_; // what a DieOffset's upper bits mean
     FramesHandle eh_frame_;
