@@ -541,6 +541,27 @@ void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
     });
 }
 
+namespace {
+
+// A tag of 16 bytes is a block of bytes; nullopt if its upper half is more than the extension of the lower one.
+std::optional<int64_t> tag_value(Dwarf_Attribute& attribute, bool is_signed) {
+    Dwarf_Sword number = 0;
+    Dwarf_Word bits = 0;
+    if (is_signed && dwarf_formsdata(&attribute, &number) == 0)
+        return number;
+    if (dwarf_formudata(&attribute, &bits) == 0)
+        return static_cast<int64_t>(bits);
+    Dwarf_Block block;
+    int64_t halves[2] = {};
+    if (dwarf_formblock(&attribute, &block) != 0 || block.length > sizeof halves)
+        return std::nullopt;
+    memcpy(halves, block.data, block.length);
+    const int64_t extension = is_signed && halves[0] < 0 ? -1 : 0;
+    return halves[1] == extension ? std::optional(halves[0]) : std::nullopt;
+}
+
+} // namespace
+
 // All forms' members lie over each other, as in a union.
 void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
     Dwarf_Attribute attribute;
@@ -552,18 +573,15 @@ void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
             type.tag = holder.members[0];
     }
     bool is_signed = type.tag && strip(type.tag->type) && strip(type.tag->type)->is_signed;
+    bool readable = true;
     for_each_child(part, [&](Dwarf_Die& form) {
         if (dwarf_tag(&form) != DW_TAG_variant)
             return true;
         TypeVariant variant;
         variant.member = type.members.size();
-        Dwarf_Sword number = 0;
-        Dwarf_Word bits = 0;
         if (dwarf_attr(&form, DW_AT_discr_value, &attribute)) {
-            if (is_signed && dwarf_formsdata(&attribute, &number) == 0)
-                variant.tag = number;
-            else if (dwarf_formudata(&attribute, &bits) == 0)
-                variant.tag = static_cast<int64_t>(bits);
+            variant.tag = tag_value(attribute, is_signed);
+            readable = readable && variant.tag;
         }
         for_each_child(form, [&](Dwarf_Die& child) {
             if (dwarf_tag(&child) == DW_TAG_member)
@@ -574,6 +592,10 @@ void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
             type.variants.push_back(variant);
         return true;
     });
+    if (!readable)
+        type.variants.clear();
+    else if (type.variants.empty() && type.members.empty())
+        type.tag.emplace(); // without a type: no value has any form
 }
 
 void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {

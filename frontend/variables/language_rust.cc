@@ -3,6 +3,7 @@
 //
 // The members' names differ a little from compiler to compiler, so where a wrapper only wraps, the first pointer inside
 // is taken.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,12 +146,52 @@ bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
+// Whether no value of that type exists: `Infallible`, and whatever holds such a value.
+bool is_uninhabited(const Type* type, int depth = 0) {
+    constexpr int most = 16;
+    type = strip(type);
+    if (!type || depth > most)
+        return false;
+    if (type->name == "!" && type->size == 0)
+        return true;
+    if (type->kind == Type::Array)
+        return type->count.value_or(0) > 0 && is_uninhabited(type->target, depth + 1);
+    if (type->kind != Type::Struct)
+        return false;
+    complete(type);
+    auto is_impossible = [&](const TypeMember& member) { return is_uninhabited(member.type, depth + 1); };
+    const bool has_no_forms = type->tag && !type->tag->type;
+    if (has_no_forms)
+        return true;
+    return type->variants.empty() ? std::ranges::any_of(type->members, is_impossible)
+                                  : std::ranges::all_of(type->variants, [&](const TypeVariant& one) {
+                                        return is_impossible(type->members[one.member]);
+                                    });
+}
+
+// Compares a tag in memory with a number; null: it cannot be read.
+hir::Expr* has_tag(Binding& b, const Place& tag, int64_t number) {
+    constexpr uint64_t half = 8, two_halves = 16;
+    const Type* type = strip(tag.type);
+    const uint64_t size = size_of(type);
+    auto compare = [&](const Place& place, int64_t with) -> hir::Expr* {
+        hir::Expr* value = load(b, place, b.expr.range);
+        return value ? b.binary(BinaryOp::Eq, value, b.number(with)) : nullptr;
+    };
+    if (size != two_halves)
+        return compare(tag, number & (size >= half || type->is_signed ? -1 : (int64_t{1} << (size * 8)) - 1));
+    static const Type word = integer_type("u64", half, false);
+    Place lower = tag;
+    lower.type = &word;
+    const TypeMember upper = {.name = "", .type = &word, .byte_offset = half};
+    hir::Expr* low = compare(lower, number);
+    hir::Expr* high = compare(inside(b, tag, upper), type->is_signed && number < 0 ? -1 : 0);
+    return low && high ? b.make<hir::Logical>(b.expr.range, true, low, high) : nullptr;
+}
+
 // The form whose tag it has, by its name, with what it holds.
 bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
     const Type* type = strip(place.type);
-    hir::Expr* tag = type->tag ? load(b, inside(b, place, *type->tag), b.expr.range) : nullptr;
-    if (type->tag && !tag)
-        return false;
     auto form = [&](const TypeVariant& variant) {
         const TypeMember& member = type->members[variant.member];
         Place value = inside(b, place, member);
@@ -164,16 +205,23 @@ bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
             add_record(b, out, value, level);
         return std::move(out).finish(b);
     };
+    // A form that holds a value which cannot exist has no tag, and is not there.
+    std::vector<TypeVariant> forms = type->variants;
+    std::erase_if(forms, [&](const TypeVariant& one) { return is_uninhabited(type->members[one.member].type); });
+    const bool tagged = type->tag.has_value();
     hir::Expr* value = nullptr;
-    for (const TypeVariant& variant : type->variants)
-        if (!variant.tag || !tag)
+    for (const TypeVariant& variant : forms)
+        if (!variant.tag || !tagged) {
+            if (value)
+                return false; // nobody can tell which one it is
             value = form(variant);
-    for (const TypeVariant& variant : type->variants) {
-        if (!variant.tag || !tag)
+        }
+    for (const TypeVariant& variant : forms) {
+        if (!variant.tag || !tagged)
             continue;
-        uint64_t size = size_of(type->tag->type);
-        int64_t mask = size >= 8 || strip(type->tag->type)->is_signed ? -1 : (int64_t{1} << (size * 8)) - 1;
-        hir::Expr* same = b.binary(BinaryOp::Eq, tag, b.number(*variant.tag & mask));
+        hir::Expr* same = has_tag(b, inside(b, place, *type->tag), *variant.tag);
+        if (!same)
+            return false;
         value = b.ternary(same, form(variant), value ? value : b.string("?"));
     }
     if (!value)
