@@ -82,33 +82,31 @@ Location in_register(const RegisterName& reg) {
 // disp(%base,%index,scale), each part optional; disp a number, a symbol, or a symbol and a number.
 Location in_memory(std::string_view text, uint64_t address,
                    const std::function<std::optional<uint64_t>(std::string_view)>& symbol, bool is_32_bit) {
-    Location bad = unavailable(fmt::format("is at `{}`, which means nothing here", text));
+    Location bad = unavailable(fmt::format("is at `{}`, which is not a place that a probe knows", text));
     size_t open = text.find('(');
     std::string_view displacement = text.substr(0, std::min(open, text.size()));
     Location out;
     out.kind = Location::Memory;
+    // A sum of numbers, one of which may be a symbol: compilers leave it to the assembler.
     int64_t constant = 0;
     bool linked = false; // the displacement is an address of the file
-    if (!displacement.empty()) {
+    while (!displacement.empty()) {
         if (std::optional<int64_t> number = take_number(displacement)) {
-            constant = *number;
+            constant += *number;
+            continue;
         }
-        if (!displacement.empty()) {
-            size_t end = displacement.find_first_of("+-");
-            std::string_view name = displacement.substr(0, std::min(end, displacement.size()));
-            std::optional<uint64_t> value = symbol(name);
-            if (!value)
-                return unavailable(fmt::format("is at the symbol `{}`, which the file has no longer", name));
-            constant += static_cast<int64_t>(*value);
-            linked = true;
-            displacement.remove_prefix(name.size());
-            if (!displacement.empty()) {
-                std::optional<int64_t> more = take_number(displacement);
-                if (!more || !displacement.empty())
-                    return bad;
-                constant += *more;
-            }
-        }
+        const bool is_added = displacement[0] == '+';
+        displacement.remove_prefix(is_added ? 1 : 0);
+        size_t end = displacement.find_first_of("+-");
+        std::string_view name = displacement.substr(0, std::min(end, displacement.size()));
+        if (linked || name.empty())
+            return bad;
+        std::optional<uint64_t> value = symbol(name);
+        if (!value)
+            return unavailable(fmt::format("is at the symbol `{}`, which the file does not have", name));
+        constant += static_cast<int64_t>(*value);
+        linked = true;
+        displacement.remove_prefix(name.size());
     }
     if (linked) { // from where the mark itself is
         push(out, LocationOp::Register, 16);
@@ -181,7 +179,8 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
     }
     if (!size || !rest.starts_with("@") || (out.size != 1 && out.size != 2 && out.size != 4 && out.size != 8)) {
         out.size = 8;
-        out.location = unavailable(fmt::format("`{}` in the mark's note means nothing here", text));
+        out.location =
+            unavailable(fmt::format("is `{}` in the mark's note, which is not an operand that a probe knows", text));
         return out;
     }
     rest.remove_prefix(1);
@@ -204,7 +203,8 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
         out.location = in_memory(rest, address, symbol, is_32_bit);
         return out;
     }
-    out.location = unavailable(fmt::format("`{}` in the mark's note means nothing here", text));
+    out.location =
+        unavailable(fmt::format("is `{}` in the mark's note, which is not an operand that a probe knows", text));
     return out;
 }
 

@@ -1,6 +1,7 @@
 // `$arg1` and its relatives at a mark (USDT); every other name is a variable of the program, as in a `.statement`
 // there.
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -13,8 +14,20 @@
 namespace sonde {
 namespace {
 
-// Notes give sizes and signs; floats are handed on as their bits.
+// Notes give sizes and signs, and say what is a floating point number.
 const Type* type_of(const UsdtArgument& argument) {
+    static const std::array<Type, 2> floats = [] {
+        std::array<Type, 2> out;
+        const char* const names[] = {"float", "double"};
+        for (size_t i = 0; i < out.size(); i++) {
+            out[i].kind = Type::Float;
+            out[i].name = names[i];
+            out[i].size = 4u << i;
+        }
+        return out;
+    }();
+    if (argument.is_float && argument.size >= floats[0].size)
+        return &floats[argument.size == floats[0].size ? 0 : 1];
     static const std::vector<Type> types = [] {
         std::vector<Type> out;
         const char* const names[] = {"char", "short", "int", "long"};
@@ -32,8 +45,7 @@ std::optional<Place> mark_argument(Binding& b, size_t index) {
     std::string why;
     std::optional<Place> place = place_at(b, argument.location, type_of(argument), why);
     if (!place)
-        b.fail(DiagId::VariableUnavailable, b.base_range(),
-               fmt::format("`$arg{}` is not available: {}", index + 1, why));
+        b.fail(DiagId::VariableUnavailable, b.base_range(), unavailable_text(fmt::format("$arg{}", index + 1), why));
     return place;
 }
 

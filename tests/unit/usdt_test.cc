@@ -51,14 +51,20 @@ TEST(Usdt, Operands) {
     EXPECT_EQ(describe("8@counter(%rip)"), "u8 memory r16 12304 +");
     EXPECT_EQ(describe("8@counter+16(%rip)"), "u8 memory r16 12320 +");
     EXPECT_EQ(describe("8@counter"), "u8 memory r16 12304 +");
+    // Sums that compilers leave to the assembler.
+    EXPECT_EQ(describe("8@16+8(%r8)"), "u8 memory 24 r8 +");
+    EXPECT_EQ(describe("8@-4+20-1(%r8)"), "u8 memory 15 r8 +");
+    EXPECT_EQ(describe("8@8+8(%rax,%rcx,4)"), "u8 memory 16 r0 + r2 4 * +");
+    EXPECT_EQ(describe("8@8+counter-16(%rip)"), "u8 memory r16 12296 +");
 }
 
 TEST(Usdt, WhatCannotBeRead) {
     EXPECT_EQ(describe("8f@%xmm0"), "u8 is in the register xmm0, which a probe cannot read");
-    EXPECT_EQ(describe("8@gone(%rip)"), "u8 is at the symbol `gone`, which the file has no longer");
-    for (const char* text : {"", "8", "8@", "@%rax", "3@%rax", "8@(%rax", "8@8(%nosuch)", "8@$x", "8@(%eax)",
-                             "8@(%rax,%rbx,x)", "8@(%rax,%rbx,2,3)", "99999999999999999999@%rax"})
-        EXPECT_NE(describe(text).find("means nothing here"), std::string::npos) << text << ": " << describe(text);
+    EXPECT_EQ(describe("8@gone(%rip)"), "u8 is at the symbol `gone`, which the file does not have");
+    for (const char* text :
+         {"", "8", "8@", "@%rax", "3@%rax", "8@(%rax", "8@8(%nosuch)", "8@$x", "8@(%eax)", "8@(%rax,%rbx,x)",
+          "8@1+(%rax)", "8@counter+counter(%rip)", "8@(%rax,%rbx,2,3)", "99999999999999999999@%rax"})
+        EXPECT_NE(describe(text).find("that a probe knows"), std::string::npos) << text << ": " << describe(text);
 }
 
 } // namespace
