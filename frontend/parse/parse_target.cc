@@ -53,6 +53,8 @@ constexpr Operator operators[] = {
     {"@uderef", 2, "n.", "a number of bytes"},
     {"@kderef", 2, "n.", "a number of bytes", true},
     {"@perf", 1, "s", "a counter's name"},
+    {"@__argument", 1, ".", ""}, // the library's own
+    {"@__result", 0, "", ""},
 };
 
 // Cuts the `$` or `$$` from the end of a name, which to the lexer is part of it; how many signs that were.

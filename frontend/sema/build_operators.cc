@@ -11,6 +11,7 @@
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_operators.h"
 #include "frontend/sema/build_target.h"
+#include "frontend/variables/signature.h"
 
 namespace sonde {
 
@@ -241,6 +242,45 @@ hir::Expr* build_deref(Body& b, const ast::AtOperatorExpr& expr) {
     load->user = user;
     return load;
 }
+
+hir::Expr* call_library(Body& b, const char* name, std::vector<hir::Expr*> args, Range range) {
+    NamedFunction* function = b.names.find_function(name, args.size(), b.file, range);
+    return function ? build_call_to(b, *function, std::move(args), range) : b.zero(range);
+}
+
+// The n'th argument: by the ABI of C, or by the types of a function of Go, at whose entry the argument's number
+// chooses among places that are known now.
+hir::Expr* build_argument(Body& b, const ast::AtOperatorExpr& expr) {
+    if (!b.point || !b.point->is_go)
+        return call_library(b, "__argument", {build_expr(b, *expr.args[0])}, expr.range);
+    Binder with = make_binder(b, expr.range);
+    const std::vector<hir::Expr*> arguments = bind_arguments(*b.point, expr.range, with);
+    const char* refusal = arguments.empty() ? "__no_go_arguments" : "__no_go_argument";
+    hir::Expr* value = nullptr;
+    if (b.inside_entry) // a negative number is refused without memory for a text
+        value = call_library(b, "__argument",
+                             {b.make<hir::Unary>(expr.range, hir::UnaryOp::Minus, build_expr(b, *expr.args[0]))},
+                             expr.range);
+    else
+        value = call_library(b, refusal, {build_expr(b, *expr.args[0])}, expr.range);
+    for (size_t i = 0; i < arguments.size(); i++) {
+        if (!arguments[i])
+            continue;
+        auto* same = b.make<hir::Binary>(expr.range, hir::BinaryOp::Eq, build_expr(b, *expr.args[0]),
+                                         b.make<hir::ConstLong>(expr.range, static_cast<int64_t>(i + 1)));
+        value = b.make<hir::Ternary>(expr.range, same, arguments[i], value);
+    }
+    return value;
+}
+
+// The result's register, of which a narrow type has the lower bytes.
+hir::Expr* build_result(Body& b, const ast::AtOperatorExpr& expr) {
+    hir::Expr* value = call_library(b, "__result", {}, expr.range);
+    const Type* narrow = b.point ? narrow_result(*b.point) : nullptr;
+    return narrow ? b.make<hir::Retype>(expr.range, value, static_cast<uint32_t>(narrow->size), narrow->is_signed)
+                  : value;
+}
+
 struct Operator {
     std::string_view name;
     hir::Expr* (*build)(Body& b, const ast::AtOperatorExpr& expr);
@@ -256,6 +296,8 @@ constexpr Operator operators[] = {
     {"@uderef", build_deref},
     {"@kderef", build_deref},
     {"@perf", build_perf},
+    {"@__argument", build_argument},
+    {"@__result", build_result},
 };
 
 } // namespace

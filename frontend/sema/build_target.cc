@@ -11,6 +11,7 @@
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
+#include "frontend/variables/located.h"
 
 namespace sonde {
 
@@ -219,7 +220,12 @@ bool is_defined(Body& b, const ast::Expr& expr) {
     Diagnostics::Suppress quiet(b.context.diags);
     b.context.trying++;
     size_t entries = b.entry_values().size(), locals = b.locals.size(), instances = b.functions.instance_count();
-    build_expr(b, expr);
+    if (expr.kind == ast::ExprKind::Target && b.point) {
+        Binder with = make_binder(b, expr.range);
+        is_located(ast::as<ast::TargetExpr>(expr), *b.point, with);
+    } else {
+        build_expr(b, expr);
+    }
     b.entry_values().resize(entries);
     while (b.locals.size() > locals) {
         if (b.function())

@@ -6,6 +6,7 @@
 #include "frontend/variables/bases.h"
 #include "frontend/variables/components.h"
 #include "frontend/variables/layout.h"
+#include "frontend/variables/located.h"
 #include "frontend/variables/location.h"
 #include "frontend/variables/pretty.h"
 #include "frontend/variables/reading.h"
@@ -104,6 +105,16 @@ hir::ValueType target_type(const ast::TargetExpr& expr) {
 hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
     Binding b(expr, point, binder);
     return find_value(b);
+}
+
+bool is_located(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+    Binding b(expr, point, binder);
+    const bool is_object = expr.base != ast::TargetExpr::Cast && target_type(expr) == hir::ValueType::Long &&
+                           !(point.variables->text && expr.base == ast::TargetExpr::Variable);
+    if (!is_object)
+        return find_value(b) != nullptr;
+    std::optional<Place> place = referenced_place(b);
+    return place && (is_record(place->type) || to_long(b, *place, expr.range));
 }
 
 hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
