@@ -66,6 +66,13 @@ hir::Expr* read_array(Binding& b, const Place& place, hir::Expr* address, uint64
                                   std::vector<hir::Expr*>{address, b.number(static_cast<int64_t>(count))});
 }
 
+// `unsigned char` by whatever name, but C++'s char8_t.
+bool is_byte(const Type* type) {
+    type = strip(type);
+    return type && type->kind == Type::Character && type->size == 1 && !type->is_signed &&
+           type->name == "unsigned char";
+}
+
 // The string that a pointer leads to; the address where there is none, so that the rest is told all the same.
 hir::Expr* string_or_address(Binding& b, hir::Expr* string, hir::Expr* address) {
     Text number;
@@ -200,6 +207,38 @@ void add_complex(Binding& b, Text& text, const Place& place, Level level) {
     text.literal(")");
 }
 
+// The same array of bytes, as numbers.
+Place as_numbers(Binding& b, Place place) {
+    static const Type byte = integer_type("unsigned char", 1, false);
+    auto* numbers = b.binder.arena.make<Type>(*strip(place.type));
+    numbers->target = &byte;
+    place.type = numbers;
+    return place;
+}
+
+// Bytes are text if they are printable up to the first zero, and zeros from there on. `unsigned char` is also the byte
+// of addresses, hashes and keys: these are numbers.
+void add_bytes_or_text(Binding& b, Text& text, const Place& place, hir::Expr* first, Level level) {
+    constexpr uint64_t word = 8, most_words = 4;
+    const uint64_t count = *strip(place.type)->count;
+    hir::Expr* quoted = read_array(b, place, first, count);
+    // What comes after the text is looked at in short arrays only.
+    std::vector<hir::Expr*> arguments = {quoted};
+    for (uint64_t at = 0; at < most_words * word; at += word) {
+        hir::Expr* bytes = b.number(0);
+        for (uint64_t i = at; i < std::min(count, at + word) && count <= most_words * word; i++) {
+            hir::Expr* one = read(b, place, b.expr.range, b.plus(first, static_cast<int64_t>(i)), 1, false);
+            bytes = b.binary(hir::BinaryOp::Or, bytes,
+                             b.binary(hir::BinaryOp::Shl, one, b.number(static_cast<int64_t>((i - at) * 8))));
+        }
+        arguments.push_back(bytes);
+    }
+    Text list;
+    add_array(b, list, as_numbers(b, place), level);
+    hir::Expr* is_text = b.binder.call("__is_byte_text", std::move(arguments));
+    text.add(b.ternary(is_text, quoted, std::move(list).finish(b)));
+}
+
 } // namespace
 
 void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
@@ -218,10 +257,14 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
     case Type::Array:
         if (is_char(type->target) && place->address && (type->count || !type->unterminated) && type->stride.empty()) {
             hir::Expr* first = b.saved(first_element(b, *place), place->at_entry);
+            if (type->count && is_byte(type->target) && b.binder.call)
+                return add_bytes_or_text(b, text, *place, first, level);
             return text.add(type->count ? read_array(b, *place, first, *type->count) : read_string(b, *place, first));
         }
         // How long a structure's last array is that has no size, nobody can tell.
-        return level.is_open() && type->count ? add_array(b, text, *place, level) : text.literal("[...]");
+        if (!level.is_open() || !type->count)
+            return text.literal("[...]");
+        return add_array(b, text, is_byte(type->target) ? as_numbers(b, *place) : *place, level);
     case Type::Function:
         if (hir::Expr* address = address_of(b, *place))
             return text.add_integer(address, 'x', '#');
