@@ -42,9 +42,9 @@ void begin_environment(Lowerer& l, const Needs& need) {
 }
 
 // A program of a handler, up to its body, which leaves by BodyState::leave or BodyState::on_error, and what comes after
-// it.
+// it. `at_entry`: of a return probe's handler the program that runs when the function is called.
 void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& symbol, uint32_t probe,
-                   const Needs& need) {
+                   const Needs& need, bool at_entry) {
     Emitter& e = l.e;
     l.target.programs().begin(handler, symbol, probe, need, l.env);
     l.data = l.env.data;
@@ -62,7 +62,7 @@ void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& s
     if (need.matches)
         begin_matches(l);
     if (need.stacks)
-        begin_stacks(l);
+        begin_stacks(l, at_entry);
 }
 
 void end_program(Lowerer& l) {
@@ -116,9 +116,9 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionL
     std::vector<const hir::Expr*> all(handler.entry_values.begin(), handler.entry_values.end());
     for (const Requirement& requirement : legs.at_entry)
         all.push_back(requirement.condition);
-    Needs need = needs_at_entry(all);
+    Needs need = needs_at_entry(all, e.state());
     need.frame = need.frame || l.gathers;
-    begin_program(l, handler, handler.name + "_entry", probe, need);
+    begin_program(l, handler, handler.name + "_entry", probe, need, true);
     llvm::Value* buffer = nullptr;
     if (need.frame)
         buffer = l.new_bytes(e.state().entry_offset(handler, handler.entry_values.size()) + l.max_string());
@@ -164,7 +164,7 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
         out.entry_map = handler.name + "_saved";
     l.target.programs().use_session(legs);
     l.frame = l.scan = {};
-    begin_program(l, handler, handler.name, probe, need);
+    begin_program(l, handler, handler.name, probe, need, false);
     begin_locals(l, handler.locals);
     require(l, legs.at_return);
     out.has_condition = handler.condition != nullptr;

@@ -127,17 +127,11 @@ Needs needs_of(const hir::Function& function, const PlanState& state, bool in_ke
     return out;
 }
 
-Needs needs_at_entry(const std::vector<const hir::Expr*>& values) {
-    Needs need;
+Needs needs_at_entry(const std::vector<const hir::Expr*>& values, const PlanState& state) {
+    NeedsWalk walk(state, true);
     for (const hir::Expr* value : values)
-        for_each_expr(*value, [&](const hir::Expr& expr) {
-            need.matches = need.matches || uses_matches(expr);
-            need.counter = need.counter || facts_of(expr).needs_counter;
-            need.stacks = need.stacks || facts_of(expr).needs_stacks;
-            need.frame = need.frame || need.matches || need.stacks || expr.type == ValueType::String ||
-                         expr.kind == hir::ExprKind::Regex;
-        });
-    return need;
+        walk.visit(*value);
+    return walk.finish();
 }
 
 } // namespace sonde

@@ -13,6 +13,6 @@ namespace sonde {
 Needs needs_of(const hir::Handler& handler, const PlanState& state, bool in_kernel);
 Needs needs_of(const hir::Function& function, const PlanState& state, bool in_kernel);
 // Of the program for a function's entry, which computes these.
-Needs needs_at_entry(const std::vector<const hir::Expr*>& values);
+Needs needs_at_entry(const std::vector<const hir::Expr*>& values, const PlanState& state);
 
 } // namespace sonde

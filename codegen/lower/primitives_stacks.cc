@@ -98,7 +98,7 @@ void print_no_stack(Lowerer& l, const hir::Expr& style) {
 
 } // namespace
 
-void begin_stacks(Lowerer& l) {
+void begin_stacks(Lowerer& l, bool at_entry) {
     Emitter& e = l.e;
     l.env.stacks = l.new_bytes(sizeof(sonde_stacks));
     auto set = [&](size_t field, llvm::Value* value) { e.CreateStore(value, e.offset(l.env.stacks, field)); };
@@ -120,16 +120,16 @@ void begin_stacks(Lowerer& l) {
     set(offsetof(sonde_stack, depth), e.number(0));
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     const plan::KindTraits& kind = plan::traits(l.handler ? l.handler->kind : plan::ProbeKind::Begin);
-    const bool function = kind.subject == plan::Subject::KernelFunction;
+    const bool function = kind.subject == plan::Subject::KernelFunction, at_return = kind.at_return && !at_entry;
     kernel(offsetof(sonde_stack, rip), function ? l.target.registers().kernel_function(l.env) : e.number(0));
     const bool trampoline = kind.context == plan::Context::Helpers;
     kernel(offsetof(sonde_stack, rsp), trampoline ? e.CreateAdd(l.target.registers().argument_words(l.env), e.number(2))
                                                   : e.number(kind.in_kernel_code));
-    kernel(offsetof(sonde_stack, rbp), e.number(function && kind.at_return));
+    kernel(offsetof(sonde_stack, rbp), e.number(function && at_return));
     kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e.number(0));
     set(offsetof(sonde_stacks, left),
-        e.number(kind.subject == plan::Subject::UserCode && kind.at_return && !l.handler->at_return));
+        e.number(kind.subject == plan::Subject::UserCode && at_return && !l.handler->at_return));
 }
 
 llvm::Value* emit_kernel_stack_there(Lowerer& l, const hir::Intrinsic&) {
