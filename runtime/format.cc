@@ -115,6 +115,8 @@ std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::Stac
         out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
     else if (stack.state == SONDE_STACK_EARLY)
         out += " ... callers may lack: how to unwind a program or library in this was not read yet, or could not be\n";
+    else if (stack.state == SONDE_STACK_GUESSED)
+        out += " ... callers may lack: code in this has no unwinding table, and need not have frame pointers\n";
     else if (stack.state == SONDE_STACK_LOST && !stack.words.empty())
         out += fmt::format(" ... and further: how to unwind {} is not known\n",
                            symbols.text(stack.process, stack.words.back(), SONDE_SYMBOL_OFFSET));

@@ -194,6 +194,23 @@ static inline u64 search_mapping(u64 address, struct mapped* m)
         LOOP(MANY_TRIES, ask, &w);
     return w.found;
 }
+/* The kernel's own code in a process is an ELF file without an inode. */
+static inline void identify_vdso(struct mapped* m)
+{
+    struct vdso_image* image = 0;
+    void *vdso = 0, *data = 0;
+    u8 class = 0;
+    u64 mm = own_memory();
+    READ(vdso, ((struct mm_struct*)mm)->context.vdso);
+    if ((u64)vdso != m->at.start)
+        return;
+    READ(image, ((struct mm_struct*)mm)->context.vdso_image);
+    READ(data, image->data);
+    bpf_probe_read_kernel(&class, 1, (u8*)data + 4 /* EI_CLASS */);
+    m->at.inode = class == 1 ? SONDE_VDSO_FILE_32 : SONDE_VDSO_FILE;
+    m->at.offset = 0;
+    m->dentry = 0;
+}
 ONCE int sonde_rt_find_mapping(u64 address, struct mapped* m)
 {
     if (!m)
@@ -206,6 +223,8 @@ ONCE int sonde_rt_find_mapping(u64 address, struct mapped* m)
         m->at.end = 0;
         return 0;
     }
+    if (!m->at.inode && m->code)
+        identify_vdso(m);
     if (m->at.inode)
         tell(m);
     return 1;
@@ -239,7 +258,11 @@ ONCE int sonde_rt_find_row(struct row* r)
         return 0;
     u64 counts = element(table, 0);
     struct search s = {table, SONDE_TABLE_HEAD, 1, 0, (u32)counts, r->place};
-    if (r->kind != UNWIND_ROWS) {
+    if (r->kind == SAVES_ROWS) {
+        s.first = (u32)element(table, 5);
+        s.high = element(table, 4) >> 32;
+    }
+    if (r->kind > SAVES_ROWS) {
         s.first += (u32)counts;
         s.stride = SONDE_TABLE_ROW;
         s.high = counts >> 32;

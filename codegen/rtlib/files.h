@@ -89,10 +89,10 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
 int sonde_rt_find_mapping(u64 address, struct mapped* m);
 
 /* Rows of a file's table. */
-enum row_kind { UNWIND_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
+enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
 struct row {
     u64 inode, kind, place; /* wanted */
-    u64 first, second;      /* found: the row's words; a row for unwinding has one */
+    u64 first, second;      /* found: the row's words; those for unwinding have one */
 };
 /* The last row that begins at `place` or before; 1 if there is one. */
 int sonde_rt_find_row(struct row* r);

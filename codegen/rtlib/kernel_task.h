@@ -47,7 +47,11 @@ struct file {
     struct path f_path;
 };
 struct mm_context {
-    void *vdso, *vdso_image; /* where the kernel's own code for programs is mapped, and which one it is */
+    void* vdso; /* where the kernel's own code for programs is mapped, and which one it is */
+    struct vdso_image* vdso_image;
+};
+struct vdso_image {
+    void* data; /* an ELF file */
 };
 struct mm_struct {
     struct file* exe_file;

@@ -9,14 +9,11 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
+/* What the verifier would tell states apart by is not here, but in struct sonde_machine. */
 struct walk {
-    struct sonde_stack* stack;
+    struct sonde_stacks* stacks;
     u64 rip, rsp, rbp;
-    u32 exact;  /* rip is the instruction itself; else it is after a call */
-    u32 narrow; /* 32-bit code: words of 4 bytes, where no table says it */
-    u64 most, depth;
-    u32 state;  /* 0: it goes on; else how it has ended */
-    u32 unread; /* code was met whose file has no table here */
+    u64 most;
     u64 returns; /* what the kernel has put off: the newest struct return_instance */
     struct mapped in;
 };
@@ -26,10 +23,17 @@ extern u8 sonde_rules; /* a map, defined by the script's module */
 /* Programs call from the same places again and again: what was found for them is kept, for all processors. Nothing is
  * locked. A rule's two words match only if they were written together, for that place of that file; files keep their
  * tables as long as the session runs. */
+static u64 place_of(u64 address, struct mapped* in) { return address - in->at.start + in->at.offset; }
+/* The second half of a row's word; 0: there is none. Apart: callers have little stack. */
+RT u64 sonde_rt_row_value(struct mapped* in, u64 kind, u64 place)
+{
+    struct row row = {in->at.inode, kind, place, 0, 0};
+    return sonde_rt_find_row(&row) ? row.first >> 32 : 0;
+}
 static u32 rule_at(u64 address, struct mapped* in)
 {
     u32 none = 0;
-    u64 place = address - in->at.start + in->at.offset, file = in->at.inode * 0x9e3779b97f4a7c15;
+    u64 place = place_of(address, in), file = in->at.inode * 0x9e3779b97f4a7c15;
     volatile struct sonde_rule* kept = 0;
     struct sonde_rules* rules = bpf_map_lookup_elem(&sonde_rules, &none);
     if (rules && place >> 32 == 0) {
@@ -38,11 +42,8 @@ static u32 rule_at(u64 address, struct mapped* in)
         if ((what ^ kept->mark) == file && what >> 32 == place)
             return (u32)what;
     }
-    struct row row = {in->at.inode, UNWIND_ROWS, place, 0, 0};
-    if (!sonde_rt_find_row(&row))
-        return SONDE_RULE_NONE;
-    u32 rule = (u32)(row.first >> 32);
-    if (kept) {
+    u32 rule = (u32)sonde_rt_row_value(in, UNWIND_ROWS, place);
+    if (kept && rule) { /* a file without a table may get one */
         kept->place_and_rule = place << 32 | rule;
         kept->mark = (place << 32 | rule) ^ file;
     }
@@ -99,70 +100,400 @@ static inline u64 who_runs(void)
 /* The same place has the same words in all processes. Apart: what climbs has little stack. */
 RT u64 sonde_rt_note_place(struct walk* w, u64 i)
 {
-    struct sonde_place* to = &((struct sonde_stacks*)w->stack)->place[i & (SONDE_STACK_MOST - 1)];
+    struct sonde_place* to = &w->stacks->place[i & (SONDE_STACK_MOST - 1)];
     const struct sonde_mapping* in = &w->in.at;
-    void *vdso = 0, *image = 0;
+    to->inode = in->inode;
     if (in->inode) {
-        to->inode = in->inode;
         to->place = w->rip - in->start + in->offset;
         to->owner = in->edition;
         return 0;
     }
-    to->inode = 0;
     to->place = w->rip;
-    to->owner = 0;
-    if (!in->end)
-        return 0;
-    struct mm_struct* mm = 0;
-    READ(mm, bpf_get_current_task_btf()->mm);
-    READ(vdso, mm->context.vdso);
-    if ((u64)vdso == in->start) {
-        READ(image, mm->context.vdso_image);
-        to->place = w->rip - in->start;
-        to->inode = (u64)image;
-    } else {
-        to->owner = who_runs();
-    }
+    to->owner = in->end ? who_runs() : 0;
     return 0;
 }
 
-/* Without a table frame pointers lead on, which code need not have. Apart, as above. */
-RT u64 sonde_rt_note_unread(struct walk* w)
+/* Code that no table describes: frame pointers lead on, which it need not have. Apart, as above. */
+RT u64 sonde_rt_note_doubt(struct walk* w)
 {
     u64 inode = w->in.at.inode;
     if (inode && !bpf_map_lookup_elem(&sonde_files, &inode))
-        w->unread = 1;
+        w->stacks->machine.doubt = SONDE_STACK_EARLY;
+    else if (w->stacks->machine.doubt == 0)
+        w->stacks->machine.doubt = SONDE_STACK_GUESSED;
     return 0;
 }
 
-static long climb(u64 i, struct walk* w)
+/* Where a function runs straight to its end from here, its instructions say what it has on the stack: this is exact for
+ * return addresses in code without tables, such as that of `python3 -X perf`: add $8,%rsp; ret. */
+static long leave_by(u64 i, struct sonde_machine** at)
 {
-    u64 address = w->rip - !w->exact;
-    u64 is_code = sonde_rt_find_mapping(address, &w->in) && w->in.code;
-    w->state = SONDE_STACK_LOST;
+    (void)i;
+    struct sonde_machine* m = *at;
+    const u8* code = (const u8*)m->code + masked(m->code_at, 15);
+    u64 word = m->word, wide = code[0] == 0x48 && word == 8;
+    u32 three = (wide ? 0 : code[0]) | (u32)code[1] << 8 | (u32)code[2] << 16;
+    s64 byte = (signed char)code[3];
+    if (m->code_at > 15)
+        return 1;
+    m->leaves = code[0] == 0xc3 || (code[0] == 0xf3 && code[1] == 0xc3);
+    if (m->leaves)
+        return 1;
+    if ((code[0] & 0xf8) == 0x58 && code[0] != 0x5c) { /* pop */
+        m->kept = code[0] == 0x5d ? m->cfa : m->kept;
+        m->cfa += word;
+        m->code_at += 1;
+    } else if (code[0] == 0x41 && word == 8 && (code[1] & 0xf8) == 0x58) { /* pop of r8 to r15 */
+        m->cfa += 8;
+        m->code_at += 2;
+    } else if (code[0] == 0xc9) { /* leave */
+        m->kept = m->own_rbp;
+        m->cfa = m->own_rbp + word;
+        m->code_at += 1;
+    } else if (code[0] == 0x90) { /* nop */
+        m->code_at += 1;
+    } else if (three == 0xc48300) { /* add $byte,%rsp */
+        m->cfa += (u64)byte;
+        m->code_at += 4;
+    } else if (three == 0xc48100) { /* add $long,%rsp */
+        m->cfa += (u64)(s64)(s32)(code[3] | (u32)code[4] << 8 | (u32)code[5] << 16 | (u32)code[6] << 24);
+        m->code_at += 7;
+    } else if (three == 0x658d00) { /* lea byte(%rbp),%rsp */
+        m->cfa = m->own_rbp + (u64)byte;
+        m->code_at += 4;
+    } else if (three == 0xec8900 || three == 0xe58b00) { /* mov %rbp,%rsp */
+        m->cfa = m->own_rbp;
+        m->code_at += 3;
+    } else {
+        return 1;
+    }
+    return 0;
+}
+/* 1 if it does; then the machine's `cfa` and `kept` (where the caller's rbp is, or 0) are there. */
+RT u64 sonde_rt_leaves(struct walk* w, u64 word)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    m->code_at = m->kept = m->leaves = 0;
+    m->word = word;
+    m->cfa = w->rsp;
+    m->own_rbp = w->rbp;
+    if (bpf_probe_read_user(m->code, sizeof m->code, (const void*)w->rip) != 0)
+        return 0;
+    LOOP(12, leave_by, &m);
+    return m->leaves;
+}
+
+/* Programs of rules. All that they work on lies in memory of a map, where one step is for the verifier like another. */
+struct run {
+    struct sonde_machine* m;
+    void* table;
+    u64 mask; /* of a word */
+};
+static inline void push(struct sonde_machine* m, u64 value)
+{
+    m->words[m->depth & (SONDE_STEP_WORDS - 1)] = value;
+    m->depth++;
+}
+static inline u64 combine(u64 kind, u64 a, u64 b)
+{
+    switch (kind) {
+    case SONDE_STEP_PLUS:
+        return a + b;
+    case SONDE_STEP_MINUS:
+        return a - b;
+    case SONDE_STEP_TIMES:
+        return a * b;
+    case SONDE_STEP_AND:
+        return a & b;
+    case SONDE_STEP_OR:
+        return a | b;
+    case SONDE_STEP_XOR:
+        return a ^ b;
+    case SONDE_STEP_SHIFT_LEFT:
+        return b < 64 ? a << (b & 63) : 0;
+    case SONDE_STEP_SHIFT_RIGHT:
+        return b < 64 ? a >> (b & 63) : 0;
+    case SONDE_STEP_SHIFT_SIGNED:
+        return (u64)((s64)a >> (b < 64 ? b & 63 : 63));
+    case SONDE_STEP_EQUAL:
+        return a == b;
+    case SONDE_STEP_UNEQUAL:
+        return a != b;
+    case SONDE_STEP_LESS:
+        return (s64)a < (s64)b;
+    case SONDE_STEP_LESS_OR_EQUAL:
+        return (s64)a <= (s64)b;
+    case SONDE_STEP_GREATER:
+        return (s64)a > (s64)b;
+    default:
+        return (s64)a >= (s64)b;
+    }
+}
+static long take_step(u64 i, struct run* r)
+{
+    (void)i;
+    struct sonde_machine* m = r->m;
+    u64 step = element(r->table, (u32)m->step), reg = SONDE_STEP_REGISTER_OF(step);
+    u64 number = (u64)SONDE_STEP_NUMBER_OF(step), kind = SONDE_STEP_KIND(step);
+    u64* top = &m->words[(m->depth - 1) & (SONDE_STEP_WORDS - 1)];
+    u64* second = &m->words[(m->depth - 2) & (SONDE_STEP_WORDS - 1)];
+    u64* third = &m->words[(m->depth - 3) & (SONDE_STEP_WORDS - 1)];
+    u64 word = 0;
+    m->step++;
+    if (kind >= SONDE_STEP_PLUS && kind <= SONDE_STEP_GREATER_OR_EQUAL) {
+        *second = combine(kind, *second, *top) & r->mask;
+        m->depth--;
+        return 0;
+    }
+    switch (kind) {
+    case SONDE_STEP_REST:
+        m->ended = !m->fresh;
+        return !m->fresh;
+    case SONDE_STEP_NUMBER:
+        push(m, number);
+        return 0;
+    case SONDE_STEP_REGISTER:
+        if (!(m->usable >> reg & 1)) {
+            m->ended = SONDE_STEPS_LACK;
+            return 1;
+        }
+        push(m, (m->registers[reg] + number) & r->mask);
+        return 0;
+    case SONDE_STEP_CFA:
+        push(m, (m->cfa + number) & r->mask);
+        return 0;
+    case SONDE_STEP_ADD:
+        *top = (*top + number) & r->mask;
+        return 0;
+    case SONDE_STEP_READ:
+        m->read_at = *top;
+        if (bpf_probe_read_user(&word, number & 8 ? 8 : number & 7, (const void*)*top) != 0) {
+            /* The caller is known without it: what depends on this word is not. */
+            if (!(m->set >> SONDE_RIP & 1))
+                return 1;
+            m->failed = 1;
+        }
+        *top = word;
+        return 0;
+    case SONDE_STEP_PICK:
+        word = m->words[(m->depth - 1 - number) & (SONDE_STEP_WORDS - 1)];
+        push(m, word);
+        return 0;
+    case SONDE_STEP_SWAP:
+        word = *top;
+        *top = *second;
+        *second = word;
+        return 0;
+    case SONDE_STEP_ROTATE:
+        word = *top;
+        *top = *second;
+        *second = *third;
+        *third = word;
+        return 0;
+    case SONDE_STEP_NEGATE:
+        *top = (0 - *top) & r->mask;
+        return 0;
+    case SONDE_STEP_NOT:
+        *top = ~*top & r->mask;
+        return 0;
+    case SONDE_STEP_ABSOLUTE:
+        *top = (s64)*top < 0 ? 0 - *top : *top;
+        return 0;
+    case SONDE_STEP_BRANCH:
+        m->depth--;
+        m->step += *top ? number : 0;
+        return 0;
+    case SONDE_STEP_JUMP:
+        m->step += number;
+        return 0;
+    case SONDE_STEP_DROP:
+        m->depth--;
+        return 0;
+    case SONDE_STEP_SET_CFA:
+        m->depth--;
+        m->cfa = *top;
+        return 0;
+    case SONDE_STEP_SET:
+        m->depth--;
+        m->given[reg] = *top;
+        if (reg == SONDE_RIP)
+            m->return_at = m->read_at;
+        m->set |= !m->failed << reg;
+        m->forgotten |= m->failed << reg;
+        m->failed = 0;
+        return 0;
+    case SONDE_STEP_FORGET:
+        m->forgotten |= 1ull << reg;
+        return 0;
+    case SONDE_STEP_SIGNAL:
+        m->exact = 1;
+        return 0;
+    default:
+        m->ended = kind == SONDE_STEP_END;
+        return 1;
+    }
+}
+/* Runs a rule's program for the function whose rip, rsp and rbp are in `registers`; 1 if it comes to its end. `fresh`: all
+ * its registers are there, and become its caller's. */
+enum { BASIC = 1u << SONDE_RIP | 1u << SONDE_RSP | 1u << SONDE_RBP };
+enum { OTHERS = 15 };
+RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    u64 inode = w->in.at.inode, narrow = rule & SONDE_RULE_NARROW;
+    struct run r = {m, bpf_map_lookup_elem(&sonde_files, &inode), narrow ? 0xffffffffull : ~0ull};
+    m->ended = 0;
+    if (!r.table)
+        return 0;
+    m->step = (element(r.table, 5) >> 32) + (u64)SONDE_RULE_STEP((u32)rule);
+    m->depth = m->set = m->forgotten = m->exact = m->cfa = m->failed = 0;
+    m->fresh = fresh;
+    m->usable = (fresh ? m->known : 0) | BASIC;
+    LOOP(SONDE_STEPS_MOST, take_step, &r);
+    if (m->ended != 1)
+        return 0;
+    if (fresh) {
+        for (u32 n = 0; n < OTHERS; n++) {
+            u64 given = 0 - (m->set >> n & 1);
+            m->registers[n] = (m->given[n] & given) | (m->registers[n] & ~given);
+        }
+        m->known = (m->known & ~m->forgotten) | m->set;
+    }
+    return 1;
+}
+
+/* Registers that a function has saved at distances from its CFA. All others are unchanged, also those that functions need
+ * not keep: a rule names one at a call only where the called function keeps it (OpenSSL's assembly has its CFA in rax). */
+static long restore(u64 n, struct walk* w)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    u64 words = SONDE_SAVED_WORDS(m->saves, n), narrow = m->word == 4, reg = SONDE_SAVED_REGISTER(narrow, n);
+    u64 value = 0, is_there = 0, word = 8 - 4 * narrow; /* bounds that the verifier sees */
+    if (words == SONDE_SAVED_SAME)
+        return 0;
+    if (words != SONDE_SAVED_UNKNOWN)
+        is_there = read_word(&w->stacks->user, m->cfa - words * word, word, &value);
+    m->registers[reg] = value;
+    m->known &= ~(1ull << reg);
+    m->known |= is_there << reg;
+    return 0;
+}
+
+/* The registers that the innermost function had: those that the kernel saved, if they belong to where the stack begins. */
+static inline void load_registers(struct walk* w)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    const u8* registers = bpf_task_pt_regs(bpf_get_current_task_btf());
+    bpf_probe_read_kernel(m->registers, 8 * (SONDE_RSP + 1), registers);
+    m->known = m->registers[SONDE_RIP] == w->stacks->user.address[0] && m->registers[SONDE_RSP] == m->rsp[0] ? ~0ull : 0;
+    m->loaded = 1;
+}
+static inline u32 rule_of(struct walk* w, u64 looked, u64* is_code)
+{
+    *is_code = sonde_rt_find_mapping(looked, &w->in) && w->in.code;
+    return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0)) | (u32)w->stacks->machine.narrow;
+}
+/* From the registers of a function to those of its caller. */
+static inline void work_out(struct walk* w)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    u64 i = m->since & (SONDE_STACK_MOST - 1), is_code;
+    u32 rule = rule_of(w, m->looked[i], &is_code), kind = SONDE_RULE_KIND(rule);
+    m->registers[SONDE_RIP] = w->stacks->user.address[i];
+    m->registers[SONDE_RSP] = m->rsp[i];
+    m->registers[SONDE_RBP] = m->rbp[i];
+    if (kind == SONDE_RULE_RSP || kind == SONDE_RULE_RBP) {
+        m->saves = sonde_rt_row_value(&w->in, SAVES_ROWS, place_of(m->looked[i], &w->in));
+        m->cfa = m->rsp[(i + 1) & (SONDE_STACK_MOST - 1)];
+        m->word = rule & SONDE_RULE_NARROW ? 4 : 8;
+        LOOP(SONDE_SAVED_MOST, restore, w);
+    } else if (kind != SONDE_RULE_STEPS || !sonde_rt_run_steps(w, rule, 1))
+        m->known = 0;
+    m->since++;
+}
+
+/* Where a return address lies, a uretprobe may have replaced it. */
+static inline u64 return_address(struct walk* w, u64 place, u64 back)
+{
+    struct returning r = {w->returns, place, 0};
+    if (!w->returns)
+        return back;
+    LOOP(64, find_return, &r);
+    return r.address ? r.address : back;
+}
+/* To the caller of function i by its program. */
+static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    u64 fresh = m->loaded && m->since == i;
+    m->registers[SONDE_RIP] = w->rip;
+    m->registers[SONDE_RSP] = w->rsp;
+    m->registers[SONDE_RBP] = w->rbp;
+    if (!sonde_rt_run_steps(w, rule, fresh)) {
+        if (m->ended != SONDE_STEPS_LACK || fresh)
+            return 1;
+        if (!m->loaded)
+            load_registers(w);
+        m->wanted = i;
+        m->state = 0;
+        return 0;
+    }
+    m->since += fresh;
+    if (m->set >> SONDE_RBP & 1)
+        w->rbp = m->given[SONDE_RBP];
+    else if (m->forgotten >> SONDE_RBP & 1)
+        w->rbp = 0;
+    w->rsp = m->set >> SONDE_RSP & 1 ? m->given[SONDE_RSP] : m->cfa;
+    w->stacks->machine.exact_now = m->exact;
+    w->rip = m->exact ? m->given[SONDE_RIP] : return_address(w, m->return_at, m->given[SONDE_RIP]);
+    m->at++;
+    m->state = w->rip ? 0 : SONDE_STACK_WHOLE;
+    return w->rip == 0;
+}
+
+/* To the next function's caller; where it needs registers that were not followed, one step of following these. */
+static long climb(u64 n, struct walk* w)
+{
+    (void)n;
+    struct sonde_stack* stack = &w->stacks->user;
+    struct sonde_machine* m = &w->stacks->machine;
+    if (m->since < m->wanted) {
+        work_out(w);
+        return 0;
+    }
+    u64 address = w->rip - !m->exact_now, i = m->at, is_code;
+    u32 rule = rule_of(w, address, &is_code);
+    m->state = SONDE_STACK_LOST;
     /* What is no code was no return address. But the task may have been led there: by a call through a null pointer. */
     if (!is_code && i)
         return 1;
     if (i >= w->most) {
-        w->state = SONDE_STACK_CUT;
+        m->state = SONDE_STACK_CUT;
         return 1;
     }
-    w->stack->address[i & (SONDE_STACK_MOST - 1)] = w->rip;
-    w->depth = i + 1;
+    i &= SONDE_STACK_MOST - 1;
+    stack->address[i] = w->rip;
+    stack->depth = i + 1;
+    m->looked[i] = address;
+    m->rsp[i] = w->rsp;
+    m->rbp[i] = w->rbp;
     sonde_rt_note_place(w, i);
 
-    u32 rule = is_code ? rule_at(address, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0);
-    rule |= w->narrow;
     /* Words of 8 bytes or 4, by arithmetic whose bounds the verifier sees. */
     u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
     u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_RBP(rule) * word, rbp = w->rbp, back = 0;
-    w->exact = 0;
-    switch (SONDE_RULE_KIND(rule) & (SONDE_RULE_NARROW - 1)) {
+    switch (SONDE_RULE_KIND(rule)) {
     case SONDE_RULE_NONE:
-        sonde_rt_note_unread(w);
+        if (cfa == 0 && sonde_rt_leaves(w, word)) {
+            cfa = m->cfa + word;
+            saved = m->kept ? cfa - m->kept : 0;
+            break;
+        }
+        if (cfa == 0)
+            sonde_rt_note_doubt(w);
         /* The outermost function has no frame pointer (psABI, 3.4.1). */
         if (rbp == 0) {
-            w->state = SONDE_STACK_WHOLE;
+            m->state = SONDE_STACK_WHOLE;
             return 1;
         }
         cfa = rbp + 2 * word;
@@ -174,45 +505,25 @@ static long climb(u64 i, struct walk* w)
     case SONDE_RULE_RBP:
         cfa += rbp;
         break;
-    case SONDE_RULE_PLT:
-        cfa = w->rsp + ((w->rip & 15) * word >= cfa ? 2 * word : word);
-        break;
-    case SONDE_RULE_REALIGN:
-        if (!read_word(w->stack, rbp - cfa, word, &cfa))
-            return 1;
-        saved = cfa - rbp;
-        break;
-    case SONDE_RULE_SIGNAL:
-        /* struct ucontext: the registers r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip from byte 40 on. */
-        if (!read_word(w->stack, w->rsp + 160, 8, &cfa) || !read_word(w->stack, w->rsp + 168, 8, &back) ||
-            !read_word(w->stack, w->rsp + 120, 8, &w->rbp))
-            return 1;
-        w->rsp = cfa;
-        w->rip = back;
-        w->exact = 1;
-        return 0;
     case SONDE_RULE_END:
-        w->state = SONDE_STACK_WHOLE;
+        m->state = SONDE_STACK_WHOLE;
         return 1;
+    case SONDE_RULE_STEPS:
+        return climb_by_steps(w, i, rule);
     default:
         return 1;
     }
-    if (cfa <= w->rsp || (saved && !read_word(w->stack, cfa - saved, word, &w->rbp)) ||
-        !read_word(w->stack, cfa - word, word, &back))
+    m->exact_now = 0;
+    if (saved == SONDE_RULE_RBP_OF_GO * word)
+        saved = rbp == cfa - 2 * word ? 2 * word : 0;
+    if (cfa <= w->rsp || (saved && !read_word(stack, cfa - saved, word, &w->rbp)) ||
+        !read_word(stack, cfa - word, word, &back))
         return 1;
-    if (w->returns) {
-        struct returning r = {w->returns, cfa - word, 0};
-        LOOP(64, find_return, &r);
-        if (r.address)
-            back = r.address;
-    }
     w->rsp = cfa;
-    w->rip = back;
-    if (back == 0) {
-        w->state = SONDE_STACK_WHOLE;
-        return 1;
-    }
-    return 0;
+    w->rip = return_address(w, cfa - word, back);
+    m->at++;
+    m->state = back ? 0 : SONDE_STACK_WHOLE;
+    return back == 0;
 }
 
 /* Why a task in the kernel has no user stack; 0: it has one. */
@@ -240,9 +551,9 @@ static inline void begin_at_entry(struct walk* w)
     enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED }; /* as they follow in pt_regs */
     enum { NARROW_CS = 0x23, PRIVILEGE = 3 }; /* arch/x86/include/asm/segment.h */
     struct task_struct* task = bpf_get_current_task_btf();
-    u64* saved = w->stack->address; /* not in use yet */
-    w->state = why_none(w->stack, task);
-    if (w->state)
+    u64* saved = w->stacks->user.address; /* not in use yet */
+    w->stacks->machine.state = why_none(&w->stacks->user, task);
+    if (w->stacks->machine.state)
         return;
     const u8* registers = bpf_task_pt_regs(task);
     bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_ORIG_AX);
@@ -251,11 +562,11 @@ static inline void begin_at_entry(struct walk* w)
     w->rsp = saved[SP];
     /* A thread of the kernel's in the process (io_uring's) has registers that never were in user space. */
     if ((saved[CS] & PRIVILEGE) != PRIVILEGE || (w->rip | w->rsp) == 0)
-        w->state = SONDE_STACK_KERNEL_THREAD;
+        w->stacks->machine.state = SONDE_STACK_KERNEL_THREAD;
     if ((saved[CS] & 0xffff) == NARROW_CS)
-        w->narrow = SONDE_RULE_NARROW;
+        w->stacks->machine.narrow = SONDE_RULE_NARROW;
     /* After a system call rip is after its instruction, which may be its function's last one. */
-    w->exact = (s64)saved[ORIG_AX] < 0;
+    w->stacks->machine.exact_now = (s64)saved[ORIG_AX] < 0;
 }
 
 /* Fills the user's stack, at most `most` addresses, unless that is done. */
@@ -264,25 +575,29 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     if (!stacks || stacks->user.state != SONDE_STACK_FRESH)
         return 0;
     struct sonde_stack* stack = &stacks->user;
-    struct walk w = {stack, stack->rip, stack->rsp, stack->rbp, 1, 0, most, 0, 0, 0, 0, {}};
+    struct sonde_machine* m = &stacks->machine;
+    struct walk w = {stacks, stack->rip, stack->rsp, stack->rbp, most, 0, {}};
+    m->exact_now = 1;
+    m->narrow = m->state = m->doubt = 0;
     if (stack->from != SONDE_FROM_REGISTERS)
         begin_at_entry(&w);
-    if (w.state) {
-        stack->state = w.state;
-        stack->depth = 0;
+    stack->depth = 0;
+    if (m->state) {
+        stack->state = m->state;
         return 0;
     }
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
     stack->window_at = 0;
     if (probes)
         READ(w.returns, probes->return_instances);
-    LOOP((u32)most + 1, climb, &w);
-    stack->depth = w.depth;
-    stack->state = w.state;
-    if (w.unread && w.state != SONDE_STACK_CUT) {
-        stack->state = SONDE_STACK_EARLY;
-        stack->rbp = 0;
-    }
+    m->at = m->since = m->wanted = m->loaded = 0;
+    /* Each function is climbed out of, and its registers are worked out, once; each may ask for that. */
+    LOOP(3 * ((u32)most + 1), climb, &w);
+    stack->state = m->state ? m->state : SONDE_STACK_LOST;
+    if (m->doubt == SONDE_STACK_EARLY ? m->state != SONDE_STACK_CUT : m->doubt && m->state != SONDE_STACK_LOST)
+        stack->state = m->doubt;
+    if (stack->state >= SONDE_STACK_COUNTED)
+        stack->rbp = 0; /* it is not counted yet */
     return 0;
 }
 

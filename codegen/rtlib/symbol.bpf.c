@@ -143,6 +143,17 @@ static u64 add_name(u8* slot, u64 len, void* table, struct symbol* s, u64 style)
     return style == SONDE_SYMBOL_DATA ? add_hex(slot, add_char(slot, len, '/'), s->size) : len;
 }
 
+/* The name of the file that a mapping is of, which the kernel has, where its table does not exist: the file was met first
+ * just now, or cannot be read. */
+static u64 add_file_name(u8* slot, struct symbol* s)
+{
+    const u8* name = 0;
+    struct dentry* dentry = (void*)s->in.dentry;
+    if (!dentry)
+        return 0;
+    READ(name, dentry->d_name.name);
+    return copy_bounded(slot, sonde_rt_max, name);
+}
 /* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
 ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct symbol* s)
 {
@@ -158,6 +169,8 @@ ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct s
     if (style == SONDE_SYMBOL_MODULE || style == SONDE_SYMBOL_BUILD_ID) {
         if (table)
             add_text(slot, len, table, style == SONDE_SYMBOL_MODULE ? s->module : text);
+        else if (style == SONDE_SYMBOL_MODULE)
+            add_file_name(slot, s);
         return 0;
     }
     if (style == SONDE_SYMBOL_PLACE) {

@@ -7,9 +7,9 @@
 
 #include "base/elf_file.h"
 #include "base/glob.h"
+#include "base/go_table.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
-#include "frontend/types/go_table.h"
 #include "frontend/types/x86_code.h"
 
 namespace sonde {

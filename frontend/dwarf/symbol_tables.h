@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "base/go_table.h"
 #include "frontend/types/address.h"
-#include "frontend/types/go_table.h"
 
 namespace sonde {
 

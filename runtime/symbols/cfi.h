@@ -8,27 +8,33 @@
 #include <string_view>
 #include <vector>
 
-#include "base/elf_file.h"
-#include "runtime/symbols/functions.h"
+#include "runtime/symbols/cfi_reader.h"
+#include "runtime/symbols/unwind_rules.h"
 
 namespace sonde {
 
-struct UnwindRow {
-    uint64_t address = 0; // as linked
-    uint32_t rule = 0;    // symbols/file_table.h
+// The two sections that have it.
+enum class CfiKind { EhFrame, DebugFrame };
+
+// A function, or a part of one, with its rows.
+struct CfiFunction {
+    uint64_t begin = 0, end = 0; // as linked
+    std::vector<UnwindRow> rows;
 };
 
-// The rows of an .eh_frame section that lies at `section_address`, by address; between functions SONDE_RULE_NONE.
-// Whatever the bytes are: what cannot be read is left out, and a rule that cannot be expressed is SONDE_RULE_UNKNOWN.
-// `is_32_bit`: of i386 code; the rules are the same ones, and do not say so.
-std::vector<UnwindRow> compile_cfi(std::string_view eh_frame, uint64_t section_address, bool is_32_bit = false);
+// The functions of a section that lies at `address`. Whatever the bytes are: what cannot be read is left out, and a
+// rule that cannot be expressed is SONDE_RULE_UNKNOWN.
+std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
+                                  RuleCompiler& rules);
 
-// A function without call frame information, which begins with `code`: its rows, as far as its first instructions tell
-// them: where it begins its return address is on top of the stack. What follows is left to frame pointers.
-std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code, bool is_32_bit = false);
+// Adds those functions that do not overlap others, and sorts them. `to` is sorted, without overlaps.
+void add_functions(std::vector<CfiFunction>& to, std::vector<CfiFunction> more);
 
-// All rows of a file with those functions, sorted, in 32-bit ones with SONDE_RULE_NARROW; of several for one address
-// the last one counts.
-std::vector<UnwindRow> read_unwind_rows(const ElfFile& file, const std::vector<FunctionSymbol>& functions);
+// Their rows, by address; between functions SONDE_RULE_NONE.
+std::vector<UnwindRow> join_functions(const std::vector<CfiFunction>& functions);
+
+// The rules of one section. `is_32_bit`: of i386 code; the rules are the same ones, and do not say so.
+UnwindRules compile_cfi(std::string_view section, uint64_t address, CfiKind kind = CfiKind::EhFrame,
+                        bool is_32_bit = false);
 
 } // namespace sonde

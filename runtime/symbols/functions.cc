@@ -15,11 +15,13 @@ namespace {
 struct Candidate {
     ElfSymbol symbol;
 
-    // The best name first: with a size, global, then weak, then local; malloc before __libc_malloc.
+    // The best name first: with a size, global, then weak, then local; malloc before __libc_malloc. The kernel's own
+    // code in processes (vdso(7)) goes by its full names, which tell it from the C library's functions.
     auto rank() const {
         size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
         int binding = symbol.binding == STB_GLOBAL ? 0 : symbol.binding == STB_WEAK ? 1 : 2;
-        return std::tuple(symbol.size == 0, underscores, binding, symbol.name.size(), symbol.name);
+        const bool vdso = symbol.name.starts_with("__vdso_");
+        return std::tuple(symbol.size == 0, !vdso, underscores, binding, symbol.name.size(), symbol.name);
     }
 };
 

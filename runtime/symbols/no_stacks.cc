@@ -27,7 +27,12 @@ void count_no_stacks(const plan::Plan& plan, const KernelObject& kernel, Account
         sonde_no_stacks row{};
         if (bpf_map_lookup_elem(counts, &i, &row) != 0)
             continue;
-        accounting.add(Loss::EarlyStack, row.count[SONDE_STACK_EARLY - SONDE_STACK_COUNTED], plan.probes[i].place);
+        auto add = [&](Loss loss, sonde_stack_state state) {
+            accounting.add(loss, row.count[state - SONDE_STACK_COUNTED], plan.probes[i].place);
+        };
+        add(Loss::LostStack, SONDE_STACK_LOST);
+        add(Loss::EarlyStack, SONDE_STACK_EARLY);
+        add(Loss::GuessedStack, SONDE_STACK_GUESSED);
         for (uint64_t state = SONDE_STACK_NONE; state < SONDE_STACK_STATES; state++)
             accounting.add(Loss::NoStack, row.count[state - SONDE_STACK_COUNTED], plan.probes[i].place,
                            why_no_stack(state));

@@ -3,16 +3,18 @@
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
+#include "file_table.h"
+
 enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
     SONDE_STACK_FRESH, /* not unwound yet */
     SONDE_STACK_WHOLE, /* up to the outermost function */
     SONDE_STACK_CUT,   /* there is more than MAXBACKTRACE */
-    SONDE_STACK_LOST,  /* how to go on is not known */
     /* From here on it is counted, where text or numbers cannot say it. */
     SONDE_STACK_COUNTED,
-    SONDE_STACK_EARLY =
-        SONDE_STACK_COUNTED, /* it leads through a file whose table handlers do not have: callers may lack */
+    SONDE_STACK_LOST = SONDE_STACK_COUNTED, /* how to go on is not known */
+    SONDE_STACK_EARLY,   /* it leads through a file whose table handlers do not have: callers may lack */
+    SONDE_STACK_GUESSED, /* it leads through code that no table describes, by frame pointers: callers may lack */
     /* There is none, and why: */
     SONDE_STACK_NONE,
     SONDE_STACK_NO_PROCESS = SONDE_STACK_NONE, /* the handler is about no process */
@@ -48,11 +50,40 @@ struct sonde_place {
     unsigned long long place; /* offset in the file */
     unsigned long long owner; /* the edition of the file, or the process that has made the code */
 };
+/* While a user stack is unwound: registers other than rip, rsp and rbp are worked out where a rule needs them, from the
+ * innermost function on. */
+struct sonde_machine {
+    unsigned long long since;  /* the function whose registers these are: how many others it has called */
+    unsigned long long wanted; /* the one whose registers are needed */
+    unsigned long long loaded; /* 1: `registers` holds something */
+    unsigned long long at;     /* the function that is climbed out of */
+    unsigned long long known;  /* a bit for each register */
+    unsigned long long registers[SONDE_REGISTERS];
+    /* Of each function: rsp, rbp, and the address that its rule is looked up by. */
+    unsigned long long rsp[SONDE_STACK_MOST], rbp[SONDE_STACK_MOST], looked[SONDE_STACK_MOST];
+    /* While a program runs (SONDE_RULE_STEPS): its next step, the words on its stack, what it has set, and where it has
+     * read last. */
+    unsigned long long step, depth, words[SONDE_STEP_WORDS], cfa, given[SONDE_REGISTERS], set, forgotten, read_at,
+        exact;
+    unsigned long long return_at, failed; /* where the return address was read; 1: a word could not be read */
+    unsigned long long fresh, usable;     /* whether `registers` is its function's; a bit for each that it may read */
+    unsigned long long ended;             /* 1: it has come to its end; or SONDE_STEPS_LACK */
+    unsigned long long exact_now;         /* rip is the instruction itself; else it is after a call */
+    unsigned long long narrow;            /* SONDE_RULE_NARROW in 32-bit code, where no table says it */
+    unsigned long long state;             /* 0: it goes on; else how it has ended */
+    unsigned long long doubt; /* why callers may lack: SONDE_STACK_EARLY or SONDE_STACK_GUESSED; 0: nothing */
+    /* Instructions that a function has still to run, and what they do: to the stack pointer (`cfa`), and where they
+     * find the caller's rbp; 0: they do not. */
+    unsigned long long code[4], code_at, word, own_rbp, kept, leaves;
+    unsigned long long saves; /* where registers are saved: a word of a SAVES row */
+};
+enum { SONDE_STEPS_LACK = 2 }; /* a program needs a register that is not known */
 struct sonde_stacks {
     struct sonde_stack user, kernel;
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
     unsigned long long left; /* 1: the function has returned, and the user's stack begins with its caller */
     struct sonde_place place[SONDE_STACK_MOST]; /* of the user's addresses */
+    struct sonde_machine machine;
 };
 
 /* Stacks as keys of arrays. Processes that run the same program have it at different addresses, so a stack is known by
@@ -95,6 +126,10 @@ struct sonde_dispatch {
 /* Stands for the kernel where a file's inode is wanted. Places in it are distances from the beginning of its addresses'
  * last two GB, where its code and its modules lie. */
 #define SONDE_KERNEL_FILE 1ull
+/* The same of the code that the kernel maps into processes (vdso(7)), for programs of 64 and of 32 bits. Places in it
+ * are distances from its beginning, as its image is an ELF file. */
+#define SONDE_VDSO_FILE 2ull
+#define SONDE_VDSO_FILE_32 3ull
 #define SONDE_KERNEL_BASE 0xffffffff80000000ull
 
 /* How often the handlers of a probe got no stack, or not all of it, where they asked for text or numbers, by state from

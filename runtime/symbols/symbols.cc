@@ -1,6 +1,7 @@
 #include "runtime/symbols/symbols.h"
 
 #include <bpf/bpf.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,11 +25,13 @@
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"
+#include "runtime/symbols/unwind_rows.h"
 
 namespace sonde {
 namespace {
 
 constexpr size_t page_size = 4096;
+constexpr const char* vdso_name = "[vdso]"; // in /proc/PID/maps
 
 // Its first page, for as long as the file is known.
 class Page {
@@ -74,6 +77,21 @@ std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
 constexpr uint64_t first_stack = 1ull << 32;
 
 bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
+
+// Bytes of a process's memory; fewer if it has not as many there.
+std::string read_memory(int64_t process, uint64_t address, uint64_t size) {
+    std::string out(size, '\0');
+    Result<Fd> memory = open_file(fmt::format("/proc/{}/mem", process), O_RDONLY);
+    ssize_t got = memory ? pread(memory->get(), out.data(), size, static_cast<off_t>(address)) : 0;
+    out.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return out;
+}
+
+// SONDE_VDSO_FILE or SONDE_VDSO_FILE_32.
+uint64_t vdso_file(int64_t process, uint64_t start) {
+    const std::string head = read_memory(process, start, EI_CLASS + 1);
+    return head.size() > EI_CLASS && head[EI_CLASS] == ELFCLASS32 ? SONDE_VDSO_FILE_32 : SONDE_VDSO_FILE;
+}
 
 // A map with a table; none if there cannot be one.
 Fd map_of(const std::vector<uint64_t>& table) {
@@ -171,6 +189,9 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     if (!(tables_ & (plan::looked_up & ~plan::KernelNames)))
         return;
     shared_.begin(kernel, plan.max_string);
+    for (const ProcessMapping& row : read_own_maps())
+        if (row.path == vdso_name)
+            find_vdso({0, row.start, row.end, 0, vdso_file(getpid(), row.start), 0}, getpid());
     if (process)
         add_process(static_cast<uint64_t>(kernel.numbers().in_kernel(process)));
     for (const std::string& program : programs)
@@ -265,10 +286,10 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
 
 Fd Symbols::make_table(File& file) const {
     file.functions = read_functions(file.elf);
-    std::vector<UnwindRow> unwind;
+    UnwindRules unwind;
     LineTable lines;
     if (tables_ & plan::UnwindTable)
-        unwind = read_unwind_rows(file.elf, *file.functions);
+        unwind = read_unwind_rules(file.elf, *file.functions);
     if (tables_ & plan::LineTable)
         file.with_debug_information([&](auto& problems) { lines = read_lines(file.elf, problems); });
     InlineTable inlined;
@@ -277,7 +298,7 @@ Fd Symbols::make_table(File& file) const {
     std::span<const FunctionSymbol> functions = *file.functions;
     if (!(tables_ & plan::SymbolTable))
         functions = {};
-    std::vector<uint64_t> table = compile_table(file.elf, file.path, {unwind, functions, &lines, &inlined});
+    std::vector<uint64_t> table = compile_table(file.elf, file.path, {&unwind, functions, &lines, &inlined});
     return map_of(table);
 }
 
@@ -353,6 +374,8 @@ uint64_t Symbols::real_process(uint64_t process) const {
 
 // Opens the file behind a mapping.
 bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_path) {
+    if (mapping.inode == SONDE_VDSO_FILE || mapping.inode == SONDE_VDSO_FILE_32)
+        return find_vdso(mapping, number_here(mapping.process));
     // Through the process's own view: the path may mean another file here, or none any more.
     std::string link =
         fmt::format("/proc/{}/map_files/{:x}-{:x}", number_here(mapping.process), mapping.start, mapping.end);
@@ -368,23 +391,40 @@ bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_p
     return false;
 }
 
+bool Symbols::find_vdso(const sonde_mapping& mapping, int64_t here) {
+    constexpr uint64_t most = 1 << 20;
+    const std::string image = read_memory(here, mapping.start, std::min<uint64_t>(mapping.end - mapping.start, most));
+    Fd fd(memfd_create("vdso", MFD_CLOEXEC));
+    if (!fd || image.empty() || write(fd.get(), image.data(), image.size()) != static_cast<ssize_t>(image.size()))
+        return false;
+    Result<ElfFile> elf = ElfFile::open_any_width(fmt::format("/proc/self/fd/{}", fd.get()));
+    if (!elf)
+        return false;
+    auto& file = files_[mapping.inode] =
+        std::make_unique<File>(File{vdso_name, *std::move(elf), nullptr, mapping.inode, {}, {}, {}});
+    without_table_.push_back(file.get());
+    return true;
+}
+
 // Every executable mapping of a file in /proc/PID/maps.
 void Symbols::add_process(uint64_t process) {
     if (!read_.try_emplace(process, true).second)
         return;
     int64_t here = number_here(process);
     for (const ProcessMapping& row : read_process_maps(here)) {
-        if (!row.executable || !row.has_file())
+        const bool vdso = row.path == vdso_name;
+        if (!row.executable || (!row.has_file() && !vdso))
             continue;
-        File* file = add_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", here, row.start, row.end), row.path);
-        if (!file)
+        File* file =
+            vdso ? nullptr : add_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", here, row.start, row.end), row.path);
+        if (!file && !vdso)
             continue;
         sonde_mapping mapping{};
         mapping.process = process;
         mapping.start = row.start;
         mapping.end = row.end;
         mapping.offset = row.offset;
-        mapping.inode = file->inode;
+        mapping.inode = vdso ? vdso_file(here, row.start) : file->inode;
         add_mapping(mapping, "");
     }
     give_tables();

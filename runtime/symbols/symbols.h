@@ -75,6 +75,8 @@ class Symbols {
     // The process itself.
     uint64_t real_process(uint64_t process) const;
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
+    // The kernel's own code in a process, which is read from its memory. `here`: its number in /proc.
+    bool find_vdso(const sonde_mapping& mapping, int64_t here);
     Fd make_table(File& file) const;
     void begin_kernel(const plan::Plan& plan);
     // To the kernel, all at once: it waits each time until no handler uses what was there before.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/symbols/file_table.h"
 
@@ -57,6 +58,31 @@ std::vector<uint64_t> add_inlined(const InlineTable* table, const Places& places
     return chains;
 }
 
+// The rules and the saved registers, as elements.
+struct UnwindParts {
+    UnwindParts(const UnwindRules* all, const Places& places) {
+        if (!all)
+            return;
+        auto add = [](std::vector<uint64_t>& to, uint32_t place, uint32_t value) {
+            if (to.empty() || to.back() >> 32 != value)
+                to.push_back(place | static_cast<uint64_t>(value) << 32);
+        };
+        // Segments may lie in the file in another order than in memory.
+        std::vector<std::pair<uint32_t, const UnwindRow*>> rows;
+        for (const UnwindRow& row : all->rows)
+            if (std::optional<uint32_t> place = places.of(row.address))
+                rows.emplace_back(*place, &row);
+        std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (auto [place, row] : rows) {
+            add(rules, place, row->rule);
+            add(saves, place, row->saves);
+        }
+        steps = all->steps;
+    }
+    std::vector<uint64_t> rules, saves;
+    std::span<const uint64_t> steps;
+};
+
 void sort_rows(std::vector<sonde_table_row>& rows) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const sonde_table_row& a, const sonde_table_row& b) { return a.place < b.place; });
@@ -82,12 +108,7 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
             head.shift = static_cast<unsigned>(segment.address - lowest - segment.offset);
 
     // Rows of one kind, each with its element in the texts, which is shifted when all rows are counted.
-    std::vector<uint64_t> unwind;
-    for (const UnwindRow& row : parts.unwind)
-        if (std::optional<uint32_t> place = places.of(row.address))
-            unwind.push_back(*place | static_cast<uint64_t>(row.rule) << 32);
-    std::stable_sort(unwind.begin(), unwind.end(),
-                     [](uint64_t a, uint64_t b) { return static_cast<uint32_t>(a) < static_cast<uint32_t>(b); });
+    const UnwindParts unwind(parts.unwind, places);
     std::vector<sonde_table_row> symbols, lines, inlined;
     for (const FunctionSymbol& function : parts.functions)
         if (std::optional<uint32_t> place = places.of(function.address))
@@ -102,13 +123,16 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     sort_rows(lines);
     sort_rows(inlined);
 
-    head.unwind = static_cast<unsigned>(unwind.size());
+    head.unwind = static_cast<unsigned>(unwind.rules.size());
+    head.saves = static_cast<unsigned>(unwind.saves.size());
     head.symbols = static_cast<unsigned>(symbols.size());
     head.lines = static_cast<unsigned>(lines.size());
     head.inlined = static_cast<unsigned>(inlined.size());
-    const auto first_chain = static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.size() +
+    const auto first_chain = static_cast<unsigned>(SONDE_TABLE_HEAD + unwind.rules.size() +
                                                    SONDE_TABLE_ROW * (symbols.size() + lines.size() + inlined.size()));
-    const unsigned first_text = first_chain + static_cast<unsigned>(chains.size());
+    head.first_save = first_chain + static_cast<unsigned>(chains.size());
+    head.first_step = head.first_save + head.saves;
+    const unsigned first_text = head.first_step + static_cast<unsigned>(unwind.steps.size());
     head.path += first_text;
     head.name += first_text;
     head.build_id += first_text;
@@ -119,8 +143,10 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
         row.text = row.text ? row.text + first_chain : 0;
     std::vector<uint64_t> out(first_text);
     std::memcpy(out.data(), &head, sizeof head);
-    std::copy(unwind.begin(), unwind.end(), out.begin() + SONDE_TABLE_HEAD);
-    auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.size());
+    std::copy(unwind.rules.begin(), unwind.rules.end(), out.begin() + SONDE_TABLE_HEAD);
+    std::copy(unwind.saves.begin(), unwind.saves.end(), out.begin() + head.first_save);
+    std::copy(unwind.steps.begin(), unwind.steps.end(), out.begin() + head.first_step);
+    auto* at = reinterpret_cast<char*>(out.data() + SONDE_TABLE_HEAD + unwind.rules.size());
     for (const std::vector<sonde_table_row>* rows : {&symbols, &lines, &inlined}) {
         const size_t bytes = rows->size() * sizeof(sonde_table_row);
         if (bytes != 0)

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "base/elf_file.h"
-#include "runtime/symbols/cfi.h"
 #include "runtime/symbols/functions.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/lines.h"
+#include "runtime/symbols/unwind_rules.h"
 
 namespace sonde {
 
 struct TableParts {
-    std::span<const UnwindRow> unwind;
+    const UnwindRules* unwind = nullptr;
     std::span<const FunctionSymbol> functions;
     const LineTable* lines = nullptr;
     const InlineTable* inlined = nullptr;

@@ -1,27 +1,60 @@
-// libFuzzer's entry point over the compiler of call frame information: no bytes make it crash, and its rows are sorted.
+// libFuzzer's entry point over the compiler of call frame information: no bytes make it crash, its rows are sorted, and
+// its programs end. The same bytes are read as Go's table and as a linkage table.
 //
-// The first byte is the number of the section's bytes that are the code of a function without such information.
+// The first byte chooses the width and the section, and is the number of the section's bytes that are the code of a
+// function without such information.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/go_table.h"
 #include "runtime/symbols/cfi.h"
 #include "runtime/symbols/file_table.h"
+#include "runtime/symbols/unwind_rows.h"
 
 using namespace sonde;
+
+namespace {
+
+// A program ends, its jumps stay inside, and its steps exist.
+void check_rule(const UnwindRow& row, const std::vector<uint64_t>& steps) {
+    CHECK(SONDE_RULE_KIND(row.rule) <= SONDE_RULE_STEPS);
+    if (SONDE_RULE_KIND(row.rule) != SONDE_RULE_STEPS)
+        return;
+    size_t at = SONDE_RULE_STEP(row.rule), end = at;
+    while (end < steps.size() && SONDE_STEP_KIND(steps[end]) != SONDE_STEP_END)
+        end++;
+    CHECK(end < steps.size() && end - at < SONDE_STEPS_MOST);
+    for (size_t i = at; i < end; i++) {
+        const uint64_t step = steps[i];
+        CHECK(SONDE_STEP_KIND(step) < SONDE_STEP_KINDS && SONDE_STEP_REGISTER_OF(step) <= SONDE_RSP);
+        if (SONDE_STEP_KIND(step) == SONDE_STEP_JUMP || SONDE_STEP_KIND(step) == SONDE_STEP_BRANCH) {
+            const auto target = static_cast<int64_t>(i) + 1 + SONDE_STEP_NUMBER_OF(step);
+            CHECK(target >= static_cast<int64_t>(at) && target <= static_cast<int64_t>(end));
+        }
+    }
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size == 0)
         return 0;
     std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
     const bool is_32_bit = data[0] & 1;
-    std::vector<UnwindRow> rows = compile_cfi(bytes, 0x400000, is_32_bit);
+    const CfiKind kind = data[0] & 2 ? CfiKind::DebugFrame : CfiKind::EhFrame;
+    const UnwindRules rules = compile_cfi(bytes, 0x400000, kind, is_32_bit);
+    const std::vector<UnwindRow>& rows = rules.rows;
     auto by_address = [](const UnwindRow& a, const UnwindRow& b) { return a.address < b.address; };
     CHECK(std::is_sorted(rows.begin(), rows.end(), by_address));
     for (const UnwindRow& row : rows)
-        CHECK(SONDE_RULE_KIND(row.rule) <= SONDE_RULE_UNKNOWN);
+        check_rule(row, rules.steps);
     std::vector<UnwindRow> own = rows_of_prologue(0x1000, data[0], bytes.substr(0, data[0]), is_32_bit);
     CHECK(std::is_sorted(own.begin(), own.end(), by_address));
+    std::vector<UnwindRow> stubs = rows_of_stubs(0x1000, bytes);
+    CHECK(std::is_sorted(stubs.begin(), stubs.end(), by_address));
+    for (const GoFrame& frame : read_go_frames(bytes, 0x400000))
+        CHECK(frame.address < frame.end);
     return 0;
 }

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/go_table.h"
 #include "frontend/dwarf/dwarf_module.h"
-#include "frontend/types/go_table.h"
 
 namespace sonde {
 namespace {

@@ -21,6 +21,21 @@ struct GoFunction {
 // from and position-independent programs do not name. Empty for a table of another version or a broken one.
 std::vector<GoFunction> read_go_functions(std::string_view table, uint64_t text);
 
+// How far below its CFA a function's stack pointer is, from an address on.
+struct GoHeight {
+    uint64_t address = 0;
+    int64_t bytes = 0; // without the return address
+};
+// A function as the runtime's own unwinder sees it.
+struct GoFrame {
+    uint64_t address = 0, end = 0;
+    std::vector<GoHeight> heights; // sorted; empty: not known
+    bool outermost = false;        // nobody has called it
+    bool moves_stack = false;      // it goes on on another stack, so that the heights hold only at its beginning
+};
+// The same of all functions, in the same order.
+std::vector<GoFrame> read_go_frames(std::string_view table, uint64_t text);
+
 // N of the Go 1.N whose compiler made the program: from its section `.go.buildinfo`, which stays when a program is
 // stripped. Nullopt before 1.18, which has the version elsewhere, and where nothing can be read.
 //

@@ -1,0 +1,269 @@
+#include "runtime/symbols/unwind_rows.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/debug_file.h"
+#include "base/go_table.h"
+#include "base/section_text.h"
+#include "runtime/symbols/file_table.h"
+
+namespace sonde {
+namespace {
+
+using namespace std::literals;
+
+constexpr uint64_t most_debug_frame = 256 << 20; // bytes
+
+bool is_covered(const std::vector<CfiFunction>& functions, uint64_t address) {
+    auto next = std::upper_bound(functions.begin(), functions.end(), address,
+                                 [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+    return next != functions.begin() && address < std::prev(next)->end;
+}
+
+void add_section(std::vector<CfiFunction>& to, const ElfFile& file, const CfiWidth& width, RuleCompiler& rules) {
+    if (std::optional<std::string> text = read_section(file, ".debug_frame", most_debug_frame))
+        add_functions(to, read_cfi(*text, 0, CfiKind::DebugFrame, width, rules));
+}
+
+// The functions that .debug_frame describes, in the file or in the one with its debug information.
+void add_debug_frame(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
+                     const CfiWidth& width, RuleCompiler& rules) {
+    if (file.find_section(".debug_frame"))
+        return add_section(to, file, width, rules);
+    // Startup code has no call frame information anywhere.
+    const ElfSection* text = file.find_section(".text");
+    const bool lacks = std::any_of(functions.begin(), functions.end(), [&](const FunctionSymbol& one) {
+        return text && one.address >= text->address && one.address < text->address + text->size &&
+               !is_covered(to, one.address);
+    });
+    if (!lacks)
+        return;
+    if (std::optional<ElfFile> beside = find_debug_file(file))
+        add_section(to, *beside, width, rules);
+}
+
+// Go's frames. Its tables do not say where rbp is saved: two words below the CFA, if the function has got that far.
+void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
+    std::string_view table = file.section_data(".gopclntab");
+    if (table.empty()) // position-independent programs
+        table = file.section_data(".data.rel.ro.gopclntab");
+    const ElfSection* text = file.find_section(".text");
+    if (table.empty() || !text || file.is_32_bit())
+        return;
+    std::vector<CfiFunction> out;
+    for (const GoFrame& frame : read_go_frames(table, text->address)) {
+        CfiFunction function{frame.address, frame.end, {}};
+        if (frame.outermost) {
+            function.rows.push_back({frame.address, SONDE_RULE_END, 0});
+        } else if (frame.moves_stack) {
+            function.rows = {{frame.address, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0},
+                             {frame.address + 1, SONDE_RULE_NONE, 0}};
+        } else {
+            for (const GoHeight& height : frame.heights) {
+                const bool known = height.bytes >= 0 && height.bytes % 8 == 0 && height.bytes / 8 < SONDE_RULE_CFA_MOST;
+                const auto words = known ? static_cast<uint32_t>(height.bytes / 8) + 1 : 0;
+                function.rows.push_back({height.address,
+                                         known ? SONDE_RULE(SONDE_RULE_RSP, words, words > 1 ? SONDE_RULE_RBP_OF_GO : 0)
+                                               : static_cast<uint32_t>(SONDE_RULE_UNKNOWN),
+                                         0});
+            }
+        }
+        if (!function.rows.empty())
+            out.push_back(std::move(function));
+    }
+    add_functions(to, std::move(out));
+}
+
+void add_stubs(std::vector<CfiFunction>& to, const ElfFile& file) {
+    std::vector<CfiFunction> out;
+    for (const char* name : {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}) {
+        const ElfSection* section = file.find_section(name);
+        std::string_view code = file.section_data(name);
+        if (section && !code.empty())
+            out.push_back({section->address, section->address + code.size(), rows_of_stubs(section->address, code)});
+    }
+    add_functions(to, std::move(out));
+}
+
+// ret, or a jump to another function.
+bool leaves_function(std::string_view code) {
+    constexpr std::string_view direct("\xc3\xc2\xe9\xeb");
+    if (code.empty() || direct.find(code[0]) != std::string_view::npos)
+        return !code.empty();
+    if (code.starts_with("\xf3\xc3"sv) || code.starts_with("\xf2\xc3"sv))
+        return true;
+    const bool prefixed = code[0] == '\x41'; // of r8 to r15
+    return code.size() > 1u + prefixed && code[prefixed] == '\xff' && (code[1u + prefixed] & 0x38) == 0x20;
+}
+
+// The bytes of a function in the file.
+std::string_view code_of(const ElfFile& file, const FunctionSymbol& function) {
+    for (const ElfSection& section : file.sections())
+        if (function.address - section.address < section.size && (section.flags & SHF_EXECINSTR))
+            return file.section_data(section.name)
+                .substr(0, section.size)
+                .substr(std::min<uint64_t>(function.address - section.address, file.section_data(section.name).size()),
+                        function.size);
+    return {};
+}
+
+// mov $15,%eax; syscall: what signal handlers return to, which C libraries have to provide.
+bool is_signal_return(std::string_view code, bool is_32_bit) {
+    return !is_32_bit && (code.starts_with("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"sv) ||
+                          code.starts_with("\xb8\x0f\x00\x00\x00\x0f\x05"sv));
+}
+
+// Functions that no table describes. Those that signal handlers return to replace what a table says: Go's have one,
+// which takes them for ordinary functions.
+void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
+                 RuleCompiler& rules) {
+    std::vector<CfiFunction> out, signals;
+    for (const FunctionSymbol& function : functions) {
+        const bool covered = is_covered(to, function.address);
+        if (covered && function.name.find("sigreturn") == std::string::npos)
+            continue;
+        std::string_view code = code_of(file, function);
+        uint64_t end = function.address + function.size;
+        // It was not called: the address before it is looked up.
+        if (is_signal_return(code, file.is_32_bit()))
+            signals.push_back({function.address - 1, end, {{function.address - 1, rules.signal_frame(), 0}}});
+        if (covered || code.empty() || function.size == 0)
+            continue;
+        auto next = std::upper_bound(to.begin(), to.end(), function.address,
+                                     [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+        end = next == to.end() ? end : std::min(end, next->begin);
+        out.push_back({function.address, end,
+                       rows_of_prologue(function.address, end - function.address, code, file.is_32_bit())});
+    }
+    for (const CfiFunction& one : signals)
+        std::erase_if(to, [&](const CfiFunction& old) { return old.begin == one.begin + 1; });
+    add_functions(to, std::move(signals));
+    add_functions(to, std::move(out));
+}
+
+// Where the program begins nobody has called it, and the code need not say so.
+void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
+    constexpr uint64_t most = 64; // bytes, where no symbol says it
+    const uint64_t begin = file.entry();
+    if (begin == 0 || is_covered(to, begin))
+        return;
+    uint64_t end = begin + most;
+    for (const FunctionSymbol& function : functions)
+        if (function.address <= begin && begin < function.address + function.size)
+            end = function.address + function.size;
+        else if (function.address > begin)
+            end = std::min(end, function.address);
+    auto next = std::upper_bound(to.begin(), to.end(), begin,
+                                 [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+    end = next == to.end() ? end : std::min(end, next->begin);
+    add_functions(to, {{begin, end, {{begin, SONDE_RULE_END, 0}}}});
+}
+
+} // namespace
+
+std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code, bool is_32_bit) {
+    constexpr std::string_view endbr64("\xf3\x0f\x1e\xfa"), endbr32("\xf3\x0f\x1e\xfb"), push_rbp("\x55");
+    std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // two encodings
+    if (is_32_bit)
+        for (std::string_view& move : moves) // without the prefix
+            move.remove_prefix(1);
+    code = code.substr(0, size);
+    uint64_t known = code.starts_with(endbr64) || code.starts_with(endbr32) ? endbr64.size() : 0;
+    std::vector<UnwindRow> rows = {{address, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0}};
+    bool pushed = code.substr(known).starts_with(push_rbp), moved = false;
+    known++; // no instruction is shorter
+    if (pushed) {
+        rows.push_back({address + known, SONDE_RULE(SONDE_RULE_RSP, 2, 2), 0});
+        std::string_view next = code.substr(std::min<size_t>(known, code.size()));
+        moved = next.starts_with(moves[0]) || next.starts_with(moves[1]);
+        known += moved ? moves[0].size() : 1;
+    }
+    if (known < size)
+        rows.push_back({address + known, SONDE_RULE(SONDE_RULE_NONE, moved ? 2 : 0, 0), 0});
+    // Up to where it gives rbp back: there it leaves, with its return address on top of the stack again. What only
+    // looks so in the middle of an instruction makes a rule for a byte that no instruction begins with.
+    for (size_t at = known; moved && at + 1 < code.size(); at++)
+        if ((code[at] == '\x5d' || code[at] == '\xc9') && leaves_function(code.substr(at + 1))) { // pop %rbp, leave
+            rows.push_back({address + at + 1, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0});
+            if (at + 2 < size)
+                rows.push_back({address + at + 2, SONDE_RULE(SONDE_RULE_NONE, 2, 0), 0});
+        }
+    return rows;
+}
+
+std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code) {
+    struct Instruction {
+        std::string_view bytes;
+        size_t size;
+        int pushed;  // words
+        bool leaves; // the stub ends here
+    };
+    static constexpr Instruction known[] = {
+        {"\xf3\x0f\x1e\xfa"sv, 4, 0, false},
+        {"\xf3\x0f\x1e\xfb"sv, 4, 0, false}, // endbr64, endbr32
+        {"\xff\x35"sv, 6, 1, false},
+        {"\xff\xb3"sv, 6, 1, false}, // push of memory
+        {"\x68"sv, 5, 1, false},     // push of a number
+        {"\xff\x25"sv, 6, 0, true},
+        {"\xff\xa3"sv, 6, 0, true}, // jmp by memory
+        {"\xf2\xff\x25"sv, 7, 0, true},
+        {"\xe9"sv, 5, 0, true}, // the same with bnd, jmp
+        {"\xf2\xe9"sv, 6, 0, true},
+        {"\x90"sv, 1, 0, false},
+        {"\xcc"sv, 1, 0, false},
+        {"\x66\x90"sv, 2, 0, false},
+        {"\x0f\x1f\x40\x00"sv, 4, 0, false},
+        {"\x0f\x1f\x44\x00\x00"sv, 5, 0, false},
+        {"\x66\x0f\x1f\x44\x00\x00"sv, 6, 0, false},
+    };
+    constexpr size_t stub = 16;
+    std::vector<UnwindRow> rows;
+    auto add = [&](size_t at, uint32_t rule) {
+        if (rows.empty() || rows.back().rule != rule)
+            rows.push_back({address + at, rule, 0});
+    };
+    // The first one has been jumped to by another one, which has pushed its number.
+    unsigned words = code.starts_with("\xff\x35"sv) || code.starts_with("\xff\xb3"sv) ? 2 : 1;
+    for (size_t at = 0; at < code.size();) {
+        if (at % stub == 0 && at != 0)
+            words = 1;
+        add(at, SONDE_RULE(SONDE_RULE_RSP, words, 0));
+        const auto* found = std::find_if(std::begin(known), std::end(known), [&](const Instruction& one) {
+            return code.substr(at).starts_with(one.bytes);
+        });
+        if (found == std::end(known)) {
+            add(at, SONDE_RULE_NONE);
+            at = (at / stub + 1) * stub;
+            words = 1;
+            continue;
+        }
+        words = found->leaves ? 1 : words + static_cast<unsigned>(found->pushed);
+        at += found->size;
+    }
+    return rows;
+}
+
+UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
+    const CfiWidth& width = file.is_32_bit() ? narrow_cfi : wide_cfi;
+    UnwindRules out;
+    RuleCompiler rules(out.steps);
+    std::vector<CfiFunction> all;
+    if (const ElfSection* section = file.find_section(".eh_frame"))
+        add_functions(all, read_cfi(file.section_data(".eh_frame"), section->address, CfiKind::EhFrame, width, rules));
+    add_go_frames(all, file);
+    add_debug_frame(all, file, functions, width, rules);
+    add_stubs(all, file);
+    add_entry(all, file, functions);
+    add_by_code(all, file, functions, rules);
+    out.rows = join_functions(all);
+    if (file.is_32_bit())
+        for (UnwindRow& row : out.rows)
+            row.rule |= SONDE_RULE_NARROW;
+    return out;
+}
+
+} // namespace sonde

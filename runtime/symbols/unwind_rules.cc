@@ -1,0 +1,367 @@
+#include "runtime/symbols/unwind_rules.h"
+
+#include <iterator>
+#include <utility>
+
+#include "runtime/symbols/file_table.h"
+
+namespace sonde {
+namespace {
+
+using Steps = std::vector<uint64_t>;
+
+constexpr uint64_t step(sonde_step_kind kind, int64_t number = 0, uint64_t reg = 0) {
+    return SONDE_STEP(kind, reg, static_cast<uint64_t>(number));
+}
+
+// From a DWARF number of x86-64.
+uint64_t sonde_register(uint64_t number) {
+    // rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, the return address
+    constexpr uint8_t of[cfi::registers] = {10, 12, 11, SONDE_RBX, 13, 14, SONDE_RBP, SONDE_RSP, 9,
+                                            8,  7,  6,  3,         2,  1,  0,         SONDE_RIP};
+    return of[number];
+}
+
+bool fits_a_step(int64_t number) { return number >= -(int64_t{1} << 47) && number < int64_t{1} << 47; }
+
+bool fits(int64_t bytes, int64_t most, const CfiWidth& width) {
+    return bytes > 0 && bytes % width.word == 0 && bytes / width.word <= most;
+}
+
+int64_t negative(int64_t value) { return static_cast<int64_t>(0 - static_cast<uint64_t>(value)); }
+
+// Operations, with the operands that they have in the code.
+class ExpressionCompiler {
+  public:
+    ExpressionCompiler(std::string_view code, const CfiWidth& width) : in_(code, 0, width), width_(width) {}
+
+    std::optional<Steps> compile() {
+        while (good_ && !in_.empty()) {
+            places_[in_.position()] = out_.size();
+            operation(in_.take<uint8_t>());
+        }
+        places_[in_.position()] = out_.size();
+        if (!good_ || in_.failed() || out_.size() > SONDE_STEPS_MOST / 2)
+            return std::nullopt;
+        for (const Jump& jump : jumps_) {
+            auto target = places_.find(jump.target);
+            if (target == places_.end())
+                return std::nullopt;
+            const auto distance = static_cast<int64_t>(target->second) - static_cast<int64_t>(jump.from + 1);
+            out_[jump.from] = step(jump.kind, distance);
+        }
+        return std::move(out_);
+    }
+
+  private:
+    struct Jump {
+        size_t from;   // step
+        size_t target; // byte of the code
+        sonde_step_kind kind;
+    };
+
+    void add(sonde_step_kind kind, int64_t number = 0, uint64_t reg = 0) {
+        good_ = good_ && fits_a_step(number);
+        out_.push_back(step(kind, number, reg));
+    }
+    void add_register(uint64_t number, int64_t offset) {
+        number = width_.number(number);
+        good_ = good_ && number != cfi::no_register;
+        if (good_)
+            add(SONDE_STEP_REGISTER, offset, sonde_register(number));
+    }
+    void jump(sonde_step_kind kind) {
+        const auto distance = in_.take<int16_t>();
+        jumps_.push_back({out_.size(), in_.position() + static_cast<size_t>(int64_t{distance}), kind});
+        add(kind);
+    }
+    void read(uint8_t size) {
+        good_ = good_ && (size == 1 || size == 2 || size == 4 || size == 8) && size <= width_.word;
+        add(SONDE_STEP_READ, size);
+    }
+
+    void operation(uint8_t op) {
+        if (op >= 0x30 && op <= 0x4f) // DW_OP_lit0 to 31
+            return add(SONDE_STEP_NUMBER, op - 0x30);
+        if (op >= 0x70 && op <= 0x8f) // DW_OP_breg0 to 31
+            return add_register(op - 0x70u, in_.sleb());
+        if (std::optional<sonde_step_kind> simple = simple_operation(op))
+            return add(*simple);
+        with_operands(op);
+    }
+
+    static std::optional<sonde_step_kind> simple_operation(uint8_t op) {
+        static constexpr std::pair<uint8_t, sonde_step_kind> known[] = {
+            {0x13, SONDE_STEP_DROP},
+            {0x16, SONDE_STEP_SWAP},
+            {0x17, SONDE_STEP_ROTATE},
+            {0x19, SONDE_STEP_ABSOLUTE},
+            {0x1a, SONDE_STEP_AND},
+            {0x1c, SONDE_STEP_MINUS},
+            {0x1e, SONDE_STEP_TIMES},
+            {0x1f, SONDE_STEP_NEGATE},
+            {0x20, SONDE_STEP_NOT},
+            {0x21, SONDE_STEP_OR},
+            {0x22, SONDE_STEP_PLUS},
+            {0x24, SONDE_STEP_SHIFT_LEFT},
+            {0x25, SONDE_STEP_SHIFT_RIGHT},
+            {0x26, SONDE_STEP_SHIFT_SIGNED},
+            {0x27, SONDE_STEP_XOR},
+            {0x29, SONDE_STEP_EQUAL},
+            {0x2a, SONDE_STEP_GREATER_OR_EQUAL},
+            {0x2b, SONDE_STEP_GREATER},
+            {0x2c, SONDE_STEP_LESS_OR_EQUAL},
+            {0x2d, SONDE_STEP_LESS},
+            {0x2e, SONDE_STEP_UNEQUAL},
+            {0x9c, SONDE_STEP_CFA},
+        };
+        for (auto [number, kind] : known)
+            if (number == op)
+                return kind;
+        return std::nullopt;
+    }
+
+    void with_operands(uint8_t op) {
+        uint64_t number = 0;
+        switch (op) {
+        case 0x06: // DW_OP_deref
+            return read(static_cast<uint8_t>(width_.word));
+        case 0x08: // DW_OP_const1u to const8s
+            return add(SONDE_STEP_NUMBER, in_.take<uint8_t>());
+        case 0x09:
+            return add(SONDE_STEP_NUMBER, in_.take<int8_t>());
+        case 0x0a:
+            return add(SONDE_STEP_NUMBER, in_.take<uint16_t>());
+        case 0x0b:
+            return add(SONDE_STEP_NUMBER, in_.take<int16_t>());
+        case 0x0c:
+            return add(SONDE_STEP_NUMBER, in_.take<uint32_t>());
+        case 0x0d:
+            return add(SONDE_STEP_NUMBER, in_.take<int32_t>());
+        case 0x0e:
+        case 0x0f:
+            return add(SONDE_STEP_NUMBER, in_.take<int64_t>());
+        case 0x10: // DW_OP_constu
+            return add(SONDE_STEP_NUMBER, static_cast<int64_t>(in_.uleb()));
+        case 0x11: // DW_OP_consts
+            return add(SONDE_STEP_NUMBER, in_.sleb());
+        case 0x12: // DW_OP_dup
+            return add(SONDE_STEP_PICK, 0);
+        case 0x14: // DW_OP_over
+            return add(SONDE_STEP_PICK, 1);
+        case 0x15: // DW_OP_pick
+            return add(SONDE_STEP_PICK, in_.take<uint8_t>());
+        case 0x23: // DW_OP_plus_uconst
+            return add(SONDE_STEP_ADD, static_cast<int64_t>(in_.uleb()));
+        case 0x28: // DW_OP_bra
+            return jump(SONDE_STEP_BRANCH);
+        case 0x2f: // DW_OP_skip
+            return jump(SONDE_STEP_JUMP);
+        case 0x92: // DW_OP_bregx
+            number = in_.uleb();
+            return add_register(number, in_.sleb());
+        case 0x94: // DW_OP_deref_size
+            return read(in_.take<uint8_t>());
+        case 0x96: // DW_OP_nop
+            return;
+        default:
+            good_ = false;
+        }
+    }
+
+    CfiReader in_;
+    const CfiWidth& width_;
+    Steps out_;
+    std::map<size_t, size_t> places_; // byte of the code -> step
+    std::vector<Jump> jumps_;
+    bool good_ = true;
+};
+
+// What gives a register of the caller; false: that cannot be expressed.
+bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidth& width) {
+    const uint64_t to = sonde_register(number);
+    if (place.kind == CfiPlace::Same)
+        return true;
+    if (place.kind == CfiPlace::Undefined) {
+        out.push_back(step(SONDE_STEP_FORGET, 0, to));
+        return true;
+    }
+    bool is_address = place.kind == CfiPlace::AtCfa || place.kind == CfiPlace::Expression;
+    if (place.kind == CfiPlace::AtCfa || place.kind == CfiPlace::CfaItself) {
+        if (!fits_a_step(place.offset))
+            return false;
+        out.push_back(step(SONDE_STEP_CFA, place.offset));
+    } else if (place.kind == CfiPlace::Register) {
+        const uint64_t from = width.number(static_cast<uint64_t>(place.offset));
+        if (from == cfi::no_register)
+            return false;
+        out.push_back(step(SONDE_STEP_REGISTER, 0, sonde_register(from)));
+    } else {
+        std::optional<Steps> code = compile_expression(place.expression, width);
+        if (!code)
+            return false;
+        out.push_back(step(SONDE_STEP_CFA)); // lies on the stack when it begins
+        out.insert(out.end(), code->begin(), code->end());
+    }
+    if (is_address)
+        out.push_back(step(SONDE_STEP_READ, width.word));
+    out.push_back(step(SONDE_STEP_SET, 0, to));
+    return true;
+}
+
+// A function of gcc's that aligns its stack says that its caller's rbp lies at rbp from the push of rbp up to its
+// return, also where rbp is not its frame pointer yet, or no more; the CFA is in another register there. It has pushed
+// its return address in front of rbp once more, which tells its own frame pointer from its caller's.
+bool is_realigned(const CfiState& state, const CfiWidth& width) {
+    const CfiPlace& frame = state.places[cfi::rbp];
+    return !state.cfa_is_expression && state.cfa_register != cfi::rbp && frame.kind == CfiPlace::Expression &&
+           frame.expression == (width.word == 8 ? std::string_view("\x76\x00", 2) : std::string_view("\x75\x00", 2));
+}
+void add_realigned(Steps& out, const CfiWidth& width) {
+    const uint64_t program[] = {
+        step(SONDE_STEP_REGISTER, width.word, SONDE_RBP),
+        step(SONDE_STEP_READ, width.word),
+        step(SONDE_STEP_CFA, -width.word),
+        step(SONDE_STEP_READ, width.word),
+        step(SONDE_STEP_EQUAL),
+        step(SONDE_STEP_BRANCH, 2),
+        step(SONDE_STEP_REGISTER, 0, SONDE_RBP),
+        step(SONDE_STEP_JUMP, 2),
+        step(SONDE_STEP_REGISTER, 0, SONDE_RBP),
+        step(SONDE_STEP_READ, width.word),
+        step(SONDE_STEP_SET, 0, SONDE_RBP),
+    };
+    out.insert(out.end(), std::begin(program), std::end(program));
+}
+
+// The registers whose places stand in a row's own word, by their DWARF numbers, as SONDE_SAVED_WIDE and NARROW have
+// them.
+std::vector<uint64_t> saved_registers(const CfiWidth& width) {
+    return width.word == 8 ? std::vector<uint64_t>{3, 12, 13, 14, 15} : std::vector<uint64_t>{3, 4, 5};
+}
+
+// What a word of SAVES rows can say; nothing: more than that.
+std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
+    uint32_t out = 0;
+    unsigned shift = 0;
+    for (uint64_t number : saved_registers(width)) {
+        const CfiPlace& place = state.places[number];
+        uint32_t words = SONDE_SAVED_SAME;
+        if (place.kind == CfiPlace::AtCfa && fits(negative(place.offset), SONDE_SAVED_UNKNOWN - 1, width))
+            words = static_cast<uint32_t>(negative(place.offset) / width.word);
+        else if (place.kind == CfiPlace::Undefined)
+            words = SONDE_SAVED_UNKNOWN;
+        else if (place.kind != CfiPlace::Same)
+            return std::nullopt;
+        out |= words << shift;
+        shift += 6;
+    }
+    return out;
+}
+
+// The rule without a program; nothing: it needs one.
+std::optional<uint32_t> simple_rule(const CfiState& state, const CfiWidth& width) {
+    const CfiPlace &back = state.places[cfi::return_address], &frame = state.places[cfi::rbp];
+    if (back.kind != CfiPlace::AtCfa || back.offset != -width.word || state.cfa_is_expression ||
+        state.places[cfi::rsp].kind != CfiPlace::Same)
+        return std::nullopt;
+    int64_t saved = 0;
+    if (frame.kind == CfiPlace::AtCfa) {
+        saved = negative(frame.offset);
+        if (!fits(saved, SONDE_RULE_RBP_MOST, width))
+            return std::nullopt;
+    } else if (frame.kind != CfiPlace::Same) {
+        return std::nullopt;
+    }
+    if (!fits(state.cfa_offset, SONDE_RULE_CFA_MOST, width) ||
+        (state.cfa_register != cfi::rsp && state.cfa_register != cfi::rbp))
+        return std::nullopt;
+    return SONDE_RULE(state.cfa_register == cfi::rsp ? SONDE_RULE_RSP : SONDE_RULE_RBP, state.cfa_offset / width.word,
+                      saved / width.word);
+}
+
+} // namespace
+
+std::optional<Steps> compile_expression(std::string_view code, const CfiWidth& width) {
+    return ExpressionCompiler(code, width).compile();
+}
+
+std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth& width, bool interrupted) const {
+    Steps out;
+    if (state.cfa_is_expression) {
+        std::optional<Steps> code = compile_expression(state.cfa_expression, width);
+        if (!code)
+            return std::nullopt;
+        out = *std::move(code);
+    } else {
+        if (state.cfa_register >= cfi::registers || !fits_a_step(state.cfa_offset))
+            return std::nullopt;
+        out.push_back(step(SONDE_STEP_REGISTER, state.cfa_offset, sonde_register(state.cfa_register)));
+    }
+    out.push_back(step(SONDE_STEP_SET_CFA));
+    if (interrupted)
+        out.push_back(step(SONDE_STEP_SIGNAL));
+    if (state.places[cfi::return_address].kind == CfiPlace::Same)
+        return std::nullopt;
+    // rip is the first one: with it the caller is known, whatever else cannot be read.
+    for (uint64_t number : {cfi::return_address, cfi::rsp, cfi::rbp}) {
+        if (number == cfi::rbp && is_realigned(state, width))
+            add_realigned(out, width);
+        else if (!add_place(out, number, state.places[number], width))
+            return std::nullopt;
+    }
+    out.push_back(step(SONDE_STEP_REST));
+    for (uint64_t number = 0; number < cfi::registers; number++)
+        if (number != cfi::rsp && number != cfi::rbp && number != cfi::return_address &&
+            !add_place(out, number, state.places[number], width))
+            return std::nullopt;
+    out.push_back(step(SONDE_STEP_END));
+    return out.size() <= SONDE_STEPS_MOST ? std::optional(std::move(out)) : std::nullopt;
+}
+
+uint32_t RuleCompiler::add(Steps program) {
+    auto [entry, fresh] = known_.try_emplace(std::move(program), static_cast<uint32_t>(steps_.size()));
+    if (fresh)
+        steps_.insert(steps_.end(), entry->first.begin(), entry->first.end());
+    constexpr uint32_t most = 1 << 28;
+    return entry->second < most ? uint32_t{SONDE_RULE_STEPS} | entry->second << 4 : uint32_t{SONDE_RULE_UNKNOWN};
+}
+
+UnwindRow RuleCompiler::compile(const CfiState& state, const CfiWidth& width, bool interrupted) {
+    if (state.places[cfi::return_address].kind == CfiPlace::Undefined)
+        return {0, SONDE_RULE_END, 0};
+    std::optional<uint32_t> rule = simple_rule(state, width), saves = saves_of(state, width);
+    if (interrupted && width.word == 8 && rule) // it says nothing of where the signal's frame is
+        return {0, signal_frame(), 0};
+    if (rule && saves && !interrupted)
+        return {0, *rule, *saves};
+    std::optional<Steps> steps = program(state, width, interrupted);
+    return {0, steps ? add(*std::move(steps)) : static_cast<uint32_t>(SONDE_RULE_UNKNOWN), 0};
+}
+
+uint32_t RuleCompiler::signal_frame() {
+    // struct ucontext lies at rsp; from byte 40 on it has r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+    constexpr uint64_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, cfi::rbp, 3, 1, 0, 2, cfi::rsp, 16};
+    constexpr int64_t first = 40, stack_pointer = 160;
+    Steps out = {step(SONDE_STEP_REGISTER, stack_pointer, SONDE_RSP), step(SONDE_STEP_READ, 8),
+                 step(SONDE_STEP_SET_CFA), step(SONDE_STEP_SIGNAL)};
+    auto take = [&](size_t i) {
+        out.push_back(step(SONDE_STEP_REGISTER, first + 8 * static_cast<int64_t>(i), SONDE_RSP));
+        out.push_back(step(SONDE_STEP_READ, 8));
+        out.push_back(step(SONDE_STEP_SET, 0, sonde_register(order[i])));
+    };
+    auto is_basic = [&](size_t i) {
+        return order[i] == cfi::rsp || order[i] == cfi::rbp || order[i] == cfi::return_address;
+    };
+    for (size_t i = 0; i < std::size(order); i++)
+        if (is_basic(i))
+            take(i);
+    out.push_back(step(SONDE_STEP_REST));
+    for (size_t i = 0; i < std::size(order); i++)
+        if (!is_basic(i))
+            take(i);
+    out.push_back(step(SONDE_STEP_END));
+    return add(std::move(out));
+}
+
+} // namespace sonde
