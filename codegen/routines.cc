@@ -56,7 +56,7 @@ llvm::Function* copy_routine(llvm::Function& routine, const std::string& name) {
 // and kernels before 6.10 refuse it for a second one.
 void separate_walks(llvm::Module& module) {
     for (const char* name : {"sonde_rt_scan_begin", "sonde_rt_scan_visit", "sonde_rt_scan_contains",
-                             "sonde_rt_scan_delete", "sonde_rt_insert_wrapped"}) {
+                             "sonde_rt_scan_delete", "sonde_rt_insert_wrapped", "sonde_rt_copy_calls"}) {
         llvm::Function* routine = module.getFunction(name);
         if (!routine || routine->isDeclaration())
             continue;

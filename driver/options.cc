@@ -508,8 +508,8 @@ void add_pass_options(CLI::App& app, Options& o) {
         app.add_flag_callback(name, [&o, what = what] { o.inventory = what; }, text);
     app.add_option("--host-probes", o.host_probes, "Where begin, end and timer handlers run")
         ->check(CLI::IsMember({"host", "kernel"}));
-    app.add_option("--attach", o.attach, "Force a mechanism: perf_event, uretprobe, kprobe, fentry")
-        ->check(CLI::IsMember({"perf_event", "uretprobe", "kprobe", "fentry"}));
+    app.add_option("--attach", o.attach, "Force a mechanism: perf_event, uretprobe, session, kprobe, fentry")
+        ->check(CLI::IsMember({"perf_event", "uretprobe", "session", "kprobe", "fentry"}));
     app.add_option("--loops", o.loops, "Force how the kernel runs loops, as one before 6.9 has to")
         ->check(CLI::IsMember({"bpf_loop"}));
     app.add_option("--arrangement", o.arrangement,

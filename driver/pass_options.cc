@@ -117,7 +117,7 @@ CodegenOptions codegen_options(const Options& options, const Translation& t, con
     bool any_session = std::any_of(program.handlers.begin(), program.handlers.end(),
                                    [](const hir::Handler* handler) { return fits_session(*handler); });
     codegen.uprobe_session =
-        any_session && options.attach != "perf_event" && options.attach != "uretprobe" &&
+        any_session && options.attach == "session" &&
         (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
     codegen.target_program = t.env.command_path;
     if (options.target_pid != 0 && options.command.empty())

@@ -23,11 +23,25 @@
 namespace sonde {
 namespace {
 
+// How returns are noticed (docs/decisions/probes.md).
+void tell_returns(const plan::Plan& plan) {
+    size_t instructions = 0, addresses = 0;
+    for (const plan::Probe& probe : plan.probes)
+        if (probe.kind == plan::ProbeKind::Uretprobe)
+            (probe.at_instruction ? instructions : addresses) += probe.points.size();
+    if (instructions != 0)
+        fmt::print(stderr, "Pass 5: returns are probed at {} instructions that leave functions.\n", instructions);
+    if (addresses != 0)
+        fmt::print(stderr, "Pass 5: {} functions return by way of a changed return address.\n", addresses);
+}
+
 // `armed` is called when every probe is.
 int run_here(const plan::Plan& given, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
     PassTimer timer(5, options);
     if (options.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
+    if (options.verbose[4] > 0)
+        tell_returns(given);
     SessionOptions session = session_options(options);
     session.saved_as = run.saved_as;
     session.inlined_copies = run.inlined_copies;

@@ -285,7 +285,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
             if (std::string place = describe_place(point); !place.empty())
                 fmt::print(stderr, "{}\n", place);
         };
-    env.changes_return_addresses = options.attach == "uretprobe";
+    env.changes_return_addresses = options.attach == "uretprobe" || options.attach == "session";
     env.kernel_probing = [this, forced = options.attach, as_calls = !options.loops.empty()]() -> const KernelProbing& {
         if (!kernel_probing_) {
             kernel_probing_ = other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);

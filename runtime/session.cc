@@ -36,6 +36,7 @@
 #include "runtime/privileges.h"
 #include "runtime/probed_files.h"
 #include "runtime/rings.h"
+#include "runtime/saved_calls.h"
 #include "runtime/session_state.h"
 #include "runtime/signals.h"
 #include "runtime/target_check.h"
@@ -384,6 +385,9 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
              {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
             if (Result<void> followed = follow(program, tracepoint); !followed)
                 return followed;
+    if (plan::saves_calls(plan) && kernel.program_fd(plan::saved_calls_fork) >= 0)
+        if (Result<void> followed = follow(plan::saved_calls_fork, "sched_process_fork", "forks"); !followed)
+            return followed;
     // A command joins when it begins. Children that a process starts from here on are seen.
     if (plan.filter_target && session.options.target_pid != 0)
         add_targets(kernel, static_cast<int64_t>(session.words->target));

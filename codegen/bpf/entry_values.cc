@@ -18,6 +18,8 @@ void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::V
             helper_pointer(e_, plan::call_session_cookie, {bpf_.argument}));
     if (bpf_.state.plan.probes[bpf_.probe].entry_map.empty())
         return;
+    if (plan::is_uprobe(bpf_.kind) && bpf_.state.options.kernel_types)
+        e_.routine("sonde_rt_saves", e_.i64(), {});
     constexpr uint64_t most_bytes = 64; // beyond that the kernel copies faster
     llvm::Value* saved = map_reference(e_, bpf_.state.plan.probes[bpf_.probe].entry_map);
     llvm::Value* key = return_address ? saved_key(return_address) : key_at_entry(env, handler);
@@ -54,6 +56,15 @@ void BpfEntryValues::find(Environment& env, const hir::Handler& handler) {
     }
 }
 
+// Only calls under way are in the map then, and a long one is not pushed out by others'. Where the return costs less
+// than that, elements are written over instead.
+void BpfEntryValues::forget(Environment& env, const hir::Handler& handler) {
+    const std::string& map = bpf_.state.plan.probes[bpf_.probe].entry_map;
+    // A condition may be that of a jump, which leaves the function only if it holds.
+    if (handler.at_return && !handler.condition && !bpf_.saves_entry && !map.empty())
+        helper(e_, map_delete_elem, {map_reference(e_, map), key_at_return(env, handler)});
+}
+
 llvm::Value* BpfEntryValues::load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) {
     llvm::Value* at = bpf_.legs.in_record && !bpf_.saves_entry
                           ? element_
@@ -88,7 +99,7 @@ llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler&
     llvm::Value* place = registers_.read(env, dwarf_rsp);
     if (handler.is_go)
         return goroutine_key(env, place);
-    return saved_key(handler.at_return ? place : e_.CreateSub(place, e_.number(8)));
+    return saved_key(handler.at_return && !handler.after_call ? place : e_.CreateSub(place, e_.number(8)));
 }
 
 llvm::Value* BpfEntryValues::goroutine_key(Environment& env, llvm::Value* place) {

@@ -5,11 +5,13 @@
 #include <llvm/IR/DIBuilder.h>
 
 #include "codegen/rtlib/counters.h"
+#include "codegen/rtlib/fork.h"
 #include "codegen/shared_stacks.h"
 #include "runtime/attach/watch_events.h"
 #include "runtime/attach/watched_programs.h"
 #include "runtime/group_names.h"
 #include "runtime/moved_text_event.h"
+#include "runtime/saved_calls.h"
 #include "runtime/symbols/stack.h"
 #include "runtime/wrap.h"
 
@@ -119,6 +121,8 @@ std::string Maps::declare() {
                     bpf_.state.entry_offset(*bpf_.state.program.handlers[i],
                                             bpf_.state.program.handlers[i]->entry_values.size()),
                     65536);
+    if (plan::saves_calls(bpf_.state.plan))
+        declare("sonde_savers", Array, 4, 1, SONDE_SAVERS);
     describe_data();
     e_.lines().builder().finalize();
     return unsupported;

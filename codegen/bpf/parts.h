@@ -127,6 +127,8 @@ class BpfEntryValues final : public EntryValues {
     void are_at(llvm::Value* values) override { element_ = values; }
     // At the function's return: goes on only if there are those that the handler wants.
     void find(Environment& env, const hir::Handler& handler);
+    // At the end of a handler at an instruction that leaves a function: they are wanted no longer.
+    void forget(Environment& env, const hir::Handler& handler);
 
   private:
     // What tells a call from all others of its thread, or of its goroutine, the same at its entry and at its return.
@@ -178,6 +180,10 @@ class BpfPrograms final : public HandlerPrograms {
     std::string finish() override;
 
   private:
+    void copy_calls_at_forks();
+
+    const hir::Handler* handler_ = nullptr; // whose program it is
+
     // A half of a session's program; the optimiser makes one function of them, whose halves share the stack.
     llvm::Function* begin_leg(const std::string& symbol);
     // Which kind of program libbpf makes of it; several may be in one section. `entry`: of a function's return, what

@@ -8,13 +8,16 @@
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/bpf/parts.h"
 #include "codegen/bpf/points.h"
+#include "codegen/rtlib/fork.h"
 #include "codegen/rtlib/pt_regs.h"
+#include "runtime/saved_calls.h"
 
 namespace sonde {
 
 void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                         Environment& env) {
     const plan::Probe& planned = bpf_.state.plan.probes[probe];
+    handler_ = &handler;
     bpf_.kind = handler.kind;
     bpf_.probe = probe;
     bpf_.saves_entry = symbol != planned.symbol;
@@ -85,6 +88,7 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
 }
 
 void BpfPrograms::end(Environment& env) {
+    parts_.entry_values.forget(env, *handler_);
     parts_.claims.release();
     parts_.accounting.record_outcome(env);
     parts_.one_hit.note_end(e_.CreateLoad(e_.i64(), env.error));
@@ -172,8 +176,30 @@ void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
     e_.SetInsertPoint(go);
 }
 
+// At a fork: the child returns from the calls that its parent is in.
+void BpfPrograms::copy_calls_at_forks() {
+    auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
+    auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, plan::saved_calls_fork, e_.module());
+    function->setSection("raw_tp/sched_process_fork");
+    e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
+    e_.lines().describe(function, bpf_.state.program.handlers[0]->range);
+    llvm::Value* fork = e_.stack(sizeof(sonde_fork));
+    llvm::BasicBlock *copy = e_.block("copy"), *end = e_.block("end");
+    llvm::Value* wanted = e_.routine("sonde_rt_forks", e_.i64(), {function->getArg(0), fork});
+    e_.CreateCondBr(e_.CreateICmpNE(wanted, e_.number(0)), copy, end);
+    e_.SetInsertPoint(copy);
+    for (const plan::Probe& probe : bpf_.state.plan.probes)
+        if (plan::saves_calls(probe))
+            e_.routine("sonde_rt_copy_calls", e_.i64(), {map_reference(e_, probe.entry_map), fork});
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
+    e_.CreateRet(e_.getInt32(0));
+}
+
 std::string BpfPrograms::finish() {
     e_.merge_scratch();
+    if (bpf_.state.options.kernel_types && plan::saves_calls(bpf_.state.plan))
+        copy_calls_at_forks();
     if (bpf_.writes_registers)
         order_context_words(e_.module());
     return parts_.maps.declare();

@@ -113,6 +113,9 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionL
     l.env = {};
     l.locals.clear();
     l.frame = {};
+    if (l.at_exit)
+        l.functions.clear();
+    l.at_exit = false;
     std::vector<const hir::Expr*> all(handler.entry_values.begin(), handler.entry_values.end());
     for (const Requirement& requirement : legs.at_entry)
         all.push_back(requirement.condition);
@@ -145,10 +148,12 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     Emitter& e = l.e;
     // What a function may do depends on what it becomes part of.
     const bool gathers = e.in_kernel() && sends_several_records(handler);
-    if (e.in_kernel() && l.handler && (l.handler->kind != handler.kind || gathers != l.gathers))
+    const bool at_exit = handler.at_return && !handler.after_call;
+    if (e.in_kernel() && l.handler && (l.handler->kind != handler.kind || gathers != l.gathers || at_exit != l.at_exit))
         l.functions.clear();
     l.handler = l.root = &handler;
     l.gathers = gathers;
+    l.at_exit = at_exit;
     l.function = nullptr;
     l.env = {};
     l.locals.clear();

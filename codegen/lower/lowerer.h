@@ -75,6 +75,7 @@ struct Lowerer : BodyState {
     bool gathers = false;               // the handler's records are sent at its end, as one (Environment::batch)
     llvm::Value* data = nullptr;        // the session's, as Environment::data of handlers has it
     const hir::Handler* root = nullptr; // the handler that all becomes part of; in the kernel, one of that kind
+    bool at_exit = false;               // the program runs at an instruction that leaves a function
     std::unordered_map<const hir::Function*, LoweredFunction> functions;
     std::string problem; // the first one that fail() told of
 

@@ -14,6 +14,7 @@
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/registers.h"
+#include "codegen/rtlib/pt_regs.h"
 
 namespace sonde {
 namespace {
@@ -161,6 +162,28 @@ llvm::Value* read_register(Lowerer& l, int dwarf) {
                                                       : l.target.registers().read(l.env, dwarf);
 }
 
+namespace {
+llvm::Value* is_64_bit(Lowerer& l) {
+    return l.e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), l.e.number(SONDE_USER_CS));
+}
+} // namespace
+
+llvm::Value* return_address(Lowerer& l) {
+    Emitter& e = l.e;
+    constexpr int stack_pointer = 7;
+    llvm::Value* word = e.scratch("load", 8);
+    e.CreateStore(e.number(0), word);
+    l.target.memory().read(l.env, word, 8, l.target.registers().read(l.env, stack_pointer), true);
+    return e.CreateAnd(e.CreateLoad(e.i64(), word), e.CreateSelect(is_64_bit(l), e.number(-1), e.number(UINT32_MAX)));
+}
+
+llvm::Value* callers_stack(Lowerer& l) {
+    Emitter& e = l.e;
+    constexpr int stack_pointer = 7;
+    return e.CreateAdd(l.target.registers().read(l.env, stack_pointer),
+                       e.CreateSelect(is_64_bit(l), e.number(8), e.number(4)));
+}
+
 llvm::Value* emit_registers_valid(Lowerer& l, const hir::Intrinsic&) { return l.e.number(has_registers(l)); }
 
 llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
@@ -240,6 +263,8 @@ llvm::Value* emit_uaddr(Lowerer& l, const hir::Intrinsic&) {
         return l.e.number(0);
     if (!plan::is_uprobe(l.root->kind))
         return l.target.registers().user_address(l.env);
+    if (l.at_exit) // as after it
+        return return_address(l);
     return l.target.registers().read(l.env, 16);
 }
 

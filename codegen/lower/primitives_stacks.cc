@@ -8,6 +8,7 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
+#include "codegen/lower/registers.h"
 #include "codegen/lower/stacks.h"
 #include "runtime/symbols/stack.h"
 
@@ -106,7 +107,13 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     const bool sample = l.handler && plan::is_sample(l.handler->kind);
     // What a sample interrupts may be the kernel.
     llvm::Value* user = sample ? e.CreateNeg(l.target.registers().user_mode(l.env)) : nullptr;
+    // Where a function is about to leave, it has left as far as stacks are concerned: the innermost frame is its
+    // caller's, as after a return.
     auto value = [&](int number) {
+        if (l.at_exit && number == rip)
+            return return_address(l);
+        if (l.at_exit && number == rsp)
+            return callers_stack(l);
         if (origin != SONDE_FROM_REGISTERS && !sample)
             return number == rsp ? l.env.task : e.number(0);
         llvm::Value* held = l.target.registers().read(l.env, number);
@@ -128,8 +135,7 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     kernel(offsetof(sonde_stack, rbp), e.number(function && at_return));
     kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e.number(0));
-    set(offsetof(sonde_stacks, left),
-        e.number(kind.subject == plan::Subject::UserCode && at_return && !l.handler->at_return));
+    set(offsetof(sonde_stacks, left), e.number(kind.subject == plan::Subject::UserCode && at_return));
 }
 
 llvm::Value* emit_kernel_stack_there(Lowerer& l, const hir::Intrinsic&) {

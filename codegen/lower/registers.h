@@ -11,5 +11,9 @@ struct Lowerer;
 
 // By DWARF's number, as the probed instruction sees it.
 llvm::Value* read_register(Lowerer& l, int dwarf);
+// At an instruction that leaves a function: the return address on top of the stack, 0 if it cannot be read; and the
+// stack pointer without that.
+llvm::Value* return_address(Lowerer& l);
+llvm::Value* callers_stack(Lowerer& l);
 
 } // namespace sonde

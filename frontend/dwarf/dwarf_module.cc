@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "frontend/dwarf/call_returns.h"
 #include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/calls.h"
 #include "frontend/dwarf/code_layout.h"
@@ -51,7 +52,8 @@ struct DwarfModule::Impl {
     Statements statements{file, symbols, units, lines, instances, functions};            // lines to addresses and back
     FunctionEntries entries{file, debug, units, lines, instances, code};                 // where calls are counted
     ProbeSafety safety{file, symbols, code};                        // which instructions can be probed
-    ReturnSites returns{file, debug, symbols, units, unwind, code}; // who may unwind, and where it returns
+    ReturnSites returns{file, debug, symbols, units, unwind, code}; // the instructions that leave functions
+    CallReturns call_returns{file, unwind, code};                   // ... and those behind calls of other modules
     Calls calls{file, debug, units, instances, functions};          // who calls whom
     Locations locations{file, debug, units, instances, statements}; // where variables are
     DroppedResults dropped{file, debug, symbols};                   // results that code does not give
@@ -83,6 +85,7 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 
 const std::string& DwarfModule::path() const { return impl_->file.path(); }
 ProgramFile& DwarfModule::file() const { return impl_->file; }
+CallReturns& DwarfModule::call_returns() const { return impl_->call_returns; }
 ReturnSites& DwarfModule::returns() const { return impl_->returns; }
 ProbeSafety& DwarfModule::safety() const { return impl_->safety; }
 CallingConvention& DwarfModule::calling_convention() const { return impl_->calling; }

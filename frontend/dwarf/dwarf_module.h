@@ -22,7 +22,6 @@
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/parameter_locations.h"
 #include "frontend/dwarf/program_file.h"
-#include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/types/address.h"
 #include "frontend/types/location.h"
@@ -30,7 +29,9 @@
 
 namespace sonde {
 
+class CallReturns;
 class ProbeSafety;
+class ReturnSites;
 
 class DwarfModule {
   public:
@@ -140,6 +141,9 @@ class DwarfModule {
 
     // Where functions return whose return address must not be changed, and which those are.
     ReturnSites& returns() const;
+
+    // Where calls of other modules' functions return to.
+    CallReturns& call_returns() const;
 
     // Where probes of a function or an inlined copy are hit once a call. Its entry or body in most cases; `places` is
     // empty where there are none.

@@ -89,6 +89,13 @@ struct CallSite {
     FunctionInstance callee;
 };
 
+// An instruction that leaves a function, with the return address on top of the stack.
+struct FunctionExit {
+    Address address = 0;
+    bool is_jump = false;             // to another function, which returns in this one's place
+    std::optional<uint8_t> condition; // of a jump that may not be taken: as in its opcode (4 is "equal")
+};
+
 // How the caller's frame is found at an instruction: the CFA, after the return address, is a register's value and a
 // distance. Registers are rbp and rsp, by their DWARF numbers.
 struct FrameRule {

@@ -1,18 +1,18 @@
-// Where functions return, for those whose return address must stay as it is: Go moves stacks, and the unwinders of C++
-// and Rust end the program when they meet the address that a uretprobe puts there.
+// How a function's return is noticed: by probes at the instructions that leave it.
 //
-// A function's code is walked from one instruction to the next. Where it calls what may unwind, or what nobody knows,
-// it may be unwound itself; what is found about a function is kept, since many ask for the same few.
+// The other way, a changed return address, breaks whatever else looks at the stack while the function runs: Go, which
+// moves stacks; unwinders, be it for exceptions, cancelled threads or a program's own backtrace(); coroutines and
+// signal stacks, which return in another order than the kernel expects; system calls that the program answers itself.
+// A program may meet these through a library that it opens later. So nothing but the user's word
+// (--attach=uretprobe) makes sonde change a return address.
 #pragma once
 
 #include <cerrno>
-#include <map>
 #include <optional>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/dwarf/function_exits.h"
 #include "frontend/dwarf/module_data.h"
 
 namespace sonde {
@@ -31,32 +31,28 @@ class ReturnSites {
   public:
     ReturnSites(ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, UnwindTable& unwind,
                 CodeLayout& code)
-        : file_(file), debug_(debug), symbols_(symbols), units_(units), unwind_(unwind), code_(code) {}
+        : file_(file), debug_(debug), units_(units), unwind_(unwind), code_(code), exits_(file, symbols, unwind, code) {
+    }
 
-    // The return instructions of a function whose return address must not be changed: Go's, and what exceptions or
-    // panics may pass through. Empty: the address may be changed. `may_change_address`: the user says that nothing
-    // unwinds. Errors: there is none, or they cannot be found; `unsafe_return`: a changed return address may end the
-    // program, and nothing else tells when the function returns.
-    Result<std::vector<Address>> find(const FunctionInstance& function, bool may_change_address = false);
-    // Whether exceptions may pass through calls of that function of another module.
-    bool import_may_unwind(std::string_view symbol);
+    // The instructions that leave a function. Empty: its return address is changed instead, which `may_change_address`
+    // asks for; in Go it never is. Errors: the function has no return, or `unsafe_return`: only a changed return
+    // address would tell of it.
+    Result<std::vector<FunctionExit>> find(const FunctionInstance& function, bool may_change_address);
+    // Whether exceptions or panics are known to pass the function: it or its program is made with them.
+    bool may_unwind(const FunctionInstance& function);
 
   private:
-    using Parts = std::vector<std::pair<Address, Address>>;
-    bool throws(); // an unwinder is part of the program, or of a library that it needs
-    bool may_unwind(const FunctionInstance& function);
-    Parts parts_of(const FunctionInstance& function);
-    bool is_split_off(Address target);
-    bool cannot_unwind(Address function, int depth); // whatever it calls
+    bool has_unwinder();
+    Result<std::vector<FunctionExit>> exits_of(const FunctionInstance& function);
+    FunctionExits::Parts parts_of(const FunctionInstance& function, bool& whole);
 
     ProgramFile& file_;
     DebugFiles& debug_;
-    SymbolTables& symbols_;
     UnitIndex& units_;
     UnwindTable& unwind_;
     CodeLayout& code_;
-    std::optional<bool> throws_;
-    std::map<Address, bool> cannot_unwind_; // by functions' entries, as far as somebody has asked
+    FunctionExits exits_;
+    std::optional<bool> has_unwinder_;
 };
 
 } // namespace sonde

@@ -88,7 +88,7 @@ class Bytes {
 
 // What a CIE says of its FDEs.
 struct Common {
-    uint8_t encoding = DW_EH_PE_absptr;
+    uint8_t encoding = DW_EH_PE_absptr, handlers = DW_EH_PE_omit;
     bool handles = false; // has a personality routine
 };
 
@@ -109,7 +109,7 @@ Common read_common(Bytes bytes, bool narrow) {
         if (letter == 'R')
             out.encoding = bytes.take<uint8_t>();
         else if (letter == 'L')
-            bytes.take<uint8_t>();
+            out.handlers = bytes.take<uint8_t>();
         else if (letter == 'P') {
             out.handles = true;
             auto encoding = bytes.take<uint8_t>();
@@ -153,8 +153,15 @@ const std::vector<UnwindEntry>& UnwindTable::entries() {
             uint8_t encoding = common->second.encoding;
             Address low = bytes.pointer(encoding, file_.is_32_bit());
             uint64_t size = bytes.pointer(encoding & 0x0f, file_.is_32_bit());
-            if (bytes.good() && size != 0 && file_.is_executable(low))
-                out.push_back({low, low + size, common->second.handles});
+            const bool found = bytes.good() && size != 0 && file_.is_executable(low);
+            Address handlers = 0;
+            if (found && common->second.handlers != DW_EH_PE_omit && bytes.leb() != 0) {
+                const Address here = section->address + bytes.at();
+                handlers = bytes.pointer(common->second.handlers, file_.is_32_bit());
+                handlers = handlers == here ? 0 : handlers; // relative, and 0 says that there is none
+            }
+            if (found)
+                out.push_back({low, low + size, common->second.handles, handlers});
         }
         bytes.skip_to(begin + length);
     }
@@ -176,6 +183,35 @@ std::optional<Address> UnwindTable::next_after(Address address) {
     return next == all.end() ? std::nullopt : std::optional(next->low);
 }
 
+// As the Itanium ABI's personality routine reads it; nobody has written that down but the compilers ("Exception
+// Handling Tables", section 7.4).
+std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry& entry) {
+    std::vector<Address> out;
+    const ElfSection* section = entry.handlers ? file_.section_at(entry.handlers) : nullptr;
+    if (entry.handlers == 0)
+        return out;
+    if (!section)
+        return std::nullopt;
+    const bool narrow = file_.is_32_bit();
+    Bytes bytes(file_.elf().section_data(section->name), section->address);
+    bytes.skip_to(entry.handlers - section->address);
+    auto base_encoding = bytes.take<uint8_t>();
+    const Address base = base_encoding == DW_EH_PE_omit ? entry.low : bytes.pointer(base_encoding, narrow);
+    if (bytes.take<uint8_t>() != DW_EH_PE_omit)
+        bytes.leb(); // the types' table
+    auto encoding = bytes.take<uint8_t>();
+    auto number = [&] { return encoding == DW_EH_PE_uleb128 ? bytes.leb() : bytes.pointer(encoding, narrow); };
+    const uint64_t size = bytes.leb();
+    for (const size_t end = bytes.at() + size; bytes.good() && bytes.at() < end;) {
+        number(); // the calls' beginning and length
+        number();
+        if (const uint64_t pad = number())
+            out.push_back(base + pad);
+        bytes.leb(); // the action
+    }
+    return bytes.good() ? std::optional(std::move(out)) : std::nullopt;
+}
+
 bool UnwindTable::is_entered_by_call(Address entry) {
     const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
     const int64_t word = file_.is_32_bit() ? 4 : 8;
@@ -195,6 +231,26 @@ bool UnwindTable::is_entered_by_call(Address entry) {
     if (dwarf_frame_register(frame.get(), address_column, memory, &ops, &count) != 0)
         return false;
     return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -word;
+}
+
+StackAt UnwindTable::stack_at(Address address) {
+    const int stack = file_.is_32_bit() ? 4 : 7;
+    const int64_t word = file_.is_32_bit() ? 4 : 8;
+    for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
+        Dwarf_Frame* found = nullptr;
+        if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
+            continue;
+        std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
+        Dwarf_Op* ops = nullptr;
+        size_t count = 0;
+        if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count == 0)
+            return StackAt::Unknown;
+        const bool any = ops->atom == DW_OP_bregx;
+        const int base = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
+        const auto offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
+        return count == 1 && base == stack && offset == word ? StackAt::AsCalled : StackAt::InFrame;
+    }
+    return StackAt::Unknown;
 }
 
 std::optional<FrameRule> UnwindTable::frame_rule(Address address) {

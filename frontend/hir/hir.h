@@ -485,7 +485,8 @@ struct Handler {
     Expr* condition = nullptr;       // probe p if (cond)
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
     bool checks_stack = false;       // Go: the function's entry is probed at a jump, and counts if that is not taken
-    bool at_return = false;          // Uretprobe: the points are the return instructions themselves
+    bool at_return = false;          // Uretprobe: the points are instructions that leave the function, or
+    bool after_call = false;         // ... those behind a call of it
     bool is_go = false;              // entry values belong to the goroutine, not to the thread
     bool reads_registers = false;    // Kprobe, Kretprobe: all registers have to be there
     Expr* return_address = nullptr;  // with entry_values: where the return address lies at that entry

@@ -277,13 +277,13 @@ void Key::describe(const Function& function) {
 }
 
 void Key::describe(const Handler& handler) {
-    const auto& [name, range, kind, in_kernel, locals, body, condition, entry_values, checks_stack, at_return, is_go,
-                 reads_registers, return_address, points, timer, order, lock, locked_for] = handler;
+    const auto& [name, range, kind, in_kernel, locals, body, condition, entry_values, checks_stack, at_return,
+                 after_call, is_go, reads_registers, return_address, points, timer, order, lock, locked_for] = handler;
     all(name, range, kind, in_kernel, locals);
     add(static_cast<const Stmt*>(body));
     add(condition);
     add(entry_values);
-    all(checks_stack, at_return, is_go, reads_registers);
+    all(checks_stack, at_return, after_call, is_go, reads_registers);
     add(return_address);
     all(points.size(), timer.interval_ns, timer.random_ns, order, lock, locked_for);
 }

@@ -73,6 +73,7 @@ struct Primitive {
     Trust trust = Trust::Anybody;
     // What it needs.
     bool reads_registers = false; // all of them
+    bool reads_result = false;    // of the function that returns
     bool needs_stacks = false;    // room for stacks
     bool needs_groups = false;    // of the last regular expression
     bool needs_counter = false;   // of events

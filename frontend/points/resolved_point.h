@@ -65,8 +65,11 @@ struct ResolvedPoint {
         false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
     bool is_go = false; // a function of Go
     std::string listed; // its line of a listing, where making it was part of finding it
-    bool at_return_instruction = false; // with is_return: `address` is one of the function's return instructions
-    bool reads_registers = false;       // of the kernel
+    bool at_return_instruction = false; // with is_return: `address` is one of the instructions that leave the function
+    bool after_call = false;            // or it is one behind a call of the function, which has returned
+    bool leaves_by_jump = false;        // that one is a jump to another function, so the result is not known yet
+    std::optional<uint8_t> jump_condition; // as FunctionExit has it
+    bool reads_registers = false;          // of the kernel
 };
 
 } // namespace sonde

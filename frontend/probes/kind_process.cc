@@ -12,6 +12,7 @@
 #include "base/glob.h"
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
+#include "frontend/dwarf/return_sites.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/shared_code.h"
 
@@ -53,20 +54,27 @@ bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
     return !one.inlined || pattern.suffix.empty();
 }
 
+// A pattern that asks for changed return addresses leaves functions that exceptions pass as they are.
+ProcessTarget with_care(const ProcessTarget& target, const FunctionInstance& function, bool by_pattern) {
+    ProcessTarget out = target;
+    out.changes_return_addresses =
+        target.changes_return_addresses && !(by_pattern && target.module->returns().may_unwind(function));
+    return out;
+}
+
 // A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
 // it after the other, and all that is kept are lines.
 std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
                                             const ProbeEnvironment& env) {
     std::set<std::string> lines;
     ProcessTarget careful = target;
-    careful.changes_return_addresses = false;
     careful.only_lists = !env.listing_addresses;
     target.module->visit_functions(pattern.parsed, [&](const FunctionInstance& one) {
         if (!has_suffix(pattern, one))
             return;
         // Of several functions some may never return.
         if (Result<std::vector<ResolvedPoint>> places =
-                function_points(careful, one, function_text(target, one), pattern.suffix))
+                function_points(with_care(careful, one, true), one, function_text(target, one), pattern.suffix))
             for (const ResolvedPoint& point : *places) {
                 lines.insert(list_point(point, env));
                 if (env.on_point)
@@ -140,12 +148,12 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
     std::set<std::string> listed;
     ProcessTarget careful = target;
-    careful.changes_return_addresses = target.changes_return_addresses && !wildcard; // asked for by name only
     careful.only_lists = env.listing && !env.listing_addresses;
     auto add = [&](const FunctionInstance& one) -> Result<void> {
         const std::string text =
             by_number ? fmt::format("{}.function({:#x})", target.text, one.entry) : function_text(target, one);
-        Result<std::vector<ResolvedPoint>> places = function_points(careful, one, text, pattern.suffix);
+        Result<std::vector<ResolvedPoint>> places =
+            function_points(with_care(careful, one, wildcard), one, text, pattern.suffix);
         if (!places)
             return std::move(places).error();
         for (ResolvedPoint& point : *places)

@@ -14,7 +14,7 @@ struct ProcessTarget {
     // Only processes that run this program, or only this one; empty and 0: all.
     std::string program;
     int64_t pid = 0;
-    bool changes_return_addresses = false; // of functions that exceptions may pass too: the user wants it
+    bool changes_return_addresses = false; // the user wants returns to be noticed so
     bool only_lists = false;               // names matter, and exact places do not
 };
 

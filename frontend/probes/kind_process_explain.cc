@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/dwarf/function_pattern.h"
+#include "frontend/dwarf/return_sites.h"
 #include "frontend/points/debug_problems.h"
 #include "frontend/probes/kind_process.h"
 
@@ -141,8 +142,8 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
     if (left_out.size() > 1 || others != 0)
         builder.note({}, first.message);
     if (unsafe)
-        builder.help("probe the function's entry or the functions that it jumps to; if no exception passes through it, "
-                     "name it with --attach=uretprobe, which changes the return address all the same");
+        builder.help("probe the entry instead; or use --attach=uretprobe, which changes return addresses on the "
+                     "program's stack: exceptions, cancelled threads, coroutines and backtrace() may break there");
 }
 
 void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,

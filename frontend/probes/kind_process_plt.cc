@@ -6,6 +6,8 @@
 
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "frontend/dwarf/call_returns.h"
+#include "frontend/dwarf/return_sites.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
 #include "frontend/variables/sources.h"
@@ -13,11 +15,36 @@
 namespace sonde {
 namespace {
 
-Error unsafe_import(const std::string& name) {
-    return Error(fmt::format("an exception may pass through a call of `{}`, and would end the program where it meets a "
-                             "changed return address",
-                             name),
-                 unsafe_return);
+// Where the entry is hit, or for `.return` the places that its calls return to.
+Result<std::vector<ResolvedPoint>> entry_points(const ProcessTarget& target, const PltEntry& entry, bool is_return,
+                                                bool changes_address) {
+    std::vector<Address> places = {entry.address};
+    if (is_return && !changes_address) {
+        Result<std::vector<Address>> behind = target.module->call_returns().find(entry);
+        if (!behind)
+            return std::move(behind).error();
+        places = *std::move(behind);
+    }
+    std::vector<ResolvedPoint> points;
+    const std::optional<uint64_t> offset = target.module->file().file_offset(entry.address);
+    for (Address place : places) {
+        std::optional<ResolvedPoint> point = point_at(target, place);
+        if (!point || !offset)
+            continue;
+        point->variables = &plt_source;
+        point->plt = &entry;
+        point->entry_address = entry.address;
+        point->point.function = entry.name;
+        point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), is_return ? ".return" : "");
+        if (is_return) {
+            point->kind = plan::ProbeKind::Uretprobe;
+            point->is_return = true;
+            point->after_call = !changes_address;
+            point->point.entry_offset = *offset;
+        }
+        points.push_back(*std::move(point));
+    }
+    return points;
 }
 
 // Nothing matches: reports it, with the nearest of the names that the programs call.
@@ -60,28 +87,18 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     for (const ProcessTarget& target : targets)
         for (const PltEntry& entry : target.module->file().plt()) {
             names.push_back(entry.name);
-            std::optional<ResolvedPoint> point = point_at(target, entry.address);
-            if (!point || !glob_match(pattern, entry.name))
+            if (!glob_match(pattern, entry.name))
                 continue;
             if (suffix && returns_twice(entry.name)) {
                 twice = entry.name;
                 continue;
             }
-            bool asked_for = target.changes_return_addresses && !has_wildcard(pattern);
-            if (suffix && !asked_for && target.module->returns().import_may_unwind(entry.name)) {
-                left_out.emplace_back(entry.name, unsafe_import(entry.name));
-                continue;
-            }
-            point->variables = &plt_source;
-            point->plt = &entry;
-            point->point.function = entry.name;
-            point->point.pp = fmt::format("{}.plt({}){}", target.text, quoted(entry.name), suffix ? ".return" : "");
-            if (suffix) {
-                point->kind = plan::ProbeKind::Uretprobe;
-                point->is_return = true;
-                point->point.entry_offset = point->point.offset;
-            }
-            points.push_back(*std::move(point));
+            Result<std::vector<ResolvedPoint>> found =
+                entry_points(target, entry, suffix != nullptr, target.changes_return_addresses);
+            if (found)
+                std::ranges::move(*found, std::back_inserter(points));
+            else
+                left_out.emplace_back(entry.name, std::move(found).error());
         }
     if (!left_out.empty()) {
         ProcessPattern what;

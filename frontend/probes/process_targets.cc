@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/shared_libraries.h"
 #include "base/suggest.h"
+#include "frontend/dwarf/return_sites.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
 #include "frontend/variables/sources.h"
@@ -498,34 +499,37 @@ std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const Functio
 Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
                                                    const std::string& text, const std::string& suffix) {
     const bool is_return = suffix == "return";
-    bool at_instruction = false;
-    if (is_return && !function.inlined && returns_twice(function.name))
-        return Error(why_no_return_twice(function.name));
     FunctionPlaces entries{{{function.body, {}}}, ""};
     if (!target.only_lists)
         entries = target.module->places(function);
     if (entries.places.empty())
         return Error(std::move(entries.why_none), unclear_entry);
-    std::vector<FunctionPlaces::Place> places = entries.places;
+    std::vector<std::pair<FunctionExit, FunctionPlaces::Place>> places;
+    bool at_instruction = false;
     if (is_return) {
-        Result<std::vector<Address>> sites = target.module->returns().find(function, target.changes_return_addresses);
-        if (!sites)
-            return std::move(sites).error();
-        at_instruction = !sites->empty();
+        Result<std::vector<FunctionExit>> exits =
+            target.module->returns().find(function, target.changes_return_addresses);
+        if (!exits)
+            return std::move(exits).error();
+        at_instruction = !exits->empty();
+        for (FunctionExit& exit : *exits)
+            places.emplace_back(exit, FunctionPlaces::Place{exit.address, entries.places[0].repeats});
+        if (!at_instruction && !function.inlined && returns_twice(function.name))
+            return Error(why_no_return_twice(function.name));
         // A return address is changed at the entry, by each arrival there.
-        if (!at_instruction && !places[0].repeats.empty())
+        if (!at_instruction && !entries.places[0].repeats.empty())
             return Error(
-                fmt::format("`{}` begins with a loop, and its return instructions are not known: each round would "
-                            "count as a call that returns",
-                            function.name),
+                fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),
                 unclear_entry);
-        places = at_instruction ? std::vector<FunctionPlaces::Place>()
-                                : std::vector{FunctionPlaces::Place{function.entry, {}}};
-        for (Address site : *sites)
-            places.push_back({site, entries.places[0].repeats});
+        if (!at_instruction)
+            places.emplace_back(FunctionExit{function.entry, false, std::nullopt},
+                                FunctionPlaces::Place{function.entry, {}});
+    } else {
+        for (const FunctionPlaces::Place& entry : entries.places)
+            places.emplace_back(FunctionExit{entry.address, false, std::nullopt}, entry);
     }
     std::vector<ResolvedPoint> points;
-    for (FunctionPlaces::Place& place : places) {
+    for (auto& [exit, place] : places) {
         std::optional<ResolvedPoint> resolved = point_in(target, function, place.address);
         std::optional<uint64_t> entry = target.module->file().file_offset(function.body);
         if (!resolved || !entry)
@@ -537,6 +541,8 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
             resolved->kind = plan::ProbeKind::Uretprobe;
             resolved->is_return = true;
             resolved->at_return_instruction = at_instruction;
+            resolved->leaves_by_jump = exit.is_jump;
+            resolved->jump_condition = exit.condition;
             resolved->entry_address = function.body;
             resolved->point.entry_offset = *entry;
         }

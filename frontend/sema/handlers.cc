@@ -12,6 +12,7 @@
 #include "frontend/ast/walk.h"
 #include "frontend/hir/identity.h"
 #include "frontend/hir/walk.h"
+#include "frontend/points/no_result.h"
 #include "frontend/sema/arrivals.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_stmt.h"
@@ -71,25 +72,26 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
     handler->checks_stack = resolved.point.is_function && resolved.point.function.checks_stack;
-    handler->at_return = resolved.point.at_return_instruction;
+    handler->at_return = resolved.point.at_return_instruction || resolved.point.after_call;
+    handler->after_call = resolved.point.after_call;
     handler->is_go = resolved.point.is_go;
     handler->reads_registers = resolved.point.reads_registers;
     handler->body = in_.context.arena.make<hir::Block>(probe.range);
     Body body(in_, file, handler->locals, resolved.point, *handler, *probe.body);
-    auto also = [&](hir::Expr* value) {
-        handler->condition = handler->condition && value
-                                 ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
-                             : value ? value
-                                     : handler->condition;
+    auto require = [&](hir::Expr* value) {
+        if (value)
+            handler->condition =
+                handler->condition ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
+                                   : value;
     };
     // Before all others: what is noted of the arrival is taken away, whatever else is asked.
     const int64_t which = number_at_place(resolved.point);
-    also(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
-    also(build_callers(body, probe.points[0]->range));
+    require(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
+    require(build_callers(body, probe.points[0]->range));
+    require(bind_jump_taken(resolved.point, probe.points[0]->range, in_.context.arena));
     const Expansion& expansion = *resolved.expansion;
-    for (const Expansion::Condition& condition : expansion.conditions) {
-        also(build_condition(body, *condition.expr, condition.file));
-    }
+    for (const Expansion::Condition& condition : expansion.conditions)
+        require(build_condition(body, *condition.expr, condition.file));
     // What an alias of the library computes and nobody asks for costs nothing.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
     for (const Expansion::Piece& piece : expansion.prologues) {
@@ -276,6 +278,7 @@ Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, Fi
         reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
         reach.writes = reach.writes || more.writes;
         reach.sets_result = reach.sets_result ? reach.sets_result : more.sets_result;
+        reach.result = reach.result ? reach.result : more.result;
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
@@ -286,8 +289,54 @@ Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, Fi
     return reach;
 }
 
+bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points) {
+    using Function = std::pair<const DwarfModule*, Address>;
+    auto function_of = [](const ResolvedPoint& point) { return Function(point.module, point.function.entry); };
+    auto leaves_by_jump = [](const Expander::Resolved& one) { return one.point.leaves_by_jump; };
+    std::set<std::string> asked_for;
+    add_asked_for(*probe.body, asked_for);
+    const auto first = std::ranges::find_if(points, leaves_by_jump);
+    if (first == points.end() || asked_for.contains("$return"))
+        return true;
+    const ast::Expr* result = reach_of(*first->expansion, probe, file).result;
+    if (!result)
+        return true;
+    const std::string what =
+        result->kind == ast::ExprKind::Target ? ast::as<ast::TargetExpr>(*result).name : "returnval()";
+    const std::string why = why_no_result(first->point, what);
+    std::map<Function, std::string> dropped;
+    std::set<Function> all;
+    for (const Expander::Resolved& one : points) {
+        all.insert(function_of(one.point));
+        if (one.point.leaves_by_jump && has_wildcard(one.point.point.pn))
+            dropped.emplace(function_of(one.point), one.point.function.name);
+    }
+    std::erase_if(points, [&](const Expander::Resolved& one) { return dropped.contains(function_of(one.point)); });
+    if (points.empty() || std::ranges::any_of(points, leaves_by_jump)) {
+        in_.context.report_once(DiagId::VariableUnavailable, probe.points[0]->range, why).help(no_result_advice);
+        return false;
+    }
+    constexpr size_t most_names = 5;
+    std::string names;
+    for (size_t i = 0; const auto& [function, name] : dropped)
+        if (i++ < most_names)
+            names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+    if (dropped.size() > most_names)
+        names += fmt::format(" and {} more", dropped.size() - most_names);
+    in_.context
+        .report_once(DiagId::NoResult, probe.points[0]->range,
+                     fmt::format("{} of {} functions that match are skipped, because they jump to other functions, "
+                                 "which return in their place: {}",
+                                 dropped.size(), all.size(), names))
+        .note({}, why)
+        .help(no_result_advice);
+    return true;
+}
+
 void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
+    if (!keep_known_results(probe, file, points))
+        return;
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
     std::vector<std::pair<std::string, std::string>> left_out;      // places, and why
@@ -331,11 +380,12 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             !run_in_place(resolved.point, in_.context.env, in_.context.diags, reach.sets_result->range))
             continue;
         const ResolvedPoint& point = resolved.point;
-        std::string key =
-            fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel,
-                        point.is_go, point.at_return_instruction, point.is_function && point.function.checks_stack,
-                        point.order, point.timer.interval_ns, point.timer.random_ns, point.syscall != nullptr,
-                        point.is_exit, conditions_of(*resolved.expansion), point.alone ? point.point.pp : "");
+        std::string key = fmt::format(
+            "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
+            point.at_return_instruction, point.is_function && point.function.checks_stack, point.order,
+            point.timer.interval_ns, point.timer.random_ns, point.syscall != nullptr, point.is_exit,
+            conditions_of(*resolved.expansion), point.alone ? point.point.pp : "",
+            point.jump_condition ? *point.jump_condition : -1, point.leaves_by_jump && reach.result, point.after_call);
         // Of one process' events each point that is about it has its run; programs have one file each.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());

@@ -34,6 +34,9 @@ class Handlers {
                             hir::Handler& handler, std::map<std::string, hir::Handler*>& notes);
     // Of the whole handler, with what the aliases add.
     Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
+    // Drops the functions of patterns that are also left by jumps to others if the handler reads their results. False
+    // after an error.
+    bool keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points);
 
     Building in_;
     Expander& expander_;

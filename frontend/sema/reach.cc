@@ -35,6 +35,16 @@ bool reads_register(const ast::Expr& expr) {
     const hir::Primitive* primitive = hir::find_primitive(ast::as<ast::CallExpr>(expr).name);
     return primitive && primitive->reads_registers;
 }
+
+bool reads_result(const ast::Expr& expr) {
+    if (expr.kind == ast::ExprKind::Target) {
+        const auto& target = ast::as<ast::TargetExpr>(expr);
+        return target.base == ast::TargetExpr::Variable && target.name.starts_with("$return");
+    }
+    const hir::Primitive* primitive =
+        expr.kind == ast::ExprKind::Call ? hir::find_primitive(ast::as<ast::CallExpr>(expr).name) : nullptr;
+    return primitive && primitive->reads_result;
+}
 } // namespace
 
 Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId file) {
@@ -55,6 +65,8 @@ Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId fi
             if (!reach.sets_result && sets_result(expr))
                 reach.sets_result = &expr;
             reach.registers = reach.registers || reads_register(expr);
+            if (!reach.result && reads_result(expr))
+                reach.result = &expr;
             if (expr.kind == ast::ExprKind::AddressOf) {
                 const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
                 reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&

@@ -19,6 +19,7 @@ struct Reach {
     const ast::Expr* sets_result = nullptr; // `$return = value`, the first one
     bool address = false;                   // `&$x`: a variable has to be in memory
     bool registers = false;
+    const ast::Expr* result = nullptr; // reads the function's result, the first one
 };
 
 class Reaches {

@@ -9,21 +9,6 @@ namespace {
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
-// The processor never continues with the instruction after this one.
-bool ends_flow(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    if (one.map == 1) // ud2, ud1, ud0, sysret, sysexit
-        return one.opcode == 0x0b || one.opcode == 0xb9 || one.opcode == 0xff || one.opcode == 0x07 ||
-               one.opcode == 0x35;
-    if (one.map != 0)
-        return false;
-    bool far_jump = one.opcode == 0xff && one.extension() == 5;
-    bool jump = one.opcode == 0xe9 || one.opcode == 0xeb || one.is_indirect_jump() || far_jump;
-    bool far_return = one.opcode == 0xca || one.opcode == 0xcb || one.opcode == 0xcf;
-    return one.is_return() || jump || far_return || one.opcode == 0xf4 || one.opcode == 0xcc;
-}
-
 // Instructions that programs do not have, and what zeros read as: tables do have them.
 bool reads_as_data(const X86Instruction& one, std::string_view bytes) {
     if (one.is_vector)
@@ -38,6 +23,20 @@ bool reads_as_data(const X86Instruction& one, std::string_view bytes) {
 }
 
 } // namespace
+
+bool ends_flow(const X86Instruction& one) {
+    if (one.is_vector)
+        return false;
+    if (one.map == 1) // ud2, ud1, ud0, sysret, sysexit
+        return one.opcode == 0x0b || one.opcode == 0xb9 || one.opcode == 0xff || one.opcode == 0x07 ||
+               one.opcode == 0x35;
+    if (one.map != 0)
+        return false;
+    bool far_jump = one.opcode == 0xff && one.extension() == 5;
+    bool jump = one.opcode == 0xe9 || one.opcode == 0xeb || one.is_indirect_jump() || far_jump;
+    bool far_return = one.opcode == 0xca || one.opcode == 0xcb || one.opcode == 0xcf;
+    return one.is_return() || jump || far_return || one.opcode == 0xf4 || one.opcode == 0xcc;
+}
 
 CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole)
     : low_(low), code_(code), bytes_(code.size(), Unknown) {
@@ -127,6 +126,10 @@ bool CodeMap::is_start(Address address) const {
 
 bool CodeMap::is_code(Address address) const {
     return address >= low_ && address - low_ < bytes_.size() && bytes_[address - low_] != Unknown;
+}
+
+bool CodeMap::is_doubtful(Address address) const {
+    return address >= low_ && address - low_ < bytes_.size() && bytes_[address - low_] == (Start | Inside);
 }
 
 std::optional<Address> CodeMap::start_before(Address address) const {

@@ -13,6 +13,11 @@
 
 namespace sonde {
 
+struct X86Instruction;
+
+// The processor never continues with the instruction after this one.
+bool ends_flow(const X86Instruction& one);
+
 class CodeMap {
   public:
     // `code` lies at `low`. `roots` are the starts that are known; others than in the code are ignored. `whole`: the
@@ -25,6 +30,8 @@ class CodeMap {
     std::optional<Address> start_before(Address address) const;
     // Whether the address is in an instruction.
     bool is_code(Address address) const;
+    // An instruction begins there in the middle of another one.
+    bool is_doubtful(Address address) const;
 
   private:
     enum Byte : unsigned char { Unknown = 0, Start = 1, Inside = 2 }; // both: an instruction in an instruction

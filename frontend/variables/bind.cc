@@ -134,6 +134,11 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
+    constexpr int rsp = 7;
+    // Nothing but an endbr64 comes before these.
+    if (point.plt || point.entry_address == point.function.entry ||
+        point.module->cheap_entry(point.function) == point.entry_address)
+        return arena.make<hir::Register>(Range(), rsp);
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);

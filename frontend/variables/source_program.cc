@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "frontend/points/debug_problems.h"
+#include "frontend/points/no_result.h"
 #include "frontend/variables/kernel_memory.h"
 #include "frontend/variables/location.h"
 #include "frontend/variables/sources.h"
@@ -84,6 +85,10 @@ std::vector<Variable> visible_variables(Binding& b, bool globals) {
 }
 
 std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
+    if (b.point.leaves_by_jump) {
+        b.fail(DiagId::VariableUnavailable, b.base_range(), why_no_result(b.point, b.expr.name), no_result_advice);
+        return std::nullopt;
+    }
     std::string why;
     Location location = b.point.module->calling_convention().result_location(b.point.function, variable);
     std::optional<Place> place = place_at(b, location, variable.type, why);

@@ -85,5 +85,7 @@ hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment,
 
 // Whether one of `point.callers` calls; null if any may.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
+// Whether the jump by which the function is left is taken; null if it always is, or is none.
+hir::Expr* bind_jump_taken(const ResolvedPoint& point, Range range, Arena& arena);
 
 } // namespace sonde

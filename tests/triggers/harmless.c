@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #define _SDT_HAS_SEMAPHORES 1
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -372,6 +373,41 @@ static void coroutines(void)
     printf("coroutines are through, %ld\n", deep(5));
 }
 
+/* A program that walks its own stack, as crash reporters do. */
+OWN static long walked(long n)
+{
+    void* all[64];
+    return backtrace(all, 64) + n;
+}
+OWN static long calls_walked(long n) { return walked(n) * 2; }
+static void walks(void) { printf("walked %ld\n", calls_walked(deep(3))); }
+
+/* A thread whose signals are handled on a stack above its own. */
+static char* upper_stack;
+OWN static long raises(long n)
+{
+    raise(SIGUSR1);
+    return step(n) + n;
+}
+static void* below(void* nothing)
+{
+    stack_t above = {.ss_sp = upper_stack, .ss_size = 65536};
+    long sum = 0;
+    sigaltstack(&above, 0);
+    for (int i = 0; i < 10; i++)
+        sum += raises(i);
+    printf("below %ld, handled %ld\n", sum, handled);
+    return nothing;
+}
+static void above(void)
+{
+    pthread_t one;
+    upper_stack = mmap(0, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    catch(SIGUSR1, SA_ONSTACK);
+    pthread_create(&one, 0, below, 0);
+    pthread_join(one, 0);
+}
+
 /* ---- seccomp ----------------------------------------------------------------------------------------------------- */
 static void strict(void)
 {
@@ -457,7 +493,7 @@ static const struct {
     {"killed", killed},       {"forks", forks},         {"vfork", vfork_all},     {"executed", executed},
     {"stops", stops},         {"stopping", stopping},   {"traces", traces},       {"long_jump", long_jump},
     {"coroutines", coroutines}, {"strict", strict},     {"filters", filters},     {"protects", protects},
-    {"full", full},           {"orphans", orphans},
+    {"full", full},           {"orphans", orphans},     {"walks", walks},         {"above", above},
     {"idle", idle},
 };
 

@@ -6,6 +6,9 @@
 #include <stdexcept>
 #include <string>
 
+#include <pthread.h>
+#include <unistd.h>
+
 namespace {
 
 struct Counted {
@@ -34,9 +37,54 @@ struct Counted {
     }
 }
 
+// Cancelled below functions that have something to destroy: the unwinder of the C library runs destructors too.
+[[gnu::noinline]] void wait_for_ever() {
+    Counted here;
+    for (;;)
+        usleep(100);
+}
+[[gnu::noinline]] int holds(int n) {
+    Counted here;
+    wait_for_ever();
+    return n;
+}
+void be_cancelled() {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, [](void*) -> void* { return reinterpret_cast<void*>(holds(1)); }, nullptr);
+    usleep(2000);
+    pthread_cancel(thread);
+    pthread_join(thread, nullptr);
+    std::printf("cancelled, alive %d\n", Counted::alive);
+}
+
+// An exception on its way through functions of the C library.
+[[gnu::noinline]] int compare(const void* a, const void* b) {
+    const int x = *static_cast<const int*>(a), y = *static_cast<const int*>(b);
+    return x == 42 || y == 42 ? step(42) : x - y;
+}
+[[gnu::noinline]] int sorted(int last) {
+    int all[] = {3, 1, 2, last};
+    std::qsort(all, 4, sizeof *all, compare);
+    return all[0];
+}
+void throw_through_c() {
+    int sum = 0;
+    for (int last : {5, 42, 7, 42})
+        try {
+            sum += sorted(last);
+        } catch (const std::runtime_error&) {
+            sum += 100;
+        }
+    std::printf("through %d\n", sum);
+}
+
 } // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+    if (argc > 1 && argv[1] == std::string("cancelled"))
+        return be_cancelled(), 0;
+    if (argc > 1 && argv[1] == std::string("through"))
+        return throw_through_c(), 0;
     int caught = 0, sum = 0;
     for (int n = 0; n < 60; n++) {
         try {

@@ -158,6 +158,7 @@ set(TRIGGER_CLANGXX ${TRIGGER_LIBCXX_COMPILER}) # clang 14 has no coroutines of 
 add_clang_trigger(coroutine-clang coroutine.cc -std=gnu++20)
 set(TRIGGER_CLANGXX ${TRIGGER_CLANGXX_HERE})
 
+add_run_trigger(forks_inside forks_inside.c -O1)
 # What probes must not change (tests/harmless).
 add_run_trigger(unsound unsound.c -O1 -mno-red-zone) # its inline assembly calls
 add_run_trigger(harmless harmless.c -O1)

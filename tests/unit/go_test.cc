@@ -5,6 +5,7 @@
 
 #include "base/go_table.h"
 #include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/return_sites.h"
 
 namespace sonde {
 namespace {
@@ -157,7 +158,7 @@ TEST(Go, Results) {
 TEST(Go, ReturnSites) {
     std::unique_ptr<DwarfModule> module = open_module("golang");
     auto count = [&](const char* name) {
-        Result<std::vector<Address>> sites = module->returns().find(functions(*module, name)[0]);
+        Result<std::vector<FunctionExit>> sites = module->returns().find(functions(*module, name)[0], false);
         return sites ? sites->size() : 0;
     };
     EXPECT_EQ(count("main.add"), 1u);
@@ -165,7 +166,7 @@ TEST(Go, ReturnSites) {
     // All of the runtime can be decoded, and nearly all of it returns.
     size_t all = 0, known = 0;
     for (const FunctionInstance& one : functions(*module, "runtime.*")) {
-        Result<std::vector<Address>> sites = module->returns().find(one);
+        Result<std::vector<FunctionExit>> sites = module->returns().find(one, false);
         all++;
         known += sites.ok();
         EXPECT_TRUE(sites.ok() || sites.error().message.find("no return instruction") != std::string::npos)

@@ -1,0 +1,57 @@
+/* What functions' entries saved for their returns belongs to a forked child too: it returns from the functions that its
+ * parent was in, as another thread. */
+#include "fork.h"
+#include "kernel_task.h"
+
+static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
+static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
+static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
+static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
+
+extern u8 sonde_savers; /* a map, defined by the script's module */
+
+/* Notes that the thread has something saved. */
+RT u64 sonde_rt_saves(void)
+{
+    u32 index = (u32)bpf_get_current_pid_tgid() % SONDE_SAVERS;
+    u8* saver = bpf_map_lookup_elem(&sonde_savers, &index);
+    if (saver)
+        *(volatile u8*)saver = 1;
+    return 0;
+}
+
+/* At a fork, in the parent. 0: there is nothing to copy. A new thread has a stack of its own. */
+RT u64 sonde_rt_forks(u64* context, struct sonde_fork* f)
+{
+    struct task_struct *child = (void*)context[1], *parent = (void*)context[0];
+    struct mm_struct *childs = 0, *parents = 0;
+    s32 tgid = 0, pid = 0;
+    u32 index = (u32)bpf_get_current_pid_tgid() % SONDE_SAVERS;
+    u8* saver = bpf_map_lookup_elem(&sonde_savers, &index);
+    if (!saver || !*(volatile u8*)saver)
+        return 0;
+    READ(childs, child->mm);
+    READ(parents, parent->mm);
+    READ(tgid, child->tgid);
+    READ(pid, child->pid);
+    if (childs == parents && pid != tgid)
+        return 0;
+    f->parent = bpf_get_current_pid_tgid();
+    f->child = (u64)(u32)tgid << 32 | (u32)pid;
+    bpf_probe_read_kernel(&f->stack, 8, (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_SP);
+    return 1;
+}
+
+/* Calls below the stack pointer have returned. */
+static long copy_call(void* map, const u64* key, const u8* value, struct sonde_fork* f)
+{
+    u64 copy[2] = {f->child, key[1]};
+    if (key[0] == f->parent && key[1] >= f->stack)
+        bpf_map_update_elem(map, copy, value, 0);
+    return 0;
+}
+
+RT u64 sonde_rt_copy_calls(void* map, struct sonde_fork* f)
+{
+    return (u64)bpf_for_each_map_elem(map, (void*)copy_call, f, 0);
+}

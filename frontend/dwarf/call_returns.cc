@@ -1,0 +1,175 @@
+#include "frontend/dwarf/call_returns.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/return_sites.h"
+#include "frontend/dwarf/unwind_table.h"
+#include "frontend/types/code_map.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+
+namespace {
+
+template <typename T> std::optional<T> read_at(const ProgramFile& file, Address address) {
+    T value = 0;
+    const std::optional<uint64_t> offset = file.elf().file_offset(address);
+    if (!offset || pread(file.fd(), &value, sizeof value, static_cast<off_t>(*offset)) != sizeof value)
+        return std::nullopt;
+    return value;
+}
+
+// Adds what a switch's table may lead to: compilers write distances from the table, or addresses. What is read beyond
+// its end does no harm.
+void add_table(const ProgramFile& file, Address table, bool distances, std::set<Address>& out) {
+    constexpr int most = 4096;
+    for (int i = 0; i < most; i++) {
+        std::optional<Address> target;
+        if (distances) {
+            if (auto distance = read_at<int32_t>(file, table + 4ull * static_cast<unsigned>(i)))
+                target = table + static_cast<uint64_t>(int64_t{*distance});
+        } else {
+            target = read_at<uint64_t>(file, table + 8ull * static_cast<unsigned>(i));
+        }
+        if (!target || !file.is_executable(*target))
+            return;
+        out.insert(*target);
+    }
+}
+
+} // namespace
+
+// Every byte could begin such an instruction; which of them do is asked later.
+const std::map<Address, CallReturns::Uses>& CallReturns::uses() {
+    if (uses_)
+        return *uses_;
+    uses_.emplace();
+    for (const PltEntry& entry : file_.plt())
+        (*uses_)[entry.address];
+    for (const ElfSection& section : file_.elf().sections()) {
+        if (!(section.flags & SHF_EXECINSTR))
+            continue;
+        searched_ = true;
+        const std::string_view code = file_.elf().section_data(section.name);
+        for (size_t at = 0; at + 5 <= code.size(); at++) {
+            const auto byte = static_cast<uint8_t>(code[at]);
+            const bool conditional = byte >> 4 == 8 && at != 0 && code[at - 1] == '\x0f';
+            if (byte != 0xe8 && byte != 0xe9 && !conditional)
+                continue;
+            int32_t distance = 0;
+            std::memcpy(&distance, &code[at + 1], sizeof distance);
+            auto used = uses_->find(section.address + at + 5 + static_cast<uint64_t>(int64_t{distance}));
+            if (used == uses_->end())
+                continue;
+            (byte == 0xe8 ? used->second.calls : used->second.jumps).push_back(section.address + at + 1);
+        }
+    }
+    return *uses_;
+}
+
+const CallReturns::Function& CallReturns::function_at(Address address) {
+    std::optional<Stretch> stretch = code_.stretch_at(address);
+    auto [found, fresh] = functions_.try_emplace(stretch ? stretch->low : address);
+    Function& function = found->second;
+    if (!fresh)
+        return function;
+    if (!stretch || !stretch->whole) {
+        function.problem = "the code around it has no known end";
+        return function;
+    }
+    const std::string bytes = file_.code(stretch->low, stretch->high);
+    const CodeMap map(stretch->low, bytes, stretch->starts, true);
+    bool has_switch = false, has_table = false;
+    for (Address at = stretch->low; at < stretch->high;) {
+        std::optional<X86Instruction> one =
+            map.is_start(at) ? decode_x86(std::string_view(bytes).substr(at - stretch->low)) : std::nullopt;
+        if (!one) {
+            at++;
+            continue;
+        }
+        function.instructions[at] = at + one->length;
+        at += one->length;
+        if (one->is_call())
+            function.behind_calls.insert(at);
+        if (one->is_direct_jump())
+            function.behind_jumps.insert(at);
+        const bool by_slot = (one->modrm & 0xc7) == 5; // disp(%rip)
+        if (one->is_direct_jump())
+            function.targets.insert(at + static_cast<uint64_t>(one->immediate));
+        has_switch = has_switch || (one->is_indirect_jump() && !by_slot);
+        std::set<Address> table;
+        if (!one->is_vector && one->map == 0 && one->opcode == 0x8d && by_slot)
+            add_table(file_, at + static_cast<uint64_t>(one->displacement), true, table);
+        else if (one->is_indirect_jump() && one->modrm >> 6 == 0 && (one->modrm & 7) == 4 && one->base < 0)
+            add_table(file_, static_cast<Address>(one->displacement), false, table);
+        has_table = has_table || !table.empty();
+        function.targets.merge(table);
+    }
+    if (has_switch && !has_table)
+        function.problem = "an indirect jump may lead behind it";
+    if (const UnwindEntry* entry = unwind_.at(address)) {
+        std::optional<std::vector<Address>> pads = unwind_.landing_pads(*entry);
+        if (!pads)
+            function.problem = "an exception that is caught may lead behind it";
+        else
+            function.targets.insert(pads->begin(), pads->end());
+    }
+    return function;
+}
+
+std::string CallReturns::why_not(const PltEntry& entry, const Function& function, Address behind) {
+    if (!function.problem.empty())
+        return fmt::format("`{}` is called before {:#x}, and {}", entry.name, behind, function.problem);
+    if (!function.behind_calls.contains(behind))
+        return fmt::format("`{}` may be called before {:#x}, where nothing shows that an instruction begins",
+                           entry.name, behind);
+    if (function.targets.contains(behind))
+        return fmt::format("other ways than the return of `{}` lead to {:#x}, which is behind a call of it", entry.name,
+                           behind);
+    return "";
+}
+
+Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
+    constexpr Address distance_size = 4;
+    const Uses& found = uses().at(entry.address);
+    if (!searched_)
+        return Error(
+            fmt::format("`{}` has no section headers, so its calls of `{}` are not known", file_.path(), entry.name),
+            unsafe_return);
+    for (Address distance : found.jumps)
+        if (const Function& function = function_at(distance);
+            !function.is_inside(distance) || function.behind_jumps.contains(distance + distance_size))
+            return Error(fmt::format("`{}` is also jumped to, before {:#x}, and returns to somebody else then",
+                                     entry.name, distance + distance_size),
+                         unsafe_return);
+    std::vector<Address> out;
+    for (Address distance : found.calls) {
+        const Function& function = function_at(distance);
+        const Address behind = distance + distance_size;
+        if (function.is_inside(distance) && !function.behind_calls.contains(behind))
+            continue; // these bytes only look like a call
+        if (std::string why = why_not(entry, function, behind); !why.empty())
+            return Error(std::move(why), unsafe_return);
+        out.push_back(behind);
+    }
+    bool has_pointers = false;
+    file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
+        has_pointers = symbol.dynamic && symbol.section == SHN_UNDEF && symbol.address == entry.address;
+        return !has_pointers;
+    });
+    if (has_pointers)
+        return Error(fmt::format("`{}` is also called through pointers", entry.name), unsafe_return);
+    if (out.empty())
+        return Error(fmt::format("nothing calls `{}` by its entry", entry.name));
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,264 @@
+#include "frontend/dwarf/function_exits.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_tables.h"
+#include "frontend/types/x86_code.h"
+
+namespace sonde {
+
+struct FunctionExits::Part {
+    Address low = 0, high = 0;
+    std::unique_ptr<const std::string> bytes; // in its place: the map has a view of it
+    CodeMap map;
+};
+
+struct FunctionExits::Walk {
+    const std::string& name;
+    bool whole;
+    Parts todo;                   // further ones are added where jumps lead to them
+    std::vector<Part> parts = {}; // read
+    std::vector<FunctionExit> exits = {};
+    bool stays = false;                         // an indirect jump does, and leads to places that nobody knows
+    std::optional<Address> data = std::nullopt; // in the code
+
+    const Part* part_at(Address address) const {
+        auto found =
+            std::ranges::find_if(parts, [&](const Part& one) { return address >= one.low && address < one.high; });
+        return found == parts.end() ? nullptr : &*found;
+    }
+    bool has(Address address) const {
+        return std::ranges::any_of(todo,
+                                   [&](const auto& part) { return address >= part.first && address < part.second; });
+    }
+    Error error(Address at, const std::string& what) const {
+        return Error(fmt::format("not all ways out of `{}` are known: {} at {:#x}", name, what, at));
+    }
+};
+
+namespace {
+
+// Compilers write "jump to a table's address plus one of its distances" as an addition and a jump, at most with a few
+// other instructions between the two.
+constexpr int most_between = 4;
+
+bool is_conditional(const X86Instruction& jump) { return jump.map == 1 || jump.opcode >> 4 == 7; }
+bool counts_down(const X86Instruction& jump) { return jump.map == 0 && jump.opcode >> 2 == 0x38; } // loop, jrcxz
+
+bool is_filling(const X86Instruction& one) {
+    return !one.is_vector && ((one.map == 0 && (one.opcode == 0x90 || one.opcode == 0xcc)) ||
+                              (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
+}
+
+} // namespace
+
+Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address low, Address high) {
+    auto bytes = std::make_unique<const std::string>(file_.code(low, high));
+    if (bytes->size() != high - low)
+        return walk.error(low, fmt::format("`{}` has no bytes for the code", file_.path()));
+    std::vector<Address> roots = {low};
+    if (std::optional<Stretch> stretch = walk.whole ? code_.stretch_at(low) : std::nullopt)
+        std::ranges::copy_if(stretch->starts, std::back_inserter(roots),
+                             [&](Address start) { return start > low && start < high; });
+    CodeMap map(low, *bytes, roots, walk.whole);
+    return Part{low, high, std::move(bytes), std::move(map)};
+}
+
+// An entry of the linkage table; unwinding tables have an expression for these.
+bool FunctionExits::is_import(Address target) {
+    const std::vector<PltEntry>& all = file_.plt();
+    auto found = std::ranges::lower_bound(all, target, {}, &PltEntry::address);
+    return found != all.end() && found->address == target;
+}
+
+// A part of the same function that the compiler has put elsewhere, by its name.
+bool FunctionExits::is_split_off(Address target) {
+    std::optional<std::pair<std::string, Address>> symbol = symbols_.at(target);
+    auto has = [&](std::string_view mark) { return symbol && symbol->first.find(mark) != std::string::npos; };
+    return has(".cold") || has(".__part.");
+}
+
+bool FunctionExits::begins_function(Address target) {
+    const UnwindEntry* entry = unwind_.at(target);
+    auto symbol = symbols_.first_from(target);
+    return is_import(target) || (entry && entry->low == target) ||
+           (symbol != symbols_.all().end() && symbol->address == target);
+}
+
+Result<void> FunctionExits::add_part(Walk& walk, Address jump, Address target) {
+    std::optional<Stretch> stretch = code_.stretch_at(target);
+    if (!stretch || !stretch->whole)
+        return walk.error(jump, "the code that is jumped to has no known end,");
+    walk.todo.emplace_back(stretch->low, stretch->high);
+    return {};
+}
+
+Result<void> FunctionExits::add_return(Walk& walk, Address at) {
+    // Some `ret` is a jump to an address that was just pushed.
+    if (unwind_.stack_at(at) == StackAt::InFrame)
+        return walk.error(at, "the return instruction is reached with something else on top of the stack");
+    walk.exits.push_back({at, false, std::nullopt});
+    return {};
+}
+
+Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Instruction& jump, Address target) {
+    if (walk.has(target))
+        return {};
+    const StackAt stack = unwind_.stack_at(at);
+    const bool has_frame = !is_import(target) && unwind_.at(target) && !unwind_.is_entered_by_call(target);
+    if (is_split_off(target) || (has_frame && stack != StackAt::AsCalled))
+        return add_part(walk, at, target);
+    if (stack == StackAt::InFrame && begins_function(target))
+        return walk.error(at, "a jump leads to another function with this one's frame on the stack");
+    if (stack == StackAt::InFrame)
+        return add_part(walk, at, target);
+    if (has_frame)
+        return walk.error(at, "a jump leads to code that has a frame on the stack");
+    if (stack == StackAt::Unknown && !begins_function(target))
+        return walk.error(at, "a jump leads into the middle of other code");
+    if (counts_down(jump))
+        return walk.error(at, "a jump that counts leads to another function");
+    std::optional<uint8_t> condition;
+    if (is_conditional(jump))
+        condition = jump.opcode & 0xf;
+    walk.exits.push_back({at, true, condition});
+    return {};
+}
+
+// Whether a jump through a table of addresses, which the program must have as they are, leads into the function.
+bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
+    const bool by_table = jump.modrm >> 6 == 0 && (jump.modrm & 7) == 4 && jump.base < 0;
+    const std::optional<uint64_t> table =
+        by_table ? file_.elf().file_offset(static_cast<Address>(jump.displacement)) : std::nullopt;
+    Address first = 0;
+    return table && pread(file_.fd(), &first, sizeof first, static_cast<off_t>(*table)) == sizeof first &&
+           walk.has(first);
+}
+
+Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86Instruction& jump, bool after_add) {
+    const bool in_register = jump.modrm >> 6 == 3, by_slot = (jump.modrm & 0xc7) == 5; // disp(%rip)
+    const StackAt stack = unwind_.stack_at(at);
+    if (stack == StackAt::InFrame || (in_register && after_add) || is_table_of(walk, jump)) {
+        if (!walk.whole)
+            return walk.error(at, "a switch leads to places that are not known, in code without an end,");
+        walk.stays = true; // a switch, or a jump to a label whose address was taken
+        return {};
+    }
+    // Code without a frame that only such a jump leads to may be where it leads.
+    if (!by_slot && has_unreached_code(walk))
+        return walk.error(at, "a jump to an address from elsewhere may stay in the function or leave it");
+    walk.exits.push_back({at, true, std::nullopt});
+    return {};
+}
+
+// Follows the code from the first instruction; where exceptions are caught, the frame is there.
+bool FunctionExits::has_unreached_code(const Walk& walk) {
+    std::set<Address> seen;
+    std::vector<Address> todo = {walk.parts[0].low};
+    while (!todo.empty()) {
+        Address at = todo.back();
+        todo.pop_back();
+        for (const Part* part = walk.part_at(at); part && at < part->high && seen.insert(at).second;) {
+            std::optional<X86Instruction> one = decode_x86(std::string_view(*part->bytes).substr(at - part->low));
+            if (!one)
+                break;
+            at += one->length;
+            if (one->is_direct_jump())
+                todo.push_back(at + static_cast<uint64_t>(one->immediate));
+            if (ends_flow(*one))
+                break;
+        }
+    }
+    for (const Part& part : walk.parts) {
+        bool before = true; // the instruction before it is reached, or is not followed by it
+        for (Address at = part.low; at < part.high;) {
+            std::optional<X86Instruction> one =
+                part.map.is_code(at) ? decode_x86(std::string_view(*part.bytes).substr(at - part.low)) : std::nullopt;
+            const bool fresh = one && part.map.is_start(at) && !seen.contains(at) && !is_filling(*one);
+            if (fresh && before && unwind_.stack_at(at) != StackAt::InFrame)
+                return true;
+            before = !fresh || ends_flow(*one);
+            at += one ? one->length : 1;
+        }
+    }
+    return false;
+}
+
+Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
+    const Part& part = walk.parts[index];
+    bool after_call = false;
+    int since_add = most_between + 1;
+    for (Address at = part.low; at < part.high;) {
+        std::optional<X86Instruction> one =
+            part.map.is_code(at) ? decode_x86(std::string_view(*part.bytes).substr(at - part.low)) : std::nullopt;
+        if (!one) { // data, or filling, if nothing leads to it
+            if ((*part.bytes)[at - part.low] != '\xcc')
+                walk.data = at;
+            at++;
+            continue;
+        }
+        const Address next = at + one->length, target = next + static_cast<uint64_t>(one->immediate);
+        const bool leaves = one->is_return() || one->is_indirect_jump() || one->is_direct_jump();
+        if (leaves && !part.map.is_start(at))
+            return walk.error(at, "an instruction begins in the middle of another one");
+        // A call at the end does not return.
+        if (!ends_flow(*one) && !one->is_call() && next < part.high && !part.map.is_code(next))
+            return walk.error(next, "bytes that are no known instruction");
+        Result<void> added;
+        if (one->is_return())
+            added = add_return(walk, at);
+        else if (one->is_indirect_jump())
+            added = add_indirect_jump(walk, at, *one, since_add <= most_between);
+        // clang's unoptimised code goes on after a call that does not return (`throw`) by a jump to its own end, where
+        // nothing is. A jump to another function does not follow a call at once: the stack is not as it was called
+        // with.
+        else if (one->is_direct_jump() && !(after_call && target == part.high))
+            added = add_direct_jump(walk, at, *one, target);
+        if (!added)
+            return added;
+        after_call = one->is_call();
+        since_add = one->is_register_add() ? 0 : since_add + 1;
+        at = next;
+    }
+    return {};
+}
+
+Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole) {
+    constexpr size_t most_parts = 64;
+    if (file_.is_32_bit())
+        return Error(fmt::format("the ways out of `{}` are not known: sonde reads 64-bit code only", name));
+    Walk walk{name, whole, std::move(parts)};
+    // An indirect jump wants to know all parts, so these come first.
+    for (size_t i = 0; i < walk.todo.size(); i++) {
+        Result<Part> part = read_part(walk, walk.todo[i].first, walk.todo[i].second);
+        if (!part)
+            return std::move(part).error();
+        walk.parts.push_back(*std::move(part));
+    }
+    for (size_t i = 0; i < walk.parts.size(); i++) {
+        const size_t before = walk.todo.size();
+        if (Result<void> added = add_exits(walk, i); !added)
+            return std::move(added).error();
+        for (size_t more = before; more < walk.todo.size(); more++) {
+            if (walk.todo.size() > most_parts)
+                return walk.error(walk.parts[i].low, "it has too many parts, the last one");
+            Result<Part> part = read_part(walk, walk.todo[more].first, walk.todo[more].second);
+            if (!part)
+                return std::move(part).error();
+            walk.parts.push_back(*std::move(part));
+        }
+    }
+    if (walk.stays && walk.data)
+        return walk.error(*walk.data, "a switch may lead to bytes that are no known instruction");
+    std::ranges::sort(walk.exits, {}, &FunctionExit::address);
+    return std::move(walk.exits);
+}
+
+} // namespace sonde

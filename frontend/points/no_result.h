@@ -1,0 +1,24 @@
+// What messages say where a function is left by a jump to another one, which gives the result.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "frontend/points/resolved_point.h"
+
+namespace sonde {
+
+// `what` is as the script has it: "$return".
+inline std::string why_no_result(const ResolvedPoint& point, std::string_view what) {
+    return fmt::format("`{}` is not known where `{}` jumps to another function at {:#x}: that function returns in its "
+                       "place",
+                       what, point.function.name, point.address);
+}
+
+constexpr const char* no_result_advice =
+    "ask `@defined($return)` before you read it, or probe the functions that it jumps to; --attach=uretprobe sees the "
+    "result, but changes the program's stack";
+
+} // namespace sonde
