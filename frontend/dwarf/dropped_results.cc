@@ -200,10 +200,11 @@ void DroppedResults::add_calls(Address low, Address high) {
 }
 
 bool DroppedResults::is_dropped(const FunctionInstance& function) {
-    if (!function.has_debug_info || file_.is_32_bit() || function.external)
+    if (!function.has_debug_info || file_.is_32_bit())
         return false;
+    // A changed copy is local, though the function that it was made of may be external.
     const bool is_changed = has_other_signature(function);
-    if (!is_changed && !is_optimised(function))
+    if (!is_changed && (function.external || !is_optimised(function)))
         return false;
     auto call = std::ranges::lower_bound(calls(), std::pair(function.low, Address(0)));
     // Without a call that is known, somebody has its address, and expects the result.

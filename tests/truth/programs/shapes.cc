@@ -1,5 +1,7 @@
-// Usual shapes of C++: classes, virtual calls with several bases, templates, lambdas, operators, exceptions, callbacks,
-// references, destructors. Recursive: (anonymous namespace)::deep
+// Usual shapes of C++: classes, virtual calls with several bases, templates, lambdas, operators, exceptions, callbacks.
+
+// Recursive: (anonymous namespace)::deep
+
 #include "truth.h"
 
 #include <algorithm>
