@@ -1,5 +1,5 @@
 // Functions that begin with, or contain, instructions that the kernel's uprobes execute wrongly, and what they compute.
-// tests/harmless and tests/run/process/unsound*.stp.
+// tests/harmless and tests/place_tests.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
