@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -105,6 +106,8 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
         Result<std::unique_ptr<Attachment>> attached =
             uprobe_multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)
                          : attach_perf_event(kernel.object(), targets);
+        if (!attached && attached.error().os_error == ESRCH)
+            break; // the process has ended, which the session finds where it attaches its own probes
         if (!attached)
             return std::move(attached).error().in("cannot follow whether the target moves its code");
         out->places_.push_back(*std::move(attached));
