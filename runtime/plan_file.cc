@@ -2,6 +2,7 @@
 #include "runtime/plan_file.h"
 
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
 #include "runtime/plan_check.h"
+#include "runtime/symbols/stack.h"
 
 namespace sonde::plan {
 namespace {
@@ -185,15 +187,28 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32);
 
+// What a plan's code shares with the runtime that loads it: the session's words, and the tables of files that it
+// unwinds and finds names by. Its routines are in the plan, and the tables are compiled where it runs.
+void add_shared_layout(Hash& hash) {
+    for (uint64_t number : {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
+                            sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
+                            sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping)})
+        hash.add(number);
+    for (uint64_t number : std::initializer_list<uint64_t>{
+             SONDE_RULE_STEPS, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_RBP_OF_GO, SONDE_REGISTERS,
+             SONDE_SAVED_WIDE, SONDE_SAVED_NARROW, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
+             SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
+        hash.add(number);
+}
+
 // Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand; and
-// with the size of the session's words, whose places the handlers' code has.
+// with the layout of what the handlers' code shares with the runtime.
 uint64_t shape_of_plans() {
     static const uint64_t shape = [] {
         Describer describer;
         Plan plan;
         fields(describer, plan);
-        describer.hash.add(sizeof(SessionWords));
-        describer.hash.add(offsetof(SessionWords, tai_offset_ns));
+        add_shared_layout(describer.hash);
         return describer.hash.value();
     }();
     return shape;

@@ -303,6 +303,8 @@ Fd Symbols::make_table(File& file) const {
 }
 
 void Symbols::give_tables() {
+    if (!kernel_) // there are no handlers
+        return;
     std::vector<uint64_t> inodes;
     std::vector<uint32_t> tables;
     std::vector<Fd> owners;
