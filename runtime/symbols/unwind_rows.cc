@@ -145,11 +145,18 @@ void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::v
     add_functions(to, std::move(out));
 }
 
-// Where the program begins nobody has called it, and the code need not say so.
+// Where the program begins nobody has called it, and the code need not say so: compilers take a _start() in C for a
+// function that returns. In libraries that cannot be executed linkers name their first code, which may be any function.
 void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
     constexpr uint64_t most = 64; // bytes, where no symbol says it
     const uint64_t begin = file.entry();
-    if (begin == 0 || is_covered(to, begin))
+    if (begin == 0)
+        return;
+    const bool is_program = !file.is_dynamic() || file.find_section(".interp");
+    for (CfiFunction& function : to)
+        if (is_program && function.begin == begin)
+            function.rows = {{begin, SONDE_RULE_END, 0}};
+    if (is_covered(to, begin))
         return;
     uint64_t end = begin + most;
     for (const FunctionSymbol& function : functions)
