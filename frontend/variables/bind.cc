@@ -135,13 +135,17 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
     constexpr int rsp = 7;
-    // Nothing but an endbr64 comes before these.
-    if (point.plt || point.entry_address == point.function.entry ||
-        point.module->cheap_entry(point.function) == point.entry_address)
-        return arena.make<hir::Register>(Range(), rsp);
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);
+    // Nothing but an endbr64 comes before these. In 32-bit programs too, the place is 8 bytes below where the stack is
+    // after the return (Locations::return_address()).
+    if (point.plt || point.entry_address == point.function.entry ||
+        point.module->cheap_entry(point.function) == point.entry_address) {
+        if (!point.module->file().is_32_bit())
+            return arena.make<hir::Register>(Range(), rsp);
+        return evaluate(b, {{LocationOp::Register, rsp}, {LocationOp::Constant, -4}, {LocationOp::Add}});
+    }
     Location location = point.module->return_address(point.entry_address);
     return location.kind == Location::Memory ? evaluate(b, location.ops) : nullptr;
 }
