@@ -205,7 +205,8 @@ class Checker {
         if (found.empty() || memory.is_call_of_kernel(found, address))
             return;
         const bool is_breakpoint = found[0] == breakpoint && code.bytes.substr(1).starts_with(found.substr(1));
-        if (is_breakpoint && is_probed_by_others(file.fd, code.offset))
+        // Another tracer may have taken its probe away since the memory was read.
+        if (is_breakpoint && (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty()))
             return;
         if (out_.first_change.empty())
             out_.first_change = fmt::format(
