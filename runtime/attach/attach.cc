@@ -201,12 +201,13 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         const plan::Probe& probe = *at;
         if (!plan::is_uprobe(probe.kind))
             continue;
-        // A function's entry is saved from before its return is watched.
+        for (UprobeTargets& targets : group(probe, probe.symbol, false, places, to_arm.left_out))
+            all.push_back(std::move(targets));
+        // A function's entry may be where it leaves, too: a lone `ret`, or a jump. What it saves is there before its
+        // return asks for it then, and a call that is saved is never one whose return is not watched yet.
         if (!probe.entry_program.empty())
             for (UprobeTargets& targets : group(probe, probe.entry_program, true, places, to_arm.left_out))
                 all.push_back(std::move(targets));
-        for (UprobeTargets& targets : group(probe, probe.symbol, false, places, to_arm.left_out))
-            all.push_back(std::move(targets));
         for (UprobeTargets& targets : all)
             if (targets.probe == Attachment::no_probe)
                 targets.probe = index_of(probe);
