@@ -75,7 +75,13 @@ Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address l
 bool FunctionExits::is_import(Address target) {
     const std::vector<PltEntry>& all = file_.plt();
     auto found = std::ranges::lower_bound(all, target, {}, &PltEntry::address);
-    return found != all.end() && found->address == target;
+    if (found != all.end() && found->address == target)
+        return true;
+    // Entries for functions that the library chooses itself (IRELATIVE) have no name.
+    return std::ranges::any_of(file_.elf().sections(), [&](const ElfSection& section) {
+        return (section.name.starts_with(".plt") || section.name == ".iplt") && target >= section.address &&
+               target < section.address + section.size;
+    });
 }
 
 // A part of the same function that the compiler has put elsewhere, by its name.

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -19,13 +20,21 @@ namespace {
 
 constexpr size_t most_names = 4; // in a message
 
-// Names of one function that its library gives it: `write`, `__write` and `__libc_write`, `open` and `open64`.
+// Names that a library gives to one function: `write`, `__write` and `__GI___libc_write`, `open` and `open64`, `fopen`
+// and
+// `_IO_new_fopen`, `pthread_create` and `__pthread_create_2_1`.
 std::string_view plain_name(std::string_view name) {
-    for (std::string_view prefix : {"_", "libc_", "GI_", "IO_"})
-        while (name.starts_with(prefix))
-            name.remove_prefix(prefix.size());
+    constexpr std::string_view prefixes[] = {"_", "libc_", "GI_", "IO_", "new_"};
+    for (auto found = std::begin(prefixes); found != std::end(prefixes);) {
+        found = std::ranges::find_if(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+        if (found != std::end(prefixes))
+            name.remove_prefix(found->size());
+    }
     if (name.ends_with("64"))
         name.remove_suffix(2);
+    const size_t version = name.find_last_not_of("0123456789_");
+    if (version != std::string_view::npos && name.substr(version + 1).starts_with("_"))
+        name = name.substr(0, version + 1);
     return name;
 }
 
@@ -51,7 +60,8 @@ std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& f
         const bool is_same = name == own || at->name == function.linkage_name ||
                              (!linkage && matches_name(name, own)) || plain_name(name) == plain_name(own) ||
                              name.find('.') != std::string::npos;
-        if (!is_same && (plain || (!only_sure && has_own_symbols)))
+        const bool is_exported = at->name.find('@') != std::string_view::npos; // with a version: given by its authors
+        if (!is_same && (plain || (!only_sure && has_own_symbols && !is_exported)))
             names.insert(name);
     }
     return names;
