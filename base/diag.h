@@ -82,7 +82,7 @@ class Diagnostics {
         ~Suppress();
         Suppress(const Suppress&) = delete;
         Suppress& operator=(const Suppress&) = delete;
-        // Errors reported since this guard began.
+        // Errors reported since this guard began, but for those of guards inside of it that have ended.
         size_t errors() const { return diags_.suppressed_errors_ - start_; }
         // What was reported since then, warnings too: ids and messages only.
         std::vector<std::pair<DiagId, std::string>> reports() const {
