@@ -22,7 +22,7 @@ struct FunctionExits::Part {
 
 struct FunctionExits::Walk {
     const std::string& name;
-    bool whole;
+    bool whole, is_go;
     Parts todo;                   // further ones are added where jumps lead to them
     std::vector<Part> parts = {}; // read
     std::vector<FunctionExit> exits = {};
@@ -51,6 +51,10 @@ constexpr int most_between = 4;
 
 bool is_conditional(const X86Instruction& jump) { return jump.map == 1 || jump.opcode >> 4 == 7; }
 bool counts_down(const X86Instruction& jump) { return jump.map == 0 && jump.opcode >> 2 == 0x38; } // loop, jrcxz
+
+// Through an element of a table of addresses. Go's compiler makes these for switches only: it calls nothing by a jump.
+// Jumps through r12 or rsp plus a distance, which look alike, are not in its code.
+bool is_by_table(const X86Instruction& jump) { return jump.modrm >> 6 != 3 && (jump.modrm & 7) == 4; }
 
 bool is_filling(const X86Instruction& one) {
     return !one.is_vector && ((one.map == 0 && (one.opcode == 0x90 || one.opcode == 0xcc)) ||
@@ -151,7 +155,8 @@ bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
 Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86Instruction& jump, bool after_add) {
     const bool in_register = jump.modrm >> 6 == 3, by_slot = (jump.modrm & 0xc7) == 5; // disp(%rip)
     const StackAt stack = unwind_.stack_at(at);
-    if (stack == StackAt::InFrame || (in_register && after_add) || is_table_of(walk, jump)) {
+    if (stack == StackAt::InFrame || (in_register && after_add) || (walk.is_go && is_by_table(jump)) ||
+        is_table_of(walk, jump)) {
         if (!walk.whole)
             return walk.error(at, "a switch leads to places that are not known, in code without an end,");
         walk.stays = true; // a switch, or a jump to a label whose address was taken
@@ -236,11 +241,11 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     return {};
 }
 
-Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole) {
+Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole, bool is_go) {
     constexpr size_t most_parts = 64;
     if (file_.is_32_bit())
         return Error(fmt::format("the ways out of `{}` are not known: sonde reads 64-bit code only", name));
-    Walk walk{name, whole, std::move(parts)};
+    Walk walk{name, whole, is_go, std::move(parts)};
     // An indirect jump wants to know all parts, so these come first.
     for (size_t i = 0; i < walk.todo.size(); i++) {
         Result<Part> part = read_part(walk, walk.todo[i].first, walk.todo[i].second);

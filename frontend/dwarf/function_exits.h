@@ -33,8 +33,8 @@ class FunctionExits {
     // Of the function whose code is in `parts`, and in those that the compiler has moved elsewhere and that are jumped
     // to from there. `name` is for messages. The list may be empty: the function never ends, or only by an exception.
     // Not `whole`: the function begins the only part, and where it ends is not known; then only code is read that its
-    // first instruction leads to.
-    Result<std::vector<FunctionExit>> find(const std::string& name, Parts parts, bool whole = true);
+    // first instruction leads to. `is_go`: Go's compiler made it.
+    Result<std::vector<FunctionExit>> find(const std::string& name, Parts parts, bool whole, bool is_go);
 
   private:
     struct Part;

@@ -76,12 +76,12 @@ Result<std::vector<FunctionExit>> ReturnSites::exits_of(const FunctionInstance& 
         return Error(
             fmt::format("where the code of `{}` ends is not known, so where it returns is not either", function.name),
             unsafe_return);
-    Result<std::vector<FunctionExit>> exits = exits_.find(function.name, std::move(parts), whole);
+    Result<std::vector<FunctionExit>> exits = exits_.find(function.name, std::move(parts), whole, function.is_go);
     if (!exits)
         return Error(std::move(exits).error().message, unsafe_return);
     if (exits->empty())
         return Error(
-            fmt::format("`{}` has no return instruction: it never ends, or by exceptions only", function.name));
+            fmt::format("`{}` has no return instruction: it is left by exceptions only, or never ends", function.name));
     return exits;
 }
 
