@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <unistd.h>
@@ -317,13 +318,33 @@ std::set<size_t> FunctionEntries::marked_entries(const CodeFlow& flow, const Cop
     if (dwarf_decl_column(&die, &column) != 0 || column == 0)
         return out;
     const std::vector<LineRow>& rows = lines_.rows(unit);
+    std::map<size_t, size_t> marks; // by the node
     for (auto [low, high] : units_.ranges(die).ranges)
         for (auto row = lines_.first_from(unit, low); row != rows.end() && row->address < high; ++row)
             if (row->is_statement && row->line == function.line && row->column == column && row->file &&
                 row->file == function.file)
                 if (std::optional<size_t> node = flow.index_of(row->address); node && copy.has(*node))
-                    out.insert(*node);
+                    marks[*node]++;
+    const FunctionRef ref = marks.size() > 1 ? units_.find_function(function.die) : FunctionRef();
+    for (auto [node, count] : marks)
+        if (!ref || !marks_others(flow.nodes()[node].address, count, function, ref))
+            out.insert(node);
     return out;
+}
+
+// The schedules of copies that follow each other overlap. Of a copy that has no instruction where it begins, the debug
+// information gives that place as its entry and as nothing else.
+bool FunctionEntries::marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref) {
+    if (address == copy.entry)
+        return false;
+    const FunctionRef around = enclosing_subprogram(ref), named = units_.naming_entry(ref);
+    size_t others = 0;
+    for (FunctionRef other{ref.unit, around.index + 1};
+         other.index < ref.unit->functions.size() && enclosing_subprogram(other) == around; other.index++)
+        if (const FunctionInstance* one =
+                other->inlined && other != ref && units_.naming_entry(other) == named ? instances_.of(other) : nullptr)
+            others += one->entry == address;
+    return others >= marks;
 }
 
 // Going on in the copy after instructions from around it is no new entry. Compilers also duplicate the copy, with a

@@ -51,6 +51,8 @@ class FunctionEntries {
     FunctionPlaces of_copy(const FunctionInstance& copy);
     std::set<size_t> marked_entries(const CodeFlow& flow, const Copy& copy, const FunctionInstance& function,
                                     Dwarf_Die& die, Unit& unit);
+    // Whether the mark at that address is of other copies of the function, whose beginnings are among this one's code.
+    bool marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref);
     // Gives further places where the copy begins anew without having been left.
     std::set<size_t> drop_continuations(const CodeFlow& flow, const Copy& copy, size_t first, Unit& unit, Ways& ways);
     bool begins_line(Address address, const LineRow& line, Unit& unit);

@@ -128,10 +128,13 @@ TEST(Probes, Functions) {
     std::vector<ResolvedPoint> returns = session.resolve(in("trace-O0", "function(\"traceme\").return"));
     ASSERT_EQ(returns.size(), 1u) << session.messages();
     EXPECT_EQ(returns[0].kind, plan::ProbeKind::Uretprobe);
-    EXPECT_EQ(returns[0].point.offset, *returns[0].module->file().file_offset(call.function.entry));
+    EXPECT_TRUE(returns[0].at_return_instruction);
+    EXPECT_EQ(returns[0].address, call.function.high - 1); // where its `ret` is
+    EXPECT_EQ(returns[0].point.offset, *returns[0].module->file().file_offset(call.function.high - 1));
     EXPECT_EQ(returns[0].point.entry_offset, call.point.offset);
 
     EXPECT_EQ(session.resolve(in("dwarf_basic-gcc-O2-5", "function(\"twice\")")).size(), 2u);
+    // gcc has mixed the two copies: the second one's first instruction is where the first one's beginning is marked.
     EXPECT_EQ(session.resolve(in("dwarf_basic-gcc-O2-5", "function(\"twice\").inline")).size(), 2u);
     EXPECT_TRUE(contains(message_of(in("dwarf_basic-gcc-O2-5", "function(\"twice\").call")), "inlined everywhere"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"traceme\").inline")), "nowhere inlined"));
