@@ -112,6 +112,15 @@ Location narrow_result(const Type* type) {
 } // namespace
 
 Location CallingConvention::result_location(const FunctionInstance& function) {
+    Location location = full_result_location(function);
+    // A record in the caller's memory is there, whether anybody reads its address from rax or not.
+    const bool in_registers = location.kind == Location::Register || location.kind == Location::Pieces;
+    if (in_registers && !function.is_go && dropped_.is_dropped(function))
+        return unavailable("is left out by the compiler, because no caller uses it");
+    return location;
+}
+
+Location CallingConvention::full_result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(variables_.result_type(function));
     if (!function.has_debug_info)
@@ -120,8 +129,6 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
         return unavailable("does not exist: the function returns nothing");
     if (function.is_go)
         return go_result_location(units_, variables_, function, variables_.results(function)[0]);
-    if (dropped_.is_dropped(function))
-        return unavailable("is left out by the compiler, because no caller uses it");
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))

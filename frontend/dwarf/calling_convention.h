@@ -40,6 +40,8 @@ class CallingConvention {
     bool keeps_to_abi(const FunctionInstance& function);
 
   private:
+    // The same, as if each result were used.
+    Location full_result_location(const FunctionInstance& function);
     // What a parameter's own location tells of how it was passed.
     struct Described {
         std::optional<bool> by_address;
