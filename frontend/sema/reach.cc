@@ -41,6 +41,8 @@ bool reads_result(const ast::Expr& expr) {
         const auto& target = ast::as<ast::TargetExpr>(expr);
         return target.base == ast::TargetExpr::Variable && target.name.starts_with("$return");
     }
+    if (expr.kind == ast::ExprKind::AtOperator) // of the library's returnval()
+        return ast::as<ast::AtOperatorExpr>(expr).name == "@__result";
     const hir::Primitive* primitive =
         expr.kind == ast::ExprKind::Call ? hir::find_primitive(ast::as<ast::CallExpr>(expr).name) : nullptr;
     return primitive && primitive->reads_result;
