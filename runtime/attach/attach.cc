@@ -187,6 +187,14 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
     return {};
 }
 
+// Whether these are returns of functions that begin with the instruction which leaves them.
+bool returns_where_it_begins(const plan::Plan& plan, const UprobeTargets& targets) {
+    const plan::Probe& probe = plan.probes[targets.probe];
+    return probe.at_instruction && plan::traits(probe.kind).at_return && targets.program == probe.symbol &&
+           std::ranges::any_of(probe.points,
+                               [](const plan::Point& point) { return point.offset == point.entry_offset; });
+}
+
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
@@ -212,6 +220,9 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             if (targets.probe == Attachment::no_probe)
                 targets.probe = index_of(probe);
     }
+    // At one instruction a call comes before its return, whichever is first in the script.
+    std::ranges::stable_partition(all,
+                                  [&](const UprobeTargets& targets) { return returns_where_it_begins(plan, targets); });
     Attachments out;
     auto tag = [&](size_t first, uint32_t probe) {
         for (size_t i = first; i < out.size(); i++)
