@@ -325,6 +325,10 @@ std::set<size_t> FunctionEntries::marked_entries(const CodeFlow& flow, const Cop
                 row->file == function.file)
                 if (std::optional<size_t> node = flow.index_of(row->address); node && copy.has(*node))
                     marks[*node]++;
+    // A copy without an instruction where it begins is marked there, out of its code; other marks are no beginnings.
+    const std::optional<size_t> own = flow.index_of(function.entry);
+    if (own && !copy.has(*own))
+        return out;
     const FunctionRef ref = marks.size() > 1 ? units_.find_function(function.die) : FunctionRef();
     for (auto [node, count] : marks)
         if (!ref || !marks_others(flow.nodes()[node].address, count, function, ref))
