@@ -122,7 +122,7 @@ BODIES = [
     "touch(k); VALUE({p}); touch(1); VALUE({q});",
     "return touch(k + 1);",
     "int buffer[40]; keep(buffer); USE({p}); VALUE({q}); sink += buffer[k & 7];",
-    "do {{ sink += k; VALUE({p}); }} while (++sink & 1);",
+    "int turn = k & 3; do {{ sink += k; VALUE({p}); }} while (turn-- > 0);",
 ]
 
 HEAD = """
