@@ -45,7 +45,8 @@ std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& f
     std::optional<std::string> linkage = demangle(function.linkage_name);
     const std::string own = linkage ? symbol_name(*linkage) : function.name;
     SymbolTables& symbols = module.symbols();
-    // What a stripped library exports are names that its authors have given: `free` and `cfree`.
+    // A library's exported names are given by its authors: `free` and `cfree`.
+    const std::string_view exported = module.file().elf().section_data(".dynstr");
     const bool has_own_symbols = module.has_debug_info() || module.file().elf().find_section(".symtab");
     // Compilers of other languages have ways of their own to make symbols.
     std::set<std::string_view> all;
@@ -60,7 +61,7 @@ std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& f
         const bool is_same = name == own || at->name == function.linkage_name ||
                              (!linkage && matches_name(name, own)) || plain_name(name) == plain_name(own) ||
                              name.find('.') != std::string::npos;
-        const bool is_exported = at->name.find('@') != std::string_view::npos; // with a version: given by its authors
+        const bool is_exported = exported.find(std::string(1, '\0') + name + '\0') != std::string_view::npos;
         if (!is_same && (plain || (!only_sure && has_own_symbols && !is_exported)))
             names.insert(name);
     }
