@@ -336,6 +336,8 @@ void add_run_options(CLI::App& app, Options& o) {
                o.tool = name;
                o.filters_target = !tool_chooses_target(name);
                o.whole_stacks = tool_keeps_stacks(name);
+               if (o.attach.empty() && tool_changes_return_addresses(name))
+                   o.attach = "uretprobe";
            },
            "")
         ->group("");

@@ -147,6 +147,8 @@ ToolHead read_tool_head(std::string_view script) {
             head.chooses_target = true;
         else if (line == "Stacks: whole")
             head.keeps_stacks = true;
+        else if (line == "Returns: on the stack")
+            head.changes_return_addresses = true;
         else if (line == "Options:")
             part = Part::Options;
         else if (line == "Arguments:")

@@ -7,6 +7,7 @@
 //   //
 //   // Target: by the script
 //   // Stacks: whole
+//   // Returns: on the stack
 //   // Options:
 //   //   -m, --min DURATION    least    only what took at least that long
 //   // Arguments:
@@ -19,7 +20,8 @@
 // An option names the script's global that it sets, as -G does; what the global is initialised with is the default.
 // Arguments are the script's $1, @1 and so on; one in brackets may be left out, and is its default then. `Target: by
 // the script` says that -c and -x do not restrict the handlers: the script asks target() itself, `Stacks: whole` that
-// its arrays have stacks, with room for all addresses. All parts but the first line may be missing.
+// its arrays have stacks, with room for all addresses. `Returns: on the stack` means --attach=uretprobe, for results of
+// functions that no exception passes and that end in jumps to others. All parts but the first line may be missing.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +68,9 @@ struct ToolHead {
     std::vector<std::string> paragraphs, example; // lines
     std::vector<ToolOption> options;
     std::vector<ToolArgument> arguments;
-    bool chooses_target = false; // Target: by the script
-    bool keeps_stacks = false;   // Stacks: whole
+    bool chooses_target = false;           // Target: by the script
+    bool keeps_stacks = false;             // Stacks: whole
+    bool changes_return_addresses = false; // Returns: on the stack
 };
 
 // Heads are embedded, and tests read each of them: what does not fit the form is a bug, and is left out.

@@ -338,6 +338,10 @@ std::string_view find_tool(std::string_view name) {
 bool tool_chooses_target(std::string_view name) { return read_tool_head(find_tool(name)).chooses_target; }
 bool tool_keeps_stacks(std::string_view name) { return read_tool_head(find_tool(name)).keeps_stacks; }
 
+bool tool_changes_return_addresses(std::string_view name) {
+    return read_tool_head(find_tool(name)).changes_return_addresses;
+}
+
 namespace {
 
 // `sonde help --flame`

@@ -17,6 +17,8 @@ bool tool_chooses_target(std::string_view name);
 
 // Whether that tool's script keeps stacks in its arrays, which are to be whole.
 bool tool_keeps_stacks(std::string_view name);
+// Whether results are read that only a changed return address gives.
+bool tool_changes_return_addresses(std::string_view name);
 
 // The words of sonde's own command line that do what `words` ask for, when the first of them names a tool and there is
 // no file of that name in the working folder; any others unchanged. Or the exit status, when that is all there is to do
