@@ -41,11 +41,16 @@ std::vector<const plan::Probe*> Timers::take_due(int64_t now) {
     return out;
 }
 
+int64_t Timers::most_behind(int64_t interval) {
+    constexpr int64_t of_any = 100'000'000, of_slow = 2'000'000'000, runs = 10;
+    return std::max({of_any, interval, std::min(runs * interval, of_slow)});
+}
+
 void Timers::schedule(Timer& timer, int64_t now) {
     const int64_t between = interval(*timer.probe);
     timer.next += between;
     const int64_t behind = now - timer.next;
-    if (behind <= std::max(most_behind_ns, between))
+    if (behind <= most_behind(between))
         return;
     const int64_t runs = behind / between;
     timer.dropped += static_cast<uint64_t>(runs);
@@ -54,7 +59,7 @@ void Timers::schedule(Timer& timer, int64_t now) {
 
 void Timers::end(int64_t now) {
     for (Timer& timer : timers_)
-        if (timer.next <= now)
+        if (now - timer.next > most_behind(interval(*timer.probe)))
             timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / interval(*timer.probe));
 }
 

@@ -19,7 +19,7 @@ class Timers {
     int64_t until_next(int64_t most) const;
     // The timers that are due, the latest first, each once: a handler that takes longer than its interval leaves time
     // for the rest of the session. A timer that is late keeps its schedule and makes up for missed runs, as long as it
-    // is at most `most_behind_ns` or one interval behind. It drops older runs and counts them.
+    // is at most `most_behind()` behind. It drops older runs and counts them.
     std::vector<const plan::Probe*> take_due(int64_t now);
     // The timers do not run any more: what was due at `now` is dropped.
     void end(int64_t now);
@@ -27,7 +27,8 @@ class Timers {
     std::map<const plan::Probe*, uint64_t> dropped() const;
 
   private:
-    static constexpr int64_t most_behind_ns = 100'000'000;
+    // Nanoseconds: 100 ms, 10 intervals of up to 2 s together, or one interval, whichever is most.
+    static int64_t most_behind(int64_t interval);
     struct Timer {
         const plan::Probe* probe;
         int64_t next; // now_ns()
