@@ -1,11 +1,39 @@
-// Which handlers must not run at the same time, so that what a handler does to globals is all or nothing for others.
+// Decides which handlers must not run at the same time, so that a handler's work on globals is all or nothing for the
+// others.
 //
-// Single accesses are atomic by themselves: a read, a write of a number, `x++`, `a[k] += e`, `s <<< e`. A handler is
-// delicate if its accesses to globals that others change belong together: two or more, and not only updates that
-// commute. A foreach on the host reads once, all elements, which belong together if somebody changes several of them. A
-// delicate handler takes a lock; so does another one that could come between its accesses and be seen: it
-// changes two of its globals, or one that it touches twice. Arrays whose keys hold tid() everywhere belong to one
-// thread each and need none. Begin, end and error handlers run alone.
+// The problem. Handlers run on all processors at once, and the kernel cannot make a whole handler atomic. A single
+// access is atomic: a read, a write of a number, `x++`, `a[k] += e`, `s <<< e`. Two accesses in a row are not:
+//
+//     probe A { if (!busy) { busy = 1; ... } }           # two processors may both read 0
+//     probe B { n++; total += $len }
+//     probe timer.s(1) { println(total / n) }            # may read after `total += ..` and before `n++`
+//
+// The obvious solution, one lock around every handler, makes all processors wait for each other. Most handlers need no
+// lock, so this pass finds those that do and gives them as many different locks as possible.
+//
+// 1. Count each handler's accesses to every global, including those of the functions that it calls. An access in a loop
+//    counts twice, because "two or more" is all that matters. Drop the globals that no handler changes. Also drop the
+//    arrays that every handler indexes with tid(): two threads never share an element. (tid() on the host is always
+//    sonde's own, so host handlers do not count as such.)
+// 2. A handler is *delicate* if it makes two or more accesses and at least one of them is not a commuting update.
+//    Updates that commute (`n++`, `<<<`) give the same result in any order. Above, A and the timer are delicate, B is
+//    not.
+// 3. A delicate handler takes a lock. So does each handler that could get between its accesses and be noticed: it
+//    shares two globals with the delicate handler, or one that the delicate handler accesses twice. B shares `n` and
+//    `total` with the timer, so B takes the lock, too.
+// 4. Handlers that are connected by shared globals get the same lock. Unconnected groups get different locks.
+// 5. Host handlers run one after the other, so a lock that no kernel handler takes is dropped.
+//
+// A `foreach` on the host copies the whole array at once, before its first iteration. The copy counts as two reads: its
+// elements belong together if a handler changes several of them. An exception is a kernel handler that changes only one
+// element, once. The copy then has that change or does not have it, and both are consistent (copies_single_changes()).
+//
+// Begin, end and error handlers run alone and never take a lock.
+//
+// What would break it: a new HIR node that accesses a global and that Collector does not count. No test on one
+// processor fails then; results are wrong under load. An access that is counted as `updates` must be atomic on the
+// target where it runs: the host reads and writes elements of kernel arrays in two steps, so its `a[k]++` is a read and
+// a write.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,8 +50,8 @@ using hir::Global;
 
 struct Access {
     int reads = 0, writes = 0, updates = 0;
-    int copies = 0;           // foreach loops on the host: each reads all elements once, when it begins
-    bool private_keys = true; // every access is by a key that holds tid()
+    int copies = 0;           // `foreach` loops on the host: each copies all elements once, when it begins
+    bool private_keys = true; // every access uses a key that contains tid()
     int plain() const { return reads + writes + 2 * copies; }
     int all() const { return plain() + updates; }
     void add(const Access& other) {
@@ -42,7 +70,8 @@ bool holds_tid(const std::vector<hir::Expr*>& keys) {
     });
 }
 
-// The accesses of one body; those inside loops count once more.
+// Counts the accesses of one body. Accesses inside a loop are visited once more for every loop around them, so they
+// count at least twice.
 class Collector {
   public:
     explicit Collector(bool in_kernel) : in_kernel_(in_kernel) {}
@@ -68,7 +97,8 @@ class Collector {
                 const auto& erase = hir::as<hir::Delete>(stmt);
                 note(*erase.global, {.writes = 1, .private_keys = holds_tid(erase.keys)});
             } else if (stmt.kind == hir::StmtKind::Foreach && &stmt != &body && hir::as<hir::Foreach>(stmt).array) {
-                // It begins once, unless it is in another loop.
+                // A loop's array is read once when the loop begins. If the loop is inside another loop, visiting that
+                // loop counts it again.
                 note(*hir::as<hir::Foreach>(stmt).array,
                      {.reads = in_kernel_ ? 2 : 0, .copies = in_kernel_ ? 0 : 1, .private_keys = false});
             }
@@ -93,7 +123,7 @@ class Collector {
                             *assign.op != BinaryOp::Mod && *assign.op != BinaryOp::Shl && *assign.op != BinaryOp::Shr &&
                             !(element && !in_kernel_);
             bool whole = !assign.op && !assign.concat;
-            int pieces = global->type == ValueType::String ? 2 : 1; // a string is written and read piece by piece
+            int pieces = global->type == ValueType::String ? 2 : 1; // a string is read and written in several steps
             if (commutes)
                 note(*global, {.updates = 1, .private_keys = keys});
             else
@@ -131,9 +161,11 @@ class Collector {
     }
 
     bool in_kernel_;
-    std::set<const hir::Expr*> targets_; // what an assignment has already noted; parents come first
+    std::set<const hir::Expr*> targets_; // already counted as part of an assignment; parents are visited first
 };
 
+// Adds the accesses of all functions that the handler calls, directly or not. A function that is called twice, or is
+// recursive, counts twice.
 void add_callees(Collector& collector, bool in_kernel) {
     std::set<hir::Function*> seen;
     while (!collector.calls.empty()) {
@@ -157,14 +189,15 @@ Accesses accesses_of(const hir::Handler& handler) {
     if (handler.condition)
         collector.expression(*handler.condition);
     add_callees(collector, handler.in_kernel);
-    if (!handler.in_kernel) // the host's tid() is the session's own
+    if (!handler.in_kernel) // tid() on the host is sonde's own thread
         for (auto& [global, access] : collector.out)
             access.private_keys = false;
     return std::move(collector.out);
 }
 
-// Whether of all that handlers in the kernel touch one of the host needs no more than a copy of an array, of which a
-// hit changes one element once: that is in the copy or not, without a lock.
+// Whether a host handler needs no lock because all it does with kernel handlers' globals is to copy one array, once, of
+// which every kernel handler changes a single element once. Such a change is either in the copy or not; both are
+// consistent.
 bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Handler*, Accesses>& handlers,
                            const Accesses& accesses) {
     if (handler.in_kernel)
@@ -205,7 +238,7 @@ void plan_exclusion(hir::Program& program) {
         std::erase_if(accesses,
                       [&](const auto& entry) { return !changed.count(entry.first) || !shared.count(entry.first); });
 
-    // Delicate handlers, and what another one must not touch unseen.
+    // Delicate handlers first, then the handlers that could run between their accesses and be noticed.
     std::vector<hir::Handler*> locked;
     auto total = [](const Accesses& accesses, auto what) {
         int sum = 0;
@@ -244,7 +277,8 @@ void plan_exclusion(hir::Program& program) {
             locked.push_back(handler);
     }
 
-    // Handlers that share no global need not wait for each other: a lock for each connected group.
+    // Handlers without a common global need not wait for each other: each connected group gets its own lock
+    // (union-find).
     std::map<Global*, hir::Handler*> owner;
     std::map<hir::Handler*, hir::Handler*> parent;
     auto root = [&](hir::Handler* handler) {
@@ -272,7 +306,7 @@ void plan_exclusion(hir::Program& program) {
             if (handlers[handler].count(global))
                 handler->locked_for += (handler->locked_for.empty() ? "" : ", ") + global->name;
     }
-    // Handlers of the host run one after the other.
+    // Host handlers run one after the other, so a lock that no kernel handler takes is useless.
     std::set<int32_t> contended;
     for (hir::Handler* handler : program.handlers)
         if (handler->in_kernel)

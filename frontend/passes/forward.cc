@@ -1,8 +1,15 @@
-// Texts that need no memory of their own.
+// Removes copies of strings that already exist in memory.
 //
-// What an alias says of its probe, as `name`, is mostly text that lies somewhere already: a literal, a row of a table,
-// the probe point. A local that is set to such a text once, before anything reads it, stands for it; nothing is copied,
-// and a handler whose texts are all of this kind claims no memory.
+// An alias sets variables such as `name` to a literal, an entry of a table of names, or the text of the probe point.
+// These strings are constants in the program. Copying them into a local costs instructions, and the local needs memory
+// (MAXSTRINGLEN bytes), which the handler must claim for each run.
+//
+// So a local that is assigned such a string exactly once, at the beginning of the body and before its first use,
+// becomes a synonym for that expression (hir::Local::stands_for). The assignment disappears. A handler whose strings
+// are all of this kind claims no memory.
+//
+// This would break if the expression could change between the assignment and the use. Therefore only literals, point
+// texts and table entries with a fixed index qualify (is_fixed_text()).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,7 +20,7 @@
 namespace sonde {
 namespace {
 
-// The same each time that a run of the handler looks at it.
+// Whether every evaluation within one run of the handler gives the same number.
 bool is_fixed_number(const hir::Expr& expr) {
     using hir::ExprKind;
     switch (expr.kind) {
@@ -84,7 +91,8 @@ class Forwarding {
         });
     }
 
-    // The expressions that the body begins with, one after the other; false after the first other statement.
+    // Forwards the assignments at the beginning of the block. Returns false at the first statement of another kind:
+    // from there on, control flow may skip an assignment.
     bool begin(hir::Block& block) {
         std::unordered_set<const hir::Stmt*> gone;
         bool more = true;

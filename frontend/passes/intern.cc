@@ -1,9 +1,15 @@
-// Texts in arrays' keys as numbers.
+// Replaces strings in array keys by numbers.
 //
-// `n[name, pid()]++` at all system calls has some hundred names, all known beforehand. Where every text that a
-// component of a key can be is a literal, a text of the probe point or one from a table of names, the key holds its
-// number in a list of all of them: 4 bytes to hash instead of 32. The list is sorted, so numbers compare as their texts
-// do. A `foreach` over such an array has numbers in its variables, which turn into texts where they are read.
+// `n[name, pid()]++` at every system call has some hundred different names, and all of them are known at compile time.
+// If every string that can be stored in a key component is a literal, a text of the probe point or an entry of a table
+// of names, the key holds the string's number in one sorted list (Program::texts). A key then hashes 4 bytes instead of
+// 32 or more. The list is sorted, so that numbers compare in the same order as their strings.
+//
+// The variables of a `foreach` over such an array hold numbers as well. They are converted to strings where they are
+// read.
+//
+// Method: assume that all string components qualify, then drop those with an unknown string until nothing changes.
+// Dropping one component can make others unknown, because a loop's variable may be used as a key of another array.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,18 +40,18 @@ class Interning {
     }
 
   private:
-    using Column = std::pair<hir::Global*, size_t>; // a component of an array's keys
+    using Column = std::pair<hir::Global*, size_t>; // a component of an array's key
     struct Use {
         Column column;
         hir::Expr** key;
-        const hir::Handler* handler; // null: in a function
+        const hir::Handler* handler; // null: inside a function
     };
     struct Loop {
         Column column;
         hir::Local** variable;
     };
 
-    // ---- what there is
+    // ---- collect the uses
 
     void collect() {
         for (hir::Global* global : program_.globals)
@@ -103,9 +109,9 @@ class Interning {
         });
     }
 
-    // ---- what stays
+    // ---- drop what has unknown strings
 
-    // True if something was dropped, on which other things may have relied.
+    // Returns true if it dropped a component or a variable. Others may have relied on it, so the caller repeats.
     bool drop_unknown() {
         const size_t columns = columns_.size(), variables = loop_variables_.size();
         for (const Loop& loop : loops_)
@@ -132,7 +138,7 @@ class Interning {
                (intrinsic.facts.in_table && intrinsic.args[0]->kind == hir::ExprKind::ConstString);
     }
 
-    // ---- what becomes of it
+    // ---- rewrite the program
 
     void list_texts() {
         std::set<std::string> texts = {""};
@@ -159,7 +165,7 @@ class Interning {
         program_.texts.assign(texts.begin(), texts.end());
     }
 
-    // A variable for the number of a loop's text.
+    // Creates the variable for the number of a loop variable's string.
     void add_number(hir::Local* text) {
         auto [entry, is_new] = numbers_.try_emplace(text, nullptr);
         if (!is_new)
@@ -176,7 +182,7 @@ class Interning {
         for (const Use& use : uses_) {
             hir::Expr& key = **use.key;
             if (!columns_.contains(use.column) || key.type != hir::ValueType::String)
-                continue; // not to be, or shared and done
+                continue; // not interned, or shared with an expression that is already replaced
             auto number =
                 key.kind == hir::ExprKind::LocalRef ? numbers_.find(hir::as<hir::LocalRef>(key).local) : numbers_.end();
             *use.key = number == numbers_.end() ? static_cast<hir::Expr*>(arena_.make<hir::TextNumber>(key.range, &key))
@@ -203,12 +209,12 @@ class Interning {
     Arena& arena_;
     const uint64_t max_string_;
     const hir::Handler* handler_ = nullptr;
-    std::vector<hir::Local*>* locals_ = nullptr; // of what is being walked over
+    std::vector<hir::Local*>* locals_ = nullptr; // the locals of the function or handler being visited
     std::set<Column> columns_;
     std::vector<Use> uses_;
     std::vector<Loop> loops_;
-    std::set<const void*> written_; // by something else than a loop's head
-    // Variables that only loops over such columns set, with the list that they are in.
+    std::set<const void*> written_; // assigned other than by a loop's head
+    // Variables that are set only by loops over interned components, each with the list of locals that contains it.
     std::map<hir::Local*, std::vector<hir::Local*>*> loop_variables_;
     std::unordered_map<hir::Local*, hir::Local*> numbers_;
 };

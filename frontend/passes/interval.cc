@@ -7,7 +7,8 @@ namespace {
 
 using hir::BinaryOp;
 
-// The four corners, between which all other results lie.
+// Applies the operation to the four pairs of bounds. All other results lie between the smallest and the largest of
+// these.
 template <typename Operation> Interval corners(const Interval& a, const Interval& b, Operation overflows) {
     Interval out{INT64_MAX, INT64_MIN};
     for (int64_t x : {a.low, a.high})

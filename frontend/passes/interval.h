@@ -1,5 +1,5 @@
-// The numbers that an expression can have: all from a lowest to a highest one. Sums and products that do not fit into
-// 64 bits wrap, so their interval is everything.
+// Value ranges of integer expressions: all numbers from `low` to `high`, inclusive. Arithmetic wraps at 64 bits, so an
+// operation that may overflow gives the full range.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,20 @@ namespace sonde {
 struct Interval {
     int64_t low, high;
 
+    // The full range, of which nothing is known.
     static constexpr Interval everything() { return {INT64_MIN, INT64_MAX}; }
+    // The range of a bit field or integer type of `count` bits (1 to 64).
     static constexpr Interval bits(uint32_t count, bool is_signed) { // count: 1 to 64
         if (is_signed || count >= 64)
             return {static_cast<int64_t>(~0ull << (count - 1)), static_cast<int64_t>((1ull << (count - 1)) - 1)};
         return {0, static_cast<int64_t>((1ull << count) - 1)};
     }
     bool operator==(const Interval&) const = default;
+    // The smallest range that contains both.
     Interval joined(const Interval& other) const { return {std::min(low, other.low), std::max(high, other.high)}; }
 };
 
-// What `a OP b` gives for all numbers of both.
+// The range of `a OP b` for all pairs of numbers from the two ranges.
 Interval apply(hir::BinaryOp op, const Interval& a, const Interval& b);
 
 } // namespace sonde

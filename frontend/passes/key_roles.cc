@@ -1,8 +1,10 @@
-// Which components of arrays' keys are stacks or processes.
+// Finds the components of array keys that hold stacks or processes.
 //
-// A stack is text to the script, `n[ubacktrace()]++`, and the session can make more of it than text: pictures,
-// functions in place of addresses. So the plan says what each component of a key is. A value keeps its role on its way
-// through variables, arrays and loops; one that can be something else, too, is plain.
+// In the script a stack is a string, as in `n[ubacktrace()]++`. The session can do more with it: draw a flame graph, or
+// print function names instead of addresses. For this the plan stores the role of each key component.
+//
+// A value keeps its role when it passes through variables, arrays and loops. A component that can also hold another
+// kind of value has no role (KeyRole::Plain).
 #include <map>
 #include <optional>
 #include <utility>
@@ -20,7 +22,8 @@ class Roles {
     explicit Roles(hir::Program& program) : program_(program) {}
 
     void run() {
-        // What a loop or an array passes on may be known only after what follows it.
+        // A loop or an array may pass on a value whose role only becomes known further down, so repeat until nothing
+        // changes.
         do {
             changed_ = false;
             for (const hir::Function* function : program_.functions)
@@ -34,7 +37,8 @@ class Roles {
     }
 
   private:
-    // A variable (a Local*, a scalar Global* or all values of an array), or a component of an array's keys.
+    // A variable (a Local*, a scalar Global*, or all values of an array; the index is `value`), or one component of an
+    // array's key (its index).
     using Place = std::pair<const void*, size_t>;
     static constexpr size_t value = SIZE_MAX;
 
@@ -53,10 +57,10 @@ class Roles {
         }
     }
 
-    // Empty: a variable that nothing is known of yet, or a constant.
+    // The role of an expression's value. Empty for a constant, and for a variable of which nothing is known yet.
     std::optional<KeyRole> role_of(const hir::Expr& expr) {
         switch (expr.kind) {
-        case hir::ExprKind::ConstLong: // empties a variable
+        case hir::ExprKind::ConstLong: // a constant only clears a variable; it does not change the role
         case hir::ExprKind::ConstString:
             return std::nullopt;
         case hir::ExprKind::LocalRef:

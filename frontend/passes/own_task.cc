@@ -1,5 +1,6 @@
-// Timers run in sonde's own process. What they say of the current task is about sonde, which nobody wants to know:
-// timer.profile interrupts what runs.
+// Warns about timers that ask for the current task. Host timers run in sonde's own process, so `execname()` there is
+// always "sonde", which is hardly what the user wants. `timer.profile` interrupts the running task instead, and the
+// warning suggests it.
 #include "frontend/hir/walk.h"
 #include "frontend/passes/passes.h"
 

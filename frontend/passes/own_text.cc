@@ -1,8 +1,9 @@
-// Which texts are the script's own. What others say must not act on a terminal (base/terminal_text.h); what the script
-// says may, as scripts write colours: `red = "\033[31m" ... printf("%s%d\n", red, n)`.
+// Finds strings that come from the script alone. Output must not let a traced program control the user's terminal, so
+// sonde escapes control characters in strings (base/terminal_text.h). Scripts, however, may use escape sequences to set
+// colours: `red = "\033[31m" ... printf("%s%d\n", red, n)`.
 //
-// A text is the script's own if it is made of literals and numbers alone. A variable is, as long as nothing else is
-// assigned to it.
+// A string comes from the script if it is made of literals and numbers only. A variable qualifies as long as nothing
+// else is assigned to it anywhere.
 #include "frontend/hir/walk.h"
 #include "frontend/passes/passes.h"
 
@@ -22,7 +23,7 @@ class OwnTexts {
     explicit OwnTexts(hir::Program& program) : program_(program) {}
 
     void run() {
-        // Every variable is taken for own until something else is found in it.
+        // Start by trusting every variable. Drop those that are assigned a foreign string, until nothing changes.
         do {
             changed_ = false;
             for (const hir::Function* function : program_.functions)
@@ -123,7 +124,8 @@ class OwnTexts {
     }
 
     hir::Program& program_;
-    std::unordered_set<const void*> foreign_; // locals, globals (arrays: their values), functions (what they return)
+    // locals, globals (for arrays: their values) and functions (their results) with a foreign string
+    std::unordered_set<const void*> foreign_;
     bool changed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Passes from HIR to HIR: what can be found out once every expression has a type. sema runs them, in this order.
+// Passes from HIR to HIR. They need the types of all expressions, so sema runs them last, in this order.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace sonde {
 
-// own_task.cc: warns of timers that ask about the current task, which is sonde itself. `heads`: where a handler's probe
-// points are written.
+// own_task.cc: warns about host timers that ask for the current task, which is sonde itself. `heads` maps each handler
+// to the place in the script where its probe points are written.
 void check_own_task(const hir::Program& program, const std::map<const hir::Handler*, Range>& heads, Diagnostics& diags);
-// own_text.cc: marks the directives of printf's whose argument is the script's own text: conversion `S` or `C`
-// (plan::Directive).
+// own_text.cc: changes the conversion of printf directives to `S` or `C` (plan::Directive) where the argument is a
+// string that comes from the script alone.
 void mark_own_texts(hir::Program& program);
-// forward.cc: finds locals that stand for a text.
+// forward.cc: finds locals that are synonyms for an existing string, and sets Local::stands_for.
 void forward_texts(hir::Program& program);
-// Takes these out of a list of locals, whose indices begin at `first`.
+// Removes these locals from a list and renumbers the rest, starting at index `first`.
 void drop_forwarded(std::vector<hir::Local*>& locals, size_t first);
-// key_roles.cc: finds which components of arrays' keys are stacks or processes: Global::key_roles.
+// key_roles.cc: finds the key components that hold stacks or processes, and sets Global::key_roles.
 void find_key_roles(hir::Program& program);
-// intern.cc: makes numbers of the texts in arrays' keys where all of them are known beforehand: Program::texts.
+// intern.cc: replaces strings in array keys by numbers where all of them are known, and sets Program::texts.
+// `max_string` is MAXSTRINGLEN, in bytes.
 void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);
-// widths.cc: finds how wide the strings and numbers in arrays' keys can get: Global::key_bounds.
+// widths.cc: bounds the strings and numbers in array keys, and sets Global::key_bounds.
 void bound_keys(hir::Program& program);
-// exclusion.cc: gives handlers that must not run at the same time their locks.
+// exclusion.cc: assigns locks to handlers that must not run at the same time (Handler::lock, Program::locks).
 void plan_exclusion(hir::Program& program);
 
 } // namespace sonde

@@ -1,9 +1,15 @@
-// How wide the strings and the numbers in arrays' keys can get.
+// Bounds the lengths of strings and the values of numbers in array keys.
 //
-// A key holds its strings in full, padded, and is hashed as a whole: half a kilobyte for every `a[execname()]++` if
-// nothing were known. What a key is made of is often short: names of tasks and functions, literals, process ids, and
-// variables that hold nothing else. Upper bounds of lengths, and the intervals that numbers lie in, are found by going
-// through all assignments until nothing changes.
+// The kernel hashes and compares the whole key, and a string in it is padded to its longest possible length. Without a
+// bound, every `a[execname()]++` would hash MAXSTRINGLEN bytes. Many keys are short, though: names of tasks and
+// functions, literals, process ids, and variables that hold only such values.
+//
+// The pass computes upper bounds of string lengths, and ranges of numbers, by visiting all assignments until nothing
+// changes. A concatenation or a counter in a loop grows with every visit. After a few rounds, whatever still grows is
+// taken as unbounded, so the iteration ends.
+//
+// A bound that is too small would cut keys off and merge different elements. If you add an expression, its bound must
+// be an upper bound for every target.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,7 +21,7 @@ namespace sonde {
 namespace {
 
 class Widths {
-    static constexpr uint64_t most_ = UINT16_MAX; // no string is longer
+    static constexpr uint64_t most_ = UINT16_MAX; // the maximum length of a string
 
   public:
     explicit Widths(hir::Program& program) : program_(program) {
@@ -39,7 +45,8 @@ class Widths {
     }
 
     void run() {
-        // What still grows then, by concatenation or counting in a loop, has no bound; so nothing grows for ever.
+        // After this many rounds, a bound that still grows (a concatenation or a counter in a loop) becomes unbounded.
+        // This makes the iteration end.
         constexpr int patience = 6;
         int round = 0;
         do {
@@ -59,10 +66,10 @@ class Widths {
     }
 
   private:
-    // What is known of one component of an array's keys.
+    // The bounds of one key component.
     struct Column {
         uint64_t length = 0;
-        bool used = false; // then `numbers` says something
+        bool used = false; // false: no key was seen yet, and `numbers` is meaningless
         Interval numbers{0, 0};
     };
 
@@ -102,7 +109,8 @@ class Widths {
         bound = endless_ ? Interval::everything() : both;
         changed_ = true;
     }
-    // A variable, an array's elements or a function's result can have the expression's value.
+    // The variable (or array element, or function result) may take the expression's value: widen its bound to include
+    // that value.
     void raise(const void* variable, const hir::Expr& value) {
         if (value.type == hir::ValueType::String)
             raise(lengths_[variable], length(value));
@@ -117,7 +125,7 @@ class Widths {
             if (keys[i]->type == hir::ValueType::String) {
                 raise(column.length, length(*keys[i]));
             } else {
-                // As narrow as can be: it grows no further than variables do.
+                // Join the exact ranges. This needs no limit, because the variables in the key have one.
                 Interval value = numbers(*keys[i]), all = column.used ? column.numbers.joined(value) : value;
                 changed_ = changed_ || !column.used || all != column.numbers;
                 column.numbers = all;
@@ -158,7 +166,7 @@ class Widths {
             if (loop.array)
                 elements(loop);
             else
-                widen(numbers_[loop.keys[0]], Interval::bits(16, false)); // a bucket's number
+                widen(numbers_[loop.keys[0]], Interval::bits(16, false)); // the number of a bucket
         }
     }
 
@@ -281,7 +289,7 @@ class Widths {
 
     Interval negative(const hir::Expr& operand) { return apply(hir::BinaryOp::Sub, {0, 0}, numbers(operand)); }
 
-    // What the target has afterwards.
+    // The range of the target after the assignment.
     Interval new_numbers(const hir::Assign& assign) {
         Interval value = numbers(*assign.value);
         return assign.op ? apply(*assign.op, numbers_[variable_of(*assign.target)], value) : value;
@@ -296,7 +304,7 @@ class Widths {
         return std::min<uint64_t>(longest, most_);
     }
 
-    // Of what sprintf() gives: a number has up to 22 octal digits, with a sign or `0x` in front.
+    // The maximum length of sprintf()'s result. A number has at most 22 octal digits, plus a sign or `0x`.
     uint64_t length(const hir::Print& print) {
         constexpr uint64_t digits = 24;
         uint64_t sum = 0;
@@ -324,10 +332,10 @@ class Widths {
     }
 
     hir::Program& program_;
-    std::map<hir::PointText, uint64_t> points_;                    // the longest texts of points
-    std::unordered_map<const void*, uint64_t> lengths_;            // of Local*, Global* and Function*
-    std::unordered_map<const void*, Interval> numbers_;            // of the same; they begin as 0
-    std::unordered_map<const void*, std::vector<Column>> columns_; // of arrays' keys
+    std::map<hir::PointText, uint64_t> points_;                    // longest text of any probe point
+    std::unordered_map<const void*, uint64_t> lengths_;            // by Local*, Global* or Function*
+    std::unordered_map<const void*, Interval> numbers_;            // by the same; initially 0
+    std::unordered_map<const void*, std::vector<Column>> columns_; // of array keys
     uint64_t longest_text_ = 0;                                    // of Program::texts
     const hir::Function* function_ = nullptr;
     const hir::Handler* handler_ = nullptr;
