@@ -1,4 +1,4 @@
-// HIR as text, for --dump=hir.
+// Prints HIR as text, for --dump=hir and for tests.
 #include <fmt/format.h>
 
 #include "frontend/hir/hir.h"
@@ -24,7 +24,7 @@ std::string format_text(const plan::Format& format) {
     std::string out;
     for (const plan::Directive& d : format.directives) {
         if (d.kind == plan::Directive::Literal) {
-            // As the script would have it: `%` doubled, the rest escaped, without the quotes.
+            // Print the text as in the script: `%` doubled, other characters escaped, without the quotes.
             std::string escaped = fmt::format("{:?}", d.text);
             for (char c : escaped.substr(1, escaped.size() - 2))
                 out += c == '%' ? "%%" : std::string(1, c);
@@ -40,7 +40,7 @@ std::string format_text(const plan::Format& format) {
             out += fmt::format("H({}:{}:{}:{})", static_cast<int>(d.stats.histogram), d.stats.low, d.stats.high,
                                d.stats.width);
         else
-            out += d.conversion ? d.conversion : '?'; // open until types are known
+            out += d.conversion ? d.conversion : '?'; // unknown until the types are known
     }
     return out;
 }

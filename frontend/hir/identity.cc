@@ -8,9 +8,9 @@ namespace {
 
 class Key {
   public:
-    // `own_locals`: by their order of appearance; otherwise by their address.
+    // With `own_locals`, locals are identified by the order in which they appear; otherwise by their address.
     explicit Key(bool own_locals) : own_locals_(own_locals) {}
-    // Of a whole program: nothing is told apart by its address, and places in the script are part of it.
+    // For a whole program: nothing is identified by its address, and positions in the script are part of the key.
     explicit Key(const Program& program) : own_locals_(true), program_(&program) {
         for (const Function* function : program.functions)
             functions_.emplace(function, functions_.size());
@@ -18,7 +18,8 @@ class Key {
 
     std::string take() { return std::move(out_); }
 
-    // Structured bindings: a field that is added does not compile until it is named here.
+    // All structures are taken apart by structured bindings. If a field is added, the code does not compile until the
+    // field is considered here.
     void whole();
 
     void add(const Expr* expr) {
@@ -62,7 +63,7 @@ class Key {
     }
 
   private:
-    static constexpr uint8_t absent = UINT8_MAX; // no kind has this number
+    static constexpr uint8_t absent = UINT8_MAX; // not the number of any kind
 
     template <typename Number>
     void add(Number number)
@@ -79,7 +80,7 @@ class Key {
         if (value)
             add(*value);
     }
-    // There is one of each.
+    // Globals and functions exist once in a program, so outside of a whole program's key their address identifies them.
     void add(const Global* global) {
         if (!program_ || !global)
             return add(reinterpret_cast<uintptr_t>(global));
@@ -125,7 +126,7 @@ class Key {
     std::string out_;
     bool own_locals_;
     std::unordered_map<const Local*, size_t> locals_;
-    const Program* program_ = nullptr; // of a whole program
+    const Program* program_ = nullptr; // set for the key of a whole program
     std::unordered_map<const Function*, size_t> functions_;
 };
 
@@ -167,7 +168,7 @@ void Key::parts(const Expr& expr) {
         return all(as<Contains>(expr).array, as<Contains>(expr).keys);
     case ExprKind::Regex:
         all(as<Regex>(expr).subject, as<Regex>(expr).text, as<Regex>(expr).negated);
-        if (program_) // the text says the rest
+        if (program_) // the pattern's text determines everything else
             add(as<Regex>(expr).program && as<Regex>(expr).program->captures);
         return;
     case ExprKind::Call:

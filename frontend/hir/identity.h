@@ -1,9 +1,13 @@
-// What a piece of HIR means, as a key for maps.
+// Keys for the meaning of a piece of HIR.
 //
-// A probe at a thousand points is one handler wherever its body came out the same, and so are the readers of variables
-// and the functions that ask about the probe point. Keys are made of the structure itself: every field that changes
-// what the code does is in them, and places in the script, names of locals and names of points are not. Equal keys mean
-// equal code, so nothing has to be compared again.
+// A probe with a thousand points should not become a thousand programs. Points whose body turns out the same share one
+// handler, and so do the readers of variables and the functions that ask about the probe point. To find them, sema
+// builds the HIR for each point and looks up its key.
+//
+// A key contains every field that changes the generated code. It does not contain positions in the script, names of
+// locals, or names of points. Equal keys mean equal code, so nothing is compared after the lookup. A field that is
+// missing from the key would therefore merge handlers that behave differently: see the structured bindings in
+// identity.cc.
 #pragma once
 
 #include <string>
@@ -12,13 +16,14 @@
 
 namespace sonde::hir {
 
-// Of a body. Locals are told apart by the order in which they appear, so bodies with locals of their own compare.
-std::string identity(const Handler& handler);   // condition, return address and entry values too
+// The key of a body. Locals are identified by the order in which they appear, so bodies with different locals can be
+// equal.
+std::string identity(const Handler& handler);   // includes the condition, the return address and the entry values
 std::string identity(const Function& function); // without its name
-// Of an expression among others of the same body, whose locals are themselves.
+// The key of an expression within one body: locals are identified by their address.
 std::string identity(const Expr& expr);
-// Of all that a program is, places in the script too: equal programs become equal plans. Only what the plan's own
-// structures say is left out: of handlers their points, of the program its counters and the probed files.
+// The key of a whole program, including positions in the script: equal programs become equal plans. It does not contain
+// data that the plan stores itself: the handlers' points, the counters and the probed files.
 std::string identity(const Program& program);
 
 } // namespace sonde::hir

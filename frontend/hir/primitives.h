@@ -1,5 +1,5 @@
-// Primitives: what the compiler itself does for the library (stdlib/prelude.stp declares them), one row of
-// primitives.def each. Sema and codegen ask a row by what they want to know; none compares names.
+// Primitives: functions of the script language that the compiler implements itself. stdlib/prelude.stp declares them,
+// and primitives.def has one row for each. Sema and codegen look up facts in the row; they never compare names.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,30 @@
 
 namespace sonde::hir {
 
-// Text that depends on the probe point alone.
+// Kinds of text that depend on the probe point alone.
 enum class PointText : uint8_t {
     None,
-    Resolved, // the point as it was found
-    Written,  // ... as the script has it
+    Resolved, // the probe point as resolved: pp()
+    Written,  // the probe point as written in the script: pn()
+    // The name of the probed function.
     Function,
-    Type, // of the probe's kind, so that all points of a handler have it in common
+    Type, // the type of the probe kind, which all points of a handler share
 };
 
-// Whom a script may be run by that calls it, and what for; a later one includes those before.
+// The least privilege that a user needs to run a script that calls the primitive. Each level includes the ones above.
 enum class Trust : uint8_t {
     Anybody,
-    OwnProcess, // tells what is in a process: memory, registers, stacks
-    Kernel,     // the same of the kernel
-    Guru,       // changes what is traced: -g
+    OwnProcess, // reads memory, registers or stacks of a process
+    Kernel,     // reads memory, registers or stacks of the kernel
+    Guru,       // changes the traced program; requires -g
 };
 
-// A number of the current task, of its processor or of the session. For each there is a routine for both targets.
+// Numbers of the current task, its processor or the session. Each has a routine for the kernel and one for the host.
 enum class TaskNumber : uint8_t {
     None,
     Pid,
     Tid,
-    KernelPid, // in no namespace
+    KernelPid, // the pid outside all pid namespaces
     Ppid,
     Uid,
     Euid,
@@ -47,55 +48,57 @@ enum class TaskNumber : uint8_t {
     In32BitCall,
     HasNarrowTimes,
 };
-// "pid": what its routines' names end in.
+// The end of the routine's name: "pid".
 const char* routine_name(TaskNumber number);
 
-// Steady: the real time when the session began, and the monotonic time since then. Records have it: what it measures
-// does not change when the clock is set.
+// The clocks that code can read. Steady is the real time at the session's start plus the monotonic time since then, in
+// ns. Records carry Steady, so that differences stay right when somebody sets the clock.
 enum class Clock : uint8_t { Monotonic, RealTime, Cycles, Steady };
 
+// Facts about a primitive. Each default means "nothing special".
 struct Primitive {
     static constexpr uint32_t no_word = UINT32_MAX;
 
     std::string_view name;
-    // What it is about.
-    bool about_task = false; // the current task, which in the session's own handlers is sonde itself. Unset for cpu()
-                             // and the like, which scripts ask in timers on purpose
-    bool names_task = false; // says which argument of the event is the task that the handler is about
+    // The subject.
+    // the current task; a host handler that calls the primitive gets a warning, because its current task is sonde
+    // itself. Not set for cpu() and the like: timers call these on purpose
+    bool about_task = false;
+    bool names_task = false; // tells which argument of the event is the task that the handler is about
     bool per_thread = false; // threads that run at once have different values
-    bool of_kernel = false;  // the kernel's memory or stack; of those that exist for both halves
-    bool of_user = false;    // a symbol of the user's only
-    // What it does.
-    bool sends = false;   // the runtime a record to show, in its order with what is printed
-    bool changes = false; // something, although it has a result
-    bool appends = false; // to the value that it changes
+    bool of_kernel = false;  // the kernel's memory or stack, for primitives that exist for user and kernel
+    bool of_user = false;    // user-space symbols only
+    // Effects.
+    bool sends = false;   // sends a record to the session, to be shown in order with the printed output
+    bool changes = false; // has a side effect, although it returns a value
+    bool appends = false; // the side effect adds to the value that it changes
     plan::Decision decides = plan::Decision::None;
     Trust trust = Trust::Anybody;
-    // What it needs.
-    bool reads_registers = false; // all of them
-    bool reads_result = false;    // of the function that returns
+    // Requirements.
+    bool reads_registers = false; // all registers
+    bool reads_result = false;    // the result of the returning function
     bool needs_stacks = false;    // room for stacks
-    bool needs_groups = false;    // of the last regular expression
-    bool needs_counter = false;   // of events
-    bool needs_tokens = false;    // where the last text was cut
-    // What it gives.
+    bool needs_groups = false;    // the groups of the last match of a regular expression
+    bool needs_counter = false;   // an event counter
+    bool needs_tokens = false;    // the state of tokenize()
+    // Results.
     bool is_unsigned = false;
-    bool is_stable = false;   // the same as long as the handler runs
-    bool gives_stack = false; // addresses as text
-    bool in_table = false;    // one of the names in its first argument
+    bool is_stable = false;   // returns the same value as long as the handler runs
+    bool gives_stack = false; // returns a list of addresses as text
+    bool in_table = false;    // returns an entry of the table in its first argument
     PointText text = PointText::None;
-    uint8_t bits = 64;    // a number that is never negative has only so many; 64: any number
-    uint16_t longest = 0; // bytes of a text at most; 0: any
-    // What its emitter works on.
+    uint8_t bits = 64;    // number of significant bits if the result is never negative; 64: any number
+    uint16_t longest = 0; // maximum length of the string in bytes; 0: unlimited
+    // Parameters of the emitter.
     TaskNumber number = TaskNumber::None;
     Clock clock = Clock::Monotonic;
     plan::GroupKind group = plan::GroupKind::Container; // which name of the task's control group
-    uint32_t word = no_word;                            // of SessionWords, its offset
-    uint8_t size = 0;                                   // bytes
-    uint32_t record = 0;                                // plan::RecordType
+    uint32_t word = no_word;                            // offset in SessionWords, in bytes
+    uint8_t size = 0;                                   // in bytes
+    uint32_t record = 0;                                // a plan::RecordType
 };
 
-// Null: there is none of that name.
+// Returns null if no primitive has this name.
 const Primitive* find_primitive(std::string_view name);
 
 } // namespace sonde::hir

@@ -1,4 +1,4 @@
-// Texts that are known before they are made.
+// Strings that are known at compile time.
 #include <sstream>
 
 #include "frontend/hir/hir.h"

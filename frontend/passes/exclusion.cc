@@ -12,7 +12,7 @@
 // lock, so this pass finds those that do and gives them as many different locks as possible.
 //
 // 1. Count each handler's accesses to every global, including those of the functions that it calls. An access in a loop
-//    counts twice, because "two or more" is all that matters. Drop the globals that no handler changes. Also drop the
+//    counts twice; only "one" and "two or more" matter. Drop the globals that no handler changes. Also drop the
 //    arrays that every handler indexes with tid(): two threads never share an element. (tid() on the host is always
 //    sonde's own, so host handlers do not count as such.)
 // 2. A handler is *delicate* if it makes two or more accesses and at least one of them is not a commuting update.
@@ -24,16 +24,16 @@
 // 4. Handlers that are connected by shared globals get the same lock. Unconnected groups get different locks.
 // 5. Host handlers run one after the other, so a lock that no kernel handler takes is dropped.
 //
-// A `foreach` on the host copies the whole array at once, before its first iteration. The copy counts as two reads: its
-// elements belong together if a handler changes several of them. An exception is a kernel handler that changes only one
-// element, once. The copy then has that change or does not have it, and both are consistent (copies_single_changes()).
+// A `foreach` on the host copies the whole array at once, before its first iteration. The copy counts as two reads,
+// because a handler may change several elements that belong together. An exception is a kernel handler that changes
+// only one element, once. The copy then has that change or does not have it, and both are consistent
+// (copies_single_changes()).
 //
 // Begin, end and error handlers run alone and never take a lock.
 //
-// What would break it: a new HIR node that accesses a global and that Collector does not count. No test on one
-// processor fails then; results are wrong under load. An access that is counted as `updates` must be atomic on the
-// target where it runs: the host reads and writes elements of kernel arrays in two steps, so its `a[k]++` is a read and
-// a write.
+// Pitfall: Collector must count every HIR node that accesses a global. If it misses one, no test on one processor
+// fails, but results are wrong under load. An access that is counted as `updates` must be atomic on the target where it
+// runs. The host reads and writes elements of kernel arrays in two steps, so its `a[k]++` is a read and a write.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -195,9 +195,9 @@ Accesses accesses_of(const hir::Handler& handler) {
     return std::move(collector.out);
 }
 
-// Whether a host handler needs no lock because all it does with kernel handlers' globals is to copy one array, once, of
-// which every kernel handler changes a single element once. Such a change is either in the copy or not; both are
-// consistent.
+// Whether a host handler needs no lock because all it does with kernel handlers' globals is to copy one array, once.
+// Every kernel handler must change at most one element of it, once. Such a change is either in the copy or not; both
+// are consistent.
 bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Handler*, Accesses>& handlers,
                            const Accesses& accesses) {
     if (handler.in_kernel)

@@ -4,9 +4,9 @@
 // These strings are constants in the program. Copying them into a local costs instructions, and the local needs memory
 // (MAXSTRINGLEN bytes), which the handler must claim for each run.
 //
-// So a local that is assigned such a string exactly once, at the beginning of the body and before its first use,
-// becomes a synonym for that expression (hir::Local::stands_for). The assignment disappears. A handler whose strings
-// are all of this kind claims no memory.
+// So this pass makes a local a synonym for such a string if it is assigned exactly once, at the beginning of the body
+// and before its first use (hir::Local::stands_for). The assignment disappears. A handler whose strings are all of this
+// kind claims no memory.
 //
 // This would break if the expression could change between the assignment and the use. Therefore only literals, point
 // texts and table entries with a fixed index qualify (is_fixed_text()).

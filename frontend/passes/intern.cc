@@ -1,9 +1,9 @@
 // Replaces strings in array keys by numbers.
 //
 // `n[name, pid()]++` at every system call has some hundred different names, and all of them are known at compile time.
-// If every string that can be stored in a key component is a literal, a text of the probe point or an entry of a table
-// of names, the key holds the string's number in one sorted list (Program::texts). A key then hashes 4 bytes instead of
-// 32 or more. The list is sorted, so that numbers compare in the same order as their strings.
+// A key component qualifies if every string that can be stored in it is a literal, a text of the probe point or an
+// entry of a table of names. The key then holds the string's number in one list (Program::texts), and the kernel hashes
+// 4 bytes instead of 32 or more. The list is sorted, so that numbers compare in the same order as their strings.
 //
 // The variables of a `foreach` over such an array hold numbers as well. They are converted to strings where they are
 // read.

@@ -5,8 +5,8 @@
 // functions, literals, process ids, and variables that hold only such values.
 //
 // The pass computes upper bounds of string lengths, and ranges of numbers, by visiting all assignments until nothing
-// changes. A concatenation or a counter in a loop grows with every visit. After a few rounds, whatever still grows is
-// taken as unbounded, so the iteration ends.
+// changes. A concatenation or a counter in a loop grows with every visit. After a few rounds, the pass treats
+// everything that still grows as unbounded. So the iteration ends.
 //
 // A bound that is too small would cut keys off and merge different elements. If you add an expression, its bound must
 // be an upper bound for every target.
