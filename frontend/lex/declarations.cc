@@ -1,5 +1,6 @@
-// A scan over the tokens: the keywords that begin a declaration stand nowhere else in a text but in probe points
-// (`kernel.function`) and as members (`->global`), so bodies need no parsing.
+// Finds declarations by scanning the tokens. The keywords that begin a declaration (`function`, `global`, `probe`)
+// occur elsewhere only as components of probe points (`kernel.function`) and as members (`->global`). Both follow a `.`
+// or `->`, so the scan can skip bodies without parsing them.
 #include "frontend/lex/declarations.h"
 
 #include "frontend/lex/token.h"
@@ -8,7 +9,7 @@ namespace sonde {
 
 namespace {
 
-// Index of the `)`, `]` or `}` that closes the bracket at `at`, or the last token's.
+// Returns the index of the bracket that closes the one at `at`, or the index of the last token.
 size_t skip_brackets(const std::vector<Token>& tokens, size_t at) {
     int nesting = 0;
     for (; at + 1 < tokens.size(); at++) {
@@ -21,7 +22,7 @@ size_t skip_brackets(const std::vector<Token>& tokens, size_t at) {
     return at;
 }
 
-// The names of `global a, b[10], c = 1`, after the keyword.
+// Returns the names in `global a, b[10], c = 1`; `at` is the token after the keyword.
 std::vector<Range> declared_globals(const std::vector<Token>& tokens, size_t at) {
     std::vector<Range> names;
     while (tokens[at].kind == TokenKind::Identifier) {
@@ -36,7 +37,8 @@ std::vector<Range> declared_globals(const std::vector<Token>& tokens, size_t at)
     return names;
 }
 
-// The first components of the names that `probe a = b = points` defines, after the keyword; none if it is no alias.
+// Returns the first component of each name that `probe a = b = points` defines; `at` is the token after the keyword.
+// The result is empty if the probe is not an alias.
 std::vector<Range> declared_aliases(const std::vector<Token>& tokens, size_t at) {
     std::vector<Range> names;
     const Token* first = &tokens[at];
@@ -68,7 +70,7 @@ Declarations find_declarations(FileId file, const Sources& sources) {
         const Token &token = tokens[i], &name = tokens[i + 1];
         if (token.kind != TokenKind::Keyword || (i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"))))
             continue;
-        // What is private is seen in its own file only.
+        // Other files cannot see private declarations.
         bool is_private = i > 0 && tokens[i - 1].is_keyword("private");
         if (token.text == "function" && name.kind == TokenKind::Identifier && !is_private) {
             out.functions.push_back(sources.text(name.range));

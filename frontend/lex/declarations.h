@@ -1,4 +1,7 @@
-// What a library text declares, without parsing it.
+// Lists the declarations in a library file without parsing it.
+//
+// The library has some hundred files, and a script uses few of them. This scan is fast enough to index all files at
+// every start; the parser then reads only the files that declare a name the script uses (tapset/library.h).
 #pragma once
 
 #include <string_view>
@@ -8,14 +11,15 @@
 
 namespace sonde {
 
-// Names in the order of declaration; the views last as long as the text in Sources.
+// Names in the order of declaration. The views point into the text in Sources.
 struct Declarations {
-    std::vector<std::string_view> functions; // not private ones
-    std::vector<std::string_view> globals;   // not private ones
-    std::vector<std::string_view> aliases;   // the first component of each name
+    std::vector<std::string_view> functions; // without private ones
+    std::vector<std::string_view> globals;   // without private ones
+    std::vector<std::string_view> aliases;   // the first component of each alias's name
 };
 
-// Conditionals are not evaluated: what they leave out is named, too. Errors in the text are for the parser to report.
+// Does not evaluate conditionals, so the result includes names in branches that are not taken. Ignores syntax errors;
+// the parser reports them.
 Declarations find_declarations(FileId file, const Sources& sources);
 
 } // namespace sonde

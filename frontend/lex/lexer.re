@@ -1,7 +1,9 @@
-// The lexer. re2c compiles the rules; the text ends with a NUL that serves as sentinel, NULs inside it are bad characters.
+// The lexer. re2c compiles the rules. The text ends with a NUL, which serves as the sentinel; a NUL inside the text is
+// a bad character.
 //
-// The script argument `$N` is pasted as characters: its text, together with the name characters right after the `$N`,
-// is lexed by a lexer of its own, whose tokens all have the place of the `$N`.
+// A script argument `$N` is pasted as characters, not as a token: with the argument `foo`, `$1_bar` becomes the name
+// `foo_bar`. For this a second Lexer reads the argument's text together with the name characters that follow the `$N`.
+// All its tokens get the position of the `$N`.
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -36,7 +38,7 @@ namespace {
 */
 // clang-format on
 
-// Reads after a backslash; `at` is in front of the character after it, and not at the end.
+// Reads an escape sequence; `at` points to the character after the backslash and must not be at the end.
 char read_escape(const unsigned char*& at, const unsigned char* end, bool hex_escapes = true) {
     unsigned char c = *at++;
     switch (c) {
@@ -71,7 +73,7 @@ char read_escape(const unsigned char*& at, const unsigned char* end, bool hex_es
     return static_cast<char>(value);
 }
 
-// The bytes of the UTF-8 character at `at`, 0 if there is none.
+// Returns the number of bytes of the UTF-8 character at `at`, or 0 if the bytes are not valid UTF-8.
 size_t utf8_length(const unsigned char* at, const unsigned char* end) {
     size_t length = *at >= 0xf0 && *at < 0xf8 ? 4 : *at >= 0xe0 ? 3 : *at >= 0xc2 ? 2 : 0;
     if (*at >= 0xf8 || static_cast<size_t>(end - at) < length)
@@ -98,7 +100,7 @@ class Lexer {
     Range end_range() const { return range(end_, end_); }
 
   private:
-    // For the text of argument `number`, which stands at `place`.
+    // Creates a lexer for the text of argument `number`, which the script uses at `place`.
     Lexer(const Lexer& script, std::string_view text, Range place, uint16_t number)
         : Lexer(script.file_, text, script.args_, script.diags_, script.hex_escapes_) {
         place_ = place;
@@ -124,7 +126,7 @@ class Lexer {
         return token;
     }
 
-    // Adjacent literals are one.
+    // Adds a string literal. Adjacent literals become one token.
     void add_string(const unsigned char* start, std::string value) {
         if (!tokens_.empty() && tokens_.back().kind == TokenKind::String) {
             tokens_.back().text += value;
@@ -137,7 +139,7 @@ class Lexer {
 
     std::string spelled(const unsigned char* from) const { return {from, cursor_}; }
 
-    // One token or blank; false at the end.
+    // Reads one token, comment or blank. Returns false at the end.
     bool next() {
         const unsigned char* start = cursor_;
         const unsigned char* cursor = cursor_;
@@ -186,7 +188,7 @@ class Lexer {
         cursor_ = at == std::string_view::npos ? end_ : begin_ + at + close.size();
     }
 
-    // A string in quotes of another kind, 'like this', is one token and one error.
+    // A string in other quotes, 'like this', becomes one token and gives one error.
     bool foreign_string(const unsigned char* start) {
         static constexpr std::pair<std::string_view, std::string_view> quotes[] = {
             {"'", "'"}, {"\u201c", "\u201d"}, {"\u2018", "\u2019"}};
@@ -210,11 +212,11 @@ class Lexer {
         return false;
     }
 
-    // One message for a run of bytes that are not ASCII.
+    // Reports a run of non-ASCII bytes with one message.
     bool bad(const unsigned char* start) {
         if (foreign_string(start))
             return true;
-        // The mark with which some editors begin a file in UTF-8.
+        // Skip the byte order mark that some editors write at the beginning of UTF-8 files.
         constexpr std::string_view byte_order_mark = "\ufeff";
         if (start == begin_ && text_.starts_with(byte_order_mark)) {
             cursor_ = start + byte_order_mark.size();
@@ -249,7 +251,7 @@ class Lexer {
         return true;
     }
 
-    // $# as a number, @# as a string
+    // `$#` is a number, `@#` a string.
     bool argument_count(const unsigned char* start) {
         std::string count = std::to_string(args_.size());
         if (*start == '@')
@@ -259,12 +261,13 @@ class Lexer {
         return true;
     }
 
-    // $N: the argument's characters as if written here; @N: as a string literal.
+    // `$N` stands for the argument's characters, `@N` for a string literal with the argument.
     bool argument(const unsigned char* start) {
         std::string name = spelled(start);
         unsigned long which = std::strtoul(name.c_str() + 1, nullptr, 10);
         if (argument_ || which == 0 || which > std::min<size_t>(args_.size(), 999)) {
-            // Where a conditional leaves it out it may be missing. It fits into more places than an error message does.
+            // A missing argument is not an error yet: a conditional may remove the token. The stand-in must not cause
+            // other errors, so it is valid wherever a number or string is.
             Token& token = add(*start == '@' ? TokenKind::String : TokenKind::Number, start, *start == '@' ? "" : "0");
             if (!argument_ && which > 0 && which <= 999)
                 token.missing = static_cast<uint16_t>(which);
@@ -303,7 +306,7 @@ class Lexer {
         return true;
     }
 
-    // `1e6` and `10K` in digits; empty: it is none of these, or too large.
+    // Returns the digits of `1e6` or `10K`. Returns "" if the text has another form or the number is too large.
     static std::string in_digits(const std::string& text) {
         const size_t end = text.find_first_not_of("0123456789");
         if (end == 0 || end > 9)
@@ -325,7 +328,7 @@ class Lexer {
         std::string text = spelled(start);
         errno = 0;
         char* stop = nullptr;
-        // In 99.05 the part after the period is not octal.
+        // The digits after the period in 99.05 are not an octal number.
         const bool is_fraction = last_end_ == start && tokens_.size() > 1 && tokens_.back().is(".") &&
                                  tokens_.back().glued && tokens_[tokens_.size() - 2].kind == TokenKind::Number;
         unsigned long long value = std::strtoull(text.c_str(), &stop, is_fraction ? 10 : 0);
@@ -355,7 +358,7 @@ class Lexer {
                 break;
             value += c == '\\' && cursor_ < end_ ? read_escape(cursor_, end_, hex_escapes_) : static_cast<char>(c);
         }
-        // A NUL ends a string: nothing after it could be seen.
+        // In BPF, strings end at the first NUL, so text after a NUL would be lost.
         size_t seen = value.find('\0');
         if (seen != std::string::npos && value.find_first_not_of('\0', seen) != std::string::npos)
             diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string: what is after it is lost");
@@ -369,10 +372,10 @@ class Lexer {
     bool hex_escapes_;
     std::string_view text_;
     const unsigned char *begin_, *end_, *cursor_;
-    const unsigned char* last_end_ = nullptr; // of the last token
+    const unsigned char* last_end_ = nullptr; // end of the last token
     bool newline_ = true;
     Range place_;
-    uint16_t argument_ = 0; // not 0: this is the text of that argument, at place_
+    uint16_t argument_ = 0; // if not 0: the lexer reads the text of this argument, which is used at place_
     std::vector<Token> tokens_;
 };
 
@@ -393,12 +396,12 @@ Range range_in_string(Range literal, size_t begin, size_t end, const Sources& so
     std::string_view text = sources.text(literal);
     const auto* first = reinterpret_cast<const unsigned char*>(text.data());
     const unsigned char *at = first, *stop = first + text.size();
-    size_t count = 0; // decoded bytes so far
+    size_t count = 0; // number of decoded bytes so far
     Range found{literal.file, 0, 0};
     bool inside = false;
     while (at < stop && count < end) {
         if (!inside) {
-            // Between two literals are blanks and comments only; give up on anything that could be something else.
+            // Adjacent literals are separated by blanks and comments only. If anything else follows, give up.
             if (*at != '"' && !std::isspace(*at))
                 return literal;
             inside = *at++ == '"';
