@@ -1,5 +1,5 @@
-// Doc comments: lines of `//` or `#`, or one block comment, right above a declaration. The lexer drops comments, so
-// they are read from the text.
+// Doc comments: the lines of `//` or `#`, or the one block comment, directly above a declaration. The lexer drops
+// comments, so this reads them from the source text.
 #include "frontend/parse/doc_comment.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text) {
     return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
 }
 
-// A line of a comment without its sign and one blank.
+// Returns a comment line without the comment sign and the blank that follows.
 std::string comment_text(std::string_view line, std::string_view sign) {
     line.remove_prefix(std::min(sign.size(), line.size()));
     if (line.starts_with(' '))
@@ -21,7 +21,7 @@ std::string comment_text(std::string_view line, std::string_view sign) {
     return std::string(line) + "\n";
 }
 
-// The inside of a /* */ comment, without the `*` that lines may begin with.
+// Returns the text inside a block comment, without the `*` at the beginning of lines.
 std::string block_comment_text(std::string_view text) {
     std::string doc;
     while (!text.empty()) {

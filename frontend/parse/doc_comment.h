@@ -1,4 +1,4 @@
-// The comment above a declaration, which documents it.
+// The comment above a declaration, which serves as its documentation.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace sonde {
 
-// The comment that ends on the line above the declaration, without its signs, a newline after each line; empty where
-// there is none or the declaration does not begin its line. `above` is the text up to the declaration.
+// Returns the comment that ends on the line above the declaration, without comment signs; each line ends in a newline.
+// `above` is the source text up to the declaration. Returns "" if there is no comment, or if other code precedes the
+// declaration on its line.
 std::string doc_above(std::string_view above);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// printf formats, as the language reference (chapter on output functions) describes them.
+// Parses printf formats. Source of the rules: the chapter on output functions in the SystemTap language reference.
 #include "frontend/parse/format.h"
 
 #include <cctype>
@@ -16,7 +16,7 @@ void add_literal(std::vector<Directive>& out, std::string_view text) {
     out.back().text += text;
 }
 
-// Digits or `*`; at most seven digits, so that widths stay sane.
+// Reads digits or `*`. Accepts at most seven digits, so that a typo does not ask for gigabytes of blanks.
 bool read_number(std::string_view format, size_t& at, bool& is_arg, int32_t& value) {
     if (at < format.size() && format[at] == '*') {
         is_arg = true;

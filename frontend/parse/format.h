@@ -1,4 +1,4 @@
-// printf formats: `%[flag][width][.precision][l]conversion`, one flag of `0 + - space #` at most.
+// printf formats: `%[flag][width][.precision][l]conversion`, with at most one flag (`0`, `+`, `-`, space or `#`).
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace sonde {
 
-// Errors: which directive is wrong and what would be right. `bad`, if given, then becomes the offset of its `%`.
+// On error, the message names the wrong directive and a correct form, and `*bad` (if not null) becomes the offset of
+// the directive's `%`.
 Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_t* bad = nullptr);
 
 } // namespace sonde

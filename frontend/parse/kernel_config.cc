@@ -29,7 +29,7 @@ Result<KernelConfig> read_kernel_config(const std::string& release, bool is_runn
           fmt::format("{}/lib/modules/{}/config", root, release)}) {
         if (path.empty())
             continue;
-        // Reads what is not compressed as well.
+        // gzopen() reads uncompressed files as well.
         std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
         if (!file)
             continue;

@@ -1,4 +1,4 @@
-// The configuration that a kernel was built with, for %( CONFIG_X == "y" %? ... %).
+// The configuration that a kernel was built with, for conditionals such as `%( CONFIG_X == "y" %? ... %)`.
 #pragma once
 
 #include <map>
@@ -8,13 +8,14 @@
 
 namespace sonde {
 
+// Maps option names to values: CONFIG_X -> "y".
 using KernelConfig = std::map<std::string, std::string>;
 
-// CONFIG_X=y lines to CONFIG_X -> "y"; quotes of strings are dropped, everything else is skipped.
+// Parses lines such as `CONFIG_X=y`. Removes the quotes around strings and skips all other lines.
 KernelConfig parse_kernel_config(const std::string& text);
 
-// A kernel's, from the places where distributions keep it for `release`, below the folder `root`; the running one's
-// also from /proc/config.gz. Errors: nowhere.
+// Reads the configuration of the kernel `release` from the files where distributions store it, in the directory tree
+// `root`. For the running kernel it also tries /proc/config.gz. Fails if no file exists.
 Result<KernelConfig> read_kernel_config(const std::string& release, bool is_running = true,
                                         const std::string& root = "");
 

@@ -1,4 +1,4 @@
-// Declarations. Probe points: parse_point.cc.
+// Parses declarations. Probe points are in parse_point.cc.
 #include <fmt/format.h>
 
 #include "frontend/bridge/habits.h"
@@ -48,7 +48,8 @@ void recover_at_declaration(Parser& p) {
     p.loops = 0;
 }
 
-// How many tokens from here on look like probe points before a block: `process("x").function("f") {`. 0: they do not.
+// If the next tokens look like a probe point before a block, such as `process("x").function("f") {`, returns their
+// number; else 0. The user probably forgot the word `probe`.
 size_t length_of_point(const Parser& p) {
     constexpr size_t longest = 60;
     for (size_t length = 0; length < longest; length++) {
@@ -65,7 +66,7 @@ size_t length_of_point(const Parser& p) {
     return 0;
 }
 
-// What declares a function or a variable in another language, and how that is done here; empty if it is none.
+// If a declaration of another language begins here, returns advice on how to write it in this language; else "".
 std::string foreign_declaration(const Parser& p) {
     static constexpr std::string_view functions[] = {"def", "func", "fn", "fun", "sub", "proc", "void"};
     static constexpr std::string_view variables[] = {"var", "let", "my", "const", "static", "local"};
@@ -103,7 +104,7 @@ std::string foreign_declaration(const Parser& p) {
 }
 
 void parse_declaration(Parser& p, File& file) {
-    // After a declaration it ends one more, an empty one.
+    // An extra `;` after a declaration is allowed.
     if (!file.is_empty() && p.accept(";"))
         return;
     const Token& first = p.peek();
@@ -203,7 +204,7 @@ bool parse_global(Parser& p, File& file, bool is_private) {
     return true;
 }
 
-// [:long | :string]
+// Parses `[:long | :string]`.
 bool parse_type(Parser& p, DeclaredType& type) {
     if (!p.accept(":"))
         return true;
@@ -250,7 +251,7 @@ bool parse_params(Parser& p, Function& function) {
     return p.expect_close(")", open, "after the parameters");
 }
 
-// [:N]
+// Parses a priority, `[:N]`.
 bool parse_priority(Parser& p, Function& function) {
     if (!p.accept(":"))
         return true;
@@ -302,10 +303,10 @@ void parse_function(Parser& p, File& file, bool is_private, Range begin) {
     file.functions.push_back(function);
 }
 
-// Between the points and the block of a probe is something, or no block.
+// Reports an unexpected token between a probe's points and its block, or a missing block.
 void fail_before_block(Parser& p, const ProbePoint& point) {
     const Token token = p.peek();
-    // `probe { ... }` reads as alternatives of a point: `{a,b}.c`.
+    // `probe { ... }` was parsed as the alternatives of a point: `{a,b}.c`.
     if (p.last().is("}") && p.diags.sources().text(point.range).starts_with('{')) {
         p.fail({p.file, point.range.begin, point.range.begin + 1}, "expected a probe point, got `{`")
             .help("a point stands before its block: `probe begin { ... }`");
@@ -343,7 +344,8 @@ void parse_probe(Parser& p, File& file) {
         file.probes.push_back(probe);
 }
 
-// After the first name: = more = points {prologue} [, {epilogue}], or += points {epilogue}
+// Parses the rest of an alias after its first name: `= more = points {prologue} [, {epilogue}]`, or `+= points
+// {epilogue}`.
 void parse_alias(Parser& p, File& file, Range begin, std::vector<ProbePoint*> names) {
     auto* alias = p.make<Alias>();
     alias->names = std::move(names);

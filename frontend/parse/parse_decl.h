@@ -1,11 +1,11 @@
-// Declarations: tokens to trees.
+// Parses declarations.
 #pragma once
 
 #include "frontend/parse/parser_impl.h"
 
 namespace sonde {
 
-// A whole file; holds what could be read. Never null.
+// Parses a whole file. After errors the result holds the declarations that could be parsed. Never null.
 ast::File* parse_declarations(Parser& p);
 
 } // namespace sonde

@@ -1,5 +1,6 @@
-// Expressions, by precedence from loose to tight (the language reference's operator table, with its two surprises: `&`,
-// `|` and `^` bind looser than comparisons, and `.` looser than `+`). Target variables and @operators: parse_target.cc.
+// Parses expressions by operator precedence (the operator table in the SystemTap language reference). Two levels may
+// surprise: `&`, `|` and `^` bind looser than comparisons, and `.` (concatenation) binds looser than `+`. Target
+// variables and @operators are in parse_target.cc.
 #include <fmt/format.h>
 
 #include "frontend/parse/format.h"
@@ -12,8 +13,8 @@ using namespace ast;
 
 namespace {
 
-// Levels of the binary operators, loosest first; all group from the left. `in` has a level, but no expression at its
-// right.
+// Levels of the binary operators, from loosest to tightest. All are left-associative. `in` has a level, but its right
+// side is the name of an array, not an expression.
 enum Level {
     OrLevel,
     AndLevel,
@@ -93,7 +94,7 @@ Expr* parse_unary(Parser& p);
 Expr* parse_postfix(Parser& p);
 Expr* parse_primary(Parser& p);
 Expr* parse_print(Parser& p, const Token& name);
-bool parse_keys(Parser& p, std::vector<Expr*>& keys, Range open); // after `[`; takes the `]`; `*` is a key too
+bool parse_keys(Parser& p, std::vector<Expr*>& keys, Range open); // after `[`; consumes the `]`; a key may be `*`
 
 } // namespace
 
@@ -134,8 +135,8 @@ Expr* parse_assignment(Parser& p) {
     return p.grow(assign, {left, value});
 }
 
-// Between `?` and `:` anything can stand, as between parentheses. After the `:` an assignment was part of the value in
-// SystemTap before 4.0.
+// Any expression may stand between `?` and `:`, as in parentheses. An assignment after the `:` belongs to the third
+// operand only before SystemTap 4.0.
 Expr* parse_ternary(Parser& p) {
     Expr* condition = parse_binary(p, OrLevel);
     if (!condition || !p.accept("?"))
@@ -152,9 +153,9 @@ Expr* parse_ternary(Parser& p) {
         {condition, then_value, else_value});
 }
 
-// Operators of the level `loosest` and tighter ones (precedence climbing).
+// Parses operators of level `loosest` and tighter (precedence climbing).
 Expr* parse_binary(Parser& p, int loosest) {
-    int tightest = MulLevel; // what comes next may not be tighter than what was read: `a in b + c`
+    int tightest = MulLevel; // the next operator must not bind tighter than the last one: `a in b + c`
     bool brackets = loosest <= InLevel && p.peek().is("[");
     if (brackets)
         tightest = InLevel;
@@ -198,7 +199,7 @@ Expr* parse_binary(Parser& p, int loosest) {
     return nullptr;
 }
 
-// [k1, k2] in a
+// Parses `[k1, k2] in a`.
 Expr* parse_bracket_in(Parser& p) {
     Range begin = p.take().range;
     std::vector<Expr*> keys;
@@ -258,7 +259,7 @@ Expr* parse_unary(Parser& p) {
 
 Expr* parse_postfix(Parser& p) {
     Expr* expr = parse_primary(p);
-    // One of them: what comes after it begins the next statement, as in `x++ ++y`.
+    // Accept one `++` or `--` only. In `x++ ++y`, the second one begins the next statement.
     if (expr && (p.peek().is("++") || p.peek().is("--"))) {
         const Token& op = p.take();
         check_assignable(p, *expr, op.text);
@@ -337,12 +338,12 @@ bool parse_arguments(Parser& p, std::vector<Expr*>& args, Range open) {
 
 namespace {
 
-// The place of a bad directive is the directive, not the literal.
+// Checks a printf format. The error points at the directive, not at the whole literal.
 void check_format(Parser& p, const Token& literal) {
     size_t begin = 0;
     if (auto parsed = parse_format(literal.text, &begin); !parsed) {
         size_t end = literal.text.find_first_of(" \n%", begin + 1);
-        // Up to its conversion letter, where it has one.
+        // The directive ends with its conversion letter, if it has one.
         size_t letter = literal.text.find_first_not_of("0123456789+- #.*l", begin + 1);
         end = letter == std::string::npos ? std::min(end, literal.text.size()) : letter + 1;
         p.diags.report(DiagId::BadFormat, range_in_string(literal.range, begin, end, p.diags.sources()),

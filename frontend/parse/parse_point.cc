@@ -1,4 +1,8 @@
-// Probe points. `{a,b}` alternatives multiply: every combination is a point of its own.
+// Parses probe points. Alternatives `{a,b}` are expanded: each combination becomes a point.
+//
+//     process("x").{function("f"),function("g")}.{call,return}       # gives four points
+//
+// A few braces can give millions of combinations, so max_points limits their number before they are stored.
 #include <fmt/format.h>
 
 #include "frontend/parse/parse_point.h"
@@ -10,7 +14,7 @@ using namespace ast;
 
 namespace {
 constexpr size_t max_points = 10000;   // of one point with alternatives
-constexpr size_t max_components = 100; // of one point
+constexpr size_t max_components = 100; // in one point
 
 using Components = std::vector<PointComponent>;
 
@@ -57,7 +61,7 @@ bool parse_point(Parser& p, std::vector<ProbePoint*>& points) {
     for (Components& components : alternatives) {
         auto* point = p.make<ProbePoint>();
         point->components = std::move(components);
-        // The mark of one alternative is its points' mark.
+        // A `?` or `!` after an alternative applies to all points with that alternative.
         point->optional = optional;
         point->sufficient = sufficient;
         for (const PointComponent& component : point->components) {
@@ -71,7 +75,7 @@ bool parse_point(Parser& p, std::vector<ProbePoint*>& points) {
     return true;
 }
 
-// Appends each of `tails` to each of `heads`.
+// Combines each of `heads` with each of `tails`.
 bool multiply(Parser& p, std::vector<Components>& heads, const std::vector<Components>& tails) {
     if (heads.size() * tails.size() > max_points) {
         p.fail(p.peek().range, fmt::format("these alternatives give more than {} probe points", max_points));
@@ -143,8 +147,8 @@ bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
     return true;
 }
 
-// name, possibly with wildcards: names, numbers, `*` and `**` without a blank between them are one component; then an
-// argument.
+// Parses one component of a point. Its name may contain wildcards: names, numbers, `*` and `**` that are not separated
+// by blanks form one name. An argument in parentheses may follow.
 bool parse_component(Parser& p, PointComponent& component) {
     Range begin = p.peek().range;
     while (true) {

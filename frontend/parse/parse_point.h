@@ -1,14 +1,14 @@
-// Probe points: tokens to trees.
+// Parses probe points.
 #pragma once
 
 #include "frontend/parse/parser_impl.h"
 
 namespace sonde {
 
-// Points separated by commas, appended to `points`; alternatives are expanded into all their combinations. False after
-// an error.
+// Parses points separated by commas, expands their alternatives, and appends the results to `points`. Returns false
+// after an error.
 bool parse_points(Parser& p, std::vector<ast::ProbePoint*>& points);
-// A whole text that is probe points; what could be read of them.
+// Parses a text that consists of probe points only. After an error the result holds the points before the error.
 std::vector<ast::ProbePoint*> parse_points_only(Parser& p);
 
 } // namespace sonde

@@ -1,4 +1,7 @@
-// Statements. `;` ends a statement where it is written; nothing needs it.
+// Parses statements. A `;` ends a statement, but the language does not require it.
+//
+// Because of that, a missing operator cannot be told from a new statement by grammar alone: `a b` is two statements.
+// The parser uses line breaks as a hint for messages and for recovery.
 #include <fmt/format.h>
 
 #include "frontend/bridge/habits.h"
@@ -19,15 +22,16 @@ bool begins_statement(const Token& token) {
            std::find(std::begin(words), std::end(words), token.text) != std::end(words);
 }
 
-// A line that begins with a name after something complete is most likely the next statement.
+// Whether the token probably begins the next statement: it is a name at the beginning of a line, and the text before it
+// is complete.
 bool begins_line(const Token& token, const Token& before) {
     return token.on_line && token.kind == TokenKind::Identifier &&
            (before.kind != TokenKind::Operator || before.is(")") || before.is("]") || before.is("}") ||
             before.is(";") || before.is("++") || before.is("--"));
 }
 
-// `int x = 1`, `print "a"`, `do {`: a word that begins statements of other languages, where what follows on its line
-// shows that it is no variable of the script. Reports that, and whether it did.
+// Detects statements of other languages, such as `int x = 1`, `print "a"` or `do {`. The rest of the line must show
+// that the word is not a variable of the script. Returns whether it reported an error.
 bool refuse_foreign_statement(Parser& p) {
     const Token &word = p.peek(), &next = p.peek(1);
     const bool can_be = word.kind == TokenKind::Identifier || word.is_keyword("long") || word.is_keyword("string");
@@ -43,8 +47,8 @@ bool refuse_foreign_statement(Parser& p) {
     return true;
 }
 
-Stmt* parse_stmt(Parser& p); // null after an error, as those below
-Stmt* parse_body(Parser& p); // of an if, a loop: a block is no level of its own
+Stmt* parse_stmt(Parser& p); // null after an error; the same holds for the functions below
+Stmt* parse_body(Parser& p); // the body of an `if` or a loop; a block as the body adds no nesting level
 Stmt* parse_return(Parser& p, Range begin);
 Stmt* parse_delete(Parser& p, Range begin);
 Stmt* parse_try(Parser& p, Range begin);
@@ -55,14 +59,14 @@ bool parse_foreach_keys(Parser& p, ForeachStmt& loop);
 bool parse_foreach_collection(Parser& p, ForeachStmt& loop);
 void parse_sort_sign(Parser& p, ForeachStmt& loop, int column);
 
-// Skips to after the next `;` or `}` or to what ends or begins a statement, so that what follows an error is read
-// again. `began` is where the statement began: at least one token is skipped.
+// Skips tokens after an error so that parsing can go on: to after the next `;` or `}`, or to a token that ends or
+// begins a statement. Skips at least one token after `began`, the beginning of the statement.
 void recover_in_block(Parser& p, size_t began) {
     int nesting = 0;
     for (size_t wrong = p.taken(); !p.at_end() && !p.at_declaration();) {
         const Token& token = p.peek();
         if (nesting == 0 && !p.gave_up) {
-            // The token that was wrong begins a statement only where it begins a line, too.
+            // The wrong token itself counts as the beginning of a statement only if it begins a line.
             bool begins = begins_statement(token) && (p.taken() > wrong || token.on_line);
             if (token.is("}") || (p.taken() > began && (begins || begins_line(token, p.last()))))
                 break;
@@ -99,7 +103,7 @@ BlockStmt* parse_block(Parser& p) {
             continue;
         recover_in_block(p, before);
         if (p.at_end() || p.at_declaration()) {
-            p.failed = true; // reported already; the blocks around this one end here too
+            p.failed = true; // already reported; the enclosing blocks end here as well
             return block;
         }
     }
@@ -232,7 +236,7 @@ Stmt* parse_if(Parser& p, Range begin) {
     if (!then_body)
         return nullptr;
     Stmt* else_body = nullptr;
-    // `if (a) { b }; else c`: a lone `;` may stand before else.
+    // A single `;` may stand before `else`: `if (a) { b }; else c`.
     if (p.peek().is(";") && p.peek(1).is_keyword("else"))
         p.take();
     if (!p.failed && p.accept_keyword("else") && !(else_body = parse_body(p)))
@@ -269,8 +273,8 @@ Stmt* parse_for(Parser& p, Range begin) {
     return body ? p.make<ForStmt>(p.since(begin), init, condition, step, body) : nullptr;
 }
 
-// foreach ([value =] key | [k1, k2] in array[slice] [@extractor] [+-] [limit e]) body
-// An extractor of percentiles has the percentage alone: `@percentile(99)`.
+// Parses `foreach ([value =] key | [k1, k2] in array[slice] [@extractor] [+-] [limit e]) body`. The extractor takes no
+// operand; for percentiles the percentage is its only argument: `@percentile(99)`.
 Stmt* parse_foreach(Parser& p, Range begin) {
     auto* loop = p.make<ForeachStmt>(begin);
     Range open = p.peek().range;
@@ -296,7 +300,7 @@ Stmt* parse_foreach(Parser& p, Range begin) {
 }
 
 void parse_sort_sign(Parser& p, ForeachStmt& loop, int column) {
-    // `value+=` and `value-=`: the sign and the `=` after it are one token.
+    // In `value+=` and `value-=`, the lexer has joined the sort sign and the `=`.
     bool with_assign = loop.keys.empty() && (p.peek().is("+=") || p.peek().is("-="));
     if (!p.peek().is("+") && !p.peek().is("-") && !with_assign)
         return;

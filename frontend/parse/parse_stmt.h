@@ -1,13 +1,13 @@
-// Statements: tokens to trees.
+// Parses statements.
 #pragma once
 
 #include "frontend/parse/parser_impl.h"
 
 namespace sonde {
 
-// Null, or a block and `failed`, after an error that ends the declaration.
+// Parses a block. After an error that ends the declaration, returns null, or a block while `failed` is set.
 ast::BlockStmt* parse_block(Parser& p);
-// (e), after `keyword`. Null after an error.
+// Parses a condition in parentheses after `keyword`. Returns null after an error.
 ast::Expr* parse_condition(Parser& p, std::string_view keyword);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Target variables, what may follow any value (`->member`, `[index]`, `$`), and the @operators.
+// Parses target variables, the components that may follow any value (`->member`, `[index]`, `$`), and the @operators.
 #include <algorithm>
 #include <cctype>
 
@@ -27,19 +27,19 @@ constexpr std::pair<std::string_view, Extractor> extractors[] = {
     {"@percentile", Extractor::Percentile},
 };
 
-// The version of SystemTap that an operator came with.
+// The version of SystemTap that introduced the operator.
 constexpr std::pair<std::string_view, const char*> ages[] = {
     {"@kregister", "4.0"}, {"@uregister", "4.0"}, {"@kderef", "4.0"},
     {"@uderef", "4.0"},    {"@enum", "5.5"},      {"@enumname", "5.6"},
 };
 
-// The operators that take arguments as a function does. `literals` says by a letter for each argument what it is: `s` a
-// string literal that is not empty, `n` a number literal, `.` any expression.
+// The operators with arguments in parentheses. `literals` has one letter for each argument: `s` a non-empty string
+// literal, `n` a number literal, `.` any expression.
 struct Operator {
     std::string_view name;
     size_t least;
     std::string_view literals;
-    std::string_view takes; // the first literal, in words
+    std::string_view takes; // a description of the first literal
     bool needs_guru = false;
 };
 constexpr Operator operators[] = {
@@ -53,11 +53,12 @@ constexpr Operator operators[] = {
     {"@uderef", 2, "n.", "a number of bytes"},
     {"@kderef", 2, "n.", "a number of bytes", true},
     {"@perf", 1, "s", "a counter's name"},
-    {"@__argument", 1, ".", ""}, // the library's own
+    {"@__argument", 1, ".", ""}, // only for the library
     {"@__result", 0, "", ""},
 };
 
-// Cuts the `$` or `$$` from the end of a name, which to the lexer is part of it; how many signs that were.
+// Removes `$` or `$$` from the end of a name, which the lexer reads as part of the name. Returns the number of `$`
+// removed.
 int cut_pretty(std::string& name, size_t least) {
     int signs = 0;
     while (signs < 2 && name.size() > least && name.ends_with('$')) {
@@ -77,7 +78,7 @@ void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name);
 void check_operator(Parser& p, const AtOperatorExpr& expr, Range name);
 bool check_age(Parser& p, Range range, std::string_view what, const char* since);
 
-// ->m, [e], and a `$` or `$$`, which is the last component. `height` becomes that of the highest index.
+// Parses `->m`, `[e]`, and a final `$` or `$$`. Sets `height` to the height of the highest index expression.
 bool parse_components(Parser& p, std::vector<Component>& components, int& height) {
     while (components.empty() || components.back().kind <= Component::Index) {
         const Token& token = p.peek();
@@ -114,7 +115,8 @@ bool parse_components(Parser& p, std::vector<Component>& components, int& height
 
 } // namespace
 
-// 99 or 99.9, in millionths. The language has no fractions elsewhere: to the lexer this is two numbers and a period.
+// Parses a percentage such as 99 or 99.9, in millionths. The language has no fractions elsewhere, so the lexer gives
+// two numbers and a period.
 std::optional<int64_t> expect_percentage(Parser& p) {
     constexpr int64_t one = 10000;
     const Range begin = p.peek().range;
@@ -140,8 +142,8 @@ std::optional<int64_t> expect_percentage(Parser& p) {
     return *whole * one + std::stoll(digits);
 }
 
-// What follows a value that is no `$variable`. More components after a target's or a member's own ones, as in
-// `($x->y)->z`, are its components.
+// Parses components after a value that is not a `$variable`. Components after a target or member expression, as in
+// `($x->y)->z`, are appended to that expression.
 Expr* with_components(Parser& p, Expr* base) {
     bool glued_pretty =
         p.peek().kind == TokenKind::Identifier && p.peek().glued && (p.peek().text == "$" || p.peek().text == "$$");
@@ -205,7 +207,7 @@ const TargetExpr* parse_target_only(Parser& p) {
 
 namespace {
 
-// @var("name@unit"[, "module"])  @cast(pointer, "type"[, "module"])
+// Parses @var("name@unit"[, "module"]) and @cast(pointer, "type"[, "module"]).
 Expr* parse_var_or_cast(Parser& p, const Token& name) {
     auto* target = p.make<TargetExpr>(name.range);
     target->base = name.text == "@cast" ? TargetExpr::Cast : TargetExpr::Var;
@@ -234,7 +236,7 @@ Expr* parse_var_or_cast(Parser& p, const Token& name) {
         }
         target->module = p.take().text;
     } else if (target->base == TargetExpr::Cast && p.options.older_than("4.2")) {
-        target->module = "kernel"; // since then it is the probed program
+        target->module = "kernel"; // since SystemTap 4.2 the default is the probed program
     }
     int height = target->operand ? target->operand->height : 0;
     if (!p.expect_close(")", open, fmt::format("to close `{}`", name.text)) ||
@@ -245,7 +247,8 @@ Expr* parse_var_or_cast(Parser& p, const Token& name) {
     return p.too_high(*target) ? nullptr : target;
 }
 
-// @count(x)  @variance(x, bits)  @percentile(x, 99.9)  @hist_linear(x, low, high, width)  @hist_log(x)[bucket]
+// Parses @count(x), @variance(x, bits), @percentile(x, 99.9), @hist_linear(x, low, high, width) and
+// @hist_log(x)[bucket].
 Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
     Range open = p.peek().range;
     if (!p.expect("(", fmt::format("after `{}`", name.text)))
@@ -308,7 +311,7 @@ void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
         params = {0, 1, 1};
 }
 
-// Reports and returns false where --compatible asks for a language without that.
+// If --compatible names a version older than `since`, reports an error and returns false.
 bool check_age(Parser& p, Range range, std::string_view what, const char* since) {
     if (!p.options.older_than(since))
         return true;
@@ -357,7 +360,7 @@ void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
             names.push_back(fmt::format("@{}", one));
         DiagBuilder report = p.diags.report(DiagId::UnknownOperator, expr.args.empty() ? name : expr.range,
                                             fmt::format("unknown operator `{}`", expr.name));
-        // `@x = 1` and `@x[pid()]` are bpftrace's, and `@htis_log(x)` a slip.
+        // `@x = 1` and `@x[pid()]` are bpftrace syntax; `@htis_log(x)` is a misspelling.
         if (const std::string near = nearest_name(expr.name, names); !near.empty())
             report.suggest(near);
         else if (const std::string habit = bridge::operator_habit(expr.name, !expr.args.empty()); !habit.empty())

@@ -1,4 +1,4 @@
-// The parser's tools and entry points.
+// Helper functions and entry points of the parser.
 #include "frontend/parse/parser.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-// From text to syntax tree: lexer, preprocessor, recursive descent with recovery.
+// Turns text into a syntax tree: lexer, preprocessor, and a recursive descent parser.
 //
-// Recovers at `;`, at `}`, at a line that begins like a statement and at the words that begin a declaration, so that
-// one run reports several errors. No text makes it crash or loop, whatever is in it.
+// One run reports several errors. After an error the parser recovers at a `;`, at a `}`, at a line that looks like the
+// beginning of a statement, or at a word that begins a declaration. No input may make it crash or loop.
 #pragma once
 
 #include <functional>
@@ -17,44 +17,46 @@
 
 namespace sonde {
 
-// The deepest tree that the parser makes; what is deeper is refused with a message, so that every later pass may
-// recurse. Each statement inside another one, and each parenthesis, index, argument or prefix operator, is a level of
-// nesting; an expression's height counts its nodes from the top down to the deepest one (`a + b + c`: 3).
+// Limits of the tree. Deeper input is refused with a message, so every later pass may recurse without overflowing the
+// stack. Each nested statement, parenthesis, index, argument and prefix operator is one level of nesting. An
+// expression's height is the number of nodes from its root to its deepest leaf; the height of `a + b + c` is 3.
 constexpr int max_nesting = 256;
 constexpr int max_expr_height = 512;
 
-// Whose language this is.
+// The version of SystemTap whose language sonde implements.
 constexpr std::string_view systemtap_version = "5.6";
 
 struct MacroTable; // parse/preprocess.h
 
 struct ParseOptions {
     std::vector<std::string> args; // script arguments, for $1 and @1
-    bool privileged = false;       // library text or -g: primitives and embedded code are accepted
+    bool privileged = false;       // library text or -g: primitives and embedded code are allowed
     bool guru = false;
     std::string kernel_release; // for %( kernel_v ... %)
     std::string arch;
-    // --compatible: the version of SystemTap that the script was written for.
+    // --compatible: the SystemTap version that the script was written for.
     std::string compatible{systemtap_version};
     bool older_than(const char* version) const;
-    // What `systemtap_v` is in conditionals. The library is written in the newest language, and asks which version the
-    // script wants. Empty: `compatible`.
+    // The value of `systemtap_v` in conditionals. Library files are written in the newest language and ask for the
+    // version that the script wants. Empty: `compatible`.
     std::string asked_version;
-    // Asked for when a conditional needs it; what is not there is "", and 0 as a number. May be empty.
+    // Called when a conditional needs the kernel's configuration. An option that does not exist is "" as a string and 0
+    // as a number. May be empty.
     std::function<const KernelConfig&()> kernel_config;
-    // The library's macros, if any; a file's own ones go first.
+    // The library's macros; null if none. A macro of the file itself takes precedence.
     const MacroTable* macros = nullptr;
 };
 
-// Errors go to diags; the tree then holds what could be read. Never null.
+// Parses a whole file. Reports errors to `diags`; the tree then holds the parts that could be parsed. Never null. The
+// arena owns the tree.
 ast::File* parse_file(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
                       Diagnostics& diags);
 
-// The argument of -l and -L: probe points separated by commas.
+// Parses the argument of -l and -L: probe points separated by commas.
 std::vector<ast::ProbePoint*> parse_probe_points(FileId file, const Sources& sources, const ParseOptions& options,
                                                  Arena& arena, Diagnostics& diags);
 
-// The argument of --why: `$x` with members. Null after a report.
+// Parses the argument of --why: `$x` with members. Returns null after reporting an error.
 const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
                                     Diagnostics& diags);
 

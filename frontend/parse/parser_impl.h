@@ -1,8 +1,8 @@
-// The parser's context: the tokens and where reading stands, errors, and how nodes are made. The grammar is free
-// functions over it, by topic: parse_expr, parse_target, parse_stmt, parse_decl and parse_point.
+// The parser's context: the tokens, the current position, error reporting, and the creation of nodes. The grammar is a
+// set of free functions that take a Parser, by topic: parse_expr, parse_target, parse_stmt, parse_decl and parse_point.
 //
-// A function that returns a node returns null after an error; the error is reported then, and `failed` is set until
-// somebody recovers. What is wrong but does not hinder reading on is reported without that.
+// A function that returns a node returns null after an error. The error is then reported, and `failed` is set until a
+// caller recovers. An error that does not disturb parsing, such as a bad format, is reported without setting `failed`.
 #pragma once
 
 #include <algorithm>
@@ -26,46 +26,49 @@ class Parser {
         : file(file), options(options), diags(diags), privileged(options.privileged || diags.sources().is_tapset(file)),
           tokens_(std::move(tokens)), arena_(arena) {}
 
-    // One level of nesting, while it lives; `too_deep` is asked after that.
+    // Counts one level of nesting while it exists; construct it, then ask too_deep().
     struct DepthGuard {
         explicit DepthGuard(Parser& p) : parser(p) { parser.depth_++; }
         ~DepthGuard() { parser.depth_--; }
         Parser& parser;
     };
 
-    // ---- tokens: references stay good, the vector does not change
+    // ---- tokens: the vector does not change, so references stay valid
     const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-    // The token taken last; one must have been.
+    // The last token taken; at least one must have been taken.
     const Token& last() const { return tokens_[at_ - 1]; }
     const Token& take();
-    size_t taken() const { return at_; } // how many
+    size_t taken() const { return at_; } // number of tokens taken
     bool at_end() const { return peek().kind == TokenKind::End; }
-    // A keyword that begins a declaration, and is not a component of a probe point (`kernel.function`).
+    // Whether a keyword begins a declaration here, and is not a component of a probe point (`kernel.function`).
     bool at_declaration() const;
+    // Takes the token if it is that operator (or keyword).
     bool accept(std::string_view op);
     bool accept_keyword(std::string_view word);
-    // Reports "expected `op` WHERE, got ..." and returns false if it is not there.
+    // Takes the operator, or reports "expected `op` WHERE, got ..." and returns false.
     bool expect(std::string_view op, std::string_view where);
-    // The same for what closes the bracket at `open`.
+    // The same for the bracket that closes the one at `open`.
     bool expect_close(std::string_view op, Range open, std::string_view where);
-    // Null after an error.
+    // Returns null after reporting an error.
     const Token* expect_name(std::string_view what);
-    // A number with or without `-`; nothing after an error.
+    // Parses a number with an optional `-`. Returns nothing after reporting an error.
     std::optional<int64_t> expect_number();
-    Range since(Range begin) const; // from there to the last token taken
+    Range since(Range begin) const; // the range from `begin` to the last token taken
 
-    // ---- errors: while `failed`, further ones are dropped until recovery
+    // ---- errors: while `failed` is set, further errors are dropped
     DiagBuilder fail(Range range, const std::string& message);
     DiagBuilder fail_expected(std::string_view what);
     bool too_deep();
-    // Reports embedded C code outside privileged text; whether it did. In privileged text only its use is an error.
+    // Reports embedded C code in unprivileged text, and returns whether it did. In privileged text, using the code may
+    // still be an error later.
     bool refuse_embedded(const Token& token);
 
     // ---- nodes
     template <typename T, typename... Args> T* make(Args&&... args) {
         return arena_.make<T>(std::forward<Args>(args)...);
     }
-    // Finishes a node over `children` (null ones are none); null, with an error, if it is too high.
+    // Completes a node with these children (null means no child). If the node is too high, reports an error and returns
+    // null.
     template <typename T> T* grow(T* node, std::initializer_list<const ast::Expr*> children) {
         for (const ast::Expr* child : children)
             if (child)
@@ -83,10 +86,10 @@ class Parser {
     const ParseOptions& options;
     Diagnostics& diags;
     const bool privileged; // library text or -g
-    bool failed = false;   // an error was reported from which nobody recovered yet
-    bool gave_up = false;  // nested too deep: what is left of the declaration is skipped
+    bool failed = false;   // an error was reported, and nobody has recovered yet
+    bool gave_up = false;  // nesting is too deep: skip the rest of the declaration
     bool in_function = false;
-    int loops = 0; // around the statement
+    int loops = 0; // number of loops around the statement
 
   private:
     std::vector<Token> tokens_;

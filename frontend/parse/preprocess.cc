@@ -1,4 +1,5 @@
-// The preprocessor. Macros expand before conditionals are evaluated; a branch that is not taken is only lexed.
+// The preprocessor. Macros expand before conditionals are evaluated. A branch that is not taken is lexed but not
+// parsed.
 #include "frontend/parse/preprocess.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ class Preprocessor {
   private:
     using Bindings = std::map<std::string, std::vector<Token>, std::less<>>;
 
-    // Expands tokens [from, to) into out. `bindings` are the parameters of the macro whose body this is.
+    // Expands the tokens [from, to) into `out`. `bindings` are the parameters of the macro whose body this is; null
+    // outside of macros.
     void expand(const std::vector<Token>& in, size_t from, size_t to, std::vector<Token>& out, int depth,
                 const Bindings* bindings) {
         for (size_t i = from; i < to && !stopped_; i++) {
@@ -71,7 +73,8 @@ class Preprocessor {
 
     // ---- macros
 
-    // Index of the `%)` that closes the `%(` at `open`, or `to`. Adds where each `%?` and `%:` of this level is.
+    // Returns the index of the `%)` that closes the `%(` at `open`, or `to`. Appends the indices of the `%?` and `%:`
+    // on this level to `marks`.
     static size_t matching(const std::vector<Token>& in, size_t open, size_t to, std::vector<size_t>* marks = nullptr) {
         int depth = 0;
         for (size_t i = open; i < to; i++) {
@@ -85,7 +88,7 @@ class Preprocessor {
         return to;
     }
 
-    // Index of the last token of the definition.
+    // Reads `@define` and returns the index of the definition's last token.
     size_t define(const std::vector<Token>& in, size_t at, size_t to) {
         size_t i = at + 1;
         auto got = [&](std::string_view what) {
@@ -153,7 +156,8 @@ class Preprocessor {
         return found == options_.macros->macros.end() ? nullptr : &found->second;
     }
 
-    // Index of the last token of the use. A name that is no macro stays: it is an operator, or unknown to later passes.
+    // Expands a macro and returns the index of the last token of the use. Keeps a name that is not a macro: it is an
+    // operator, or a later pass reports it.
     size_t macro_use(const std::vector<Token>& in, size_t at, size_t to, std::vector<Token>& out, int depth,
                      const Bindings* bindings) {
         const Token& use = in[at];
@@ -183,7 +187,7 @@ class Preprocessor {
         return last;
     }
 
-    // Index of the `)`, or `at` if the macro is used without arguments.
+    // Binds the arguments. Returns the index of the `)`, or `at` if the macro is used without arguments.
     size_t arguments(const std::vector<Token>& in, size_t at, size_t to, const Macro& macro, Bindings& inner, int depth,
                      const Bindings* bindings) {
         size_t i = at;
@@ -229,12 +233,12 @@ class Preprocessor {
 
     // ---- conditionals
 
-    // Index of the `%)`.
+    // Evaluates a conditional, expands the branch that is taken, and returns the index of the `%)`.
     size_t conditional(const std::vector<Token>& in, size_t at, size_t to, std::vector<Token>& out, int depth,
                        const Bindings* bindings) {
         if (too_deep(depth + 1, in[at].range))
             return at;
-        std::vector<size_t> marks; // of `%?`, and of `%:` if there is one
+        std::vector<size_t> marks; // the indices of `%?` and, if present, `%:`
         size_t close = matching(in, at, to, &marks);
         if (close == to || marks.empty() || !in[marks[0]].is("%?")) {
             diags_.report(DiagId::Syntax, in[at].range, close == to ? "`%(` has no `%)`" : "`%(` has no `%?`");
@@ -257,7 +261,7 @@ class Preprocessor {
         return close;
     }
 
-    // c && c || c, where c is `operand operator operand`; && binds tighter.
+    // Evaluates `c && c || c`, where each c is `operand operator operand`; `&&` binds tighter.
     bool evaluate(const std::vector<Token>& tokens, Range range) {
         for (const Token& token : tokens)
             report_missing_argument(token, options_.args.size(), diags_);
@@ -343,7 +347,8 @@ class Preprocessor {
             char* end = nullptr;
             errno = 0;
             int64_t number = std::strtoll(value->c_str(), &end, 0);
-            // What is no number is different from every number, and neither above nor below one; what is not set is 0.
+            // A value that is not a number differs from every number and is neither greater nor less than one. An
+            // option that is not set is 0.
             return *end || errno ? op.is("!=") : holds(op.text, order(number, right.number));
         }
         if (is_config && right.kind == TokenKind::Identifier) {
@@ -374,7 +379,7 @@ class Preprocessor {
                       fmt::format("a condition cannot compare {} with {}", describe(left), describe(right)));
     }
 
-    // The value of a name.
+    // Returns the value of a name such as `kernel_v` or `CONFIG_X`.
     std::optional<std::string> known(const Token& token) {
         const std::string& name = token.text;
         if (name.starts_with("kernel_v") && options_.kernel_release.empty()) {
@@ -416,10 +421,10 @@ class Preprocessor {
     Diagnostics& diags_;
     MacroTable& own_;
     size_t spent_ = 0;
-    bool stopped_ = false; // a limit was reached: nothing more is expanded
+    bool stopped_ = false; // a limit was reached; nothing more is expanded
 };
 
-// String literals that came to stand side by side are one too.
+// Joins string literals that became adjacent by expansion.
 void join_strings(std::vector<Token>& tokens) {
     size_t kept = 0;
     for (size_t i = 0; i < tokens.size(); i++) {
