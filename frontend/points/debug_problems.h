@@ -1,4 +1,4 @@
-// What messages say of debug information that is not there.
+// Parts of messages about missing debug information.
 #pragma once
 
 #include "base/diag.h"
@@ -6,9 +6,9 @@
 
 namespace sonde {
 
-// How a program gets the debug information that it lacks, by its language.
+// Returns advice on how to build a program with debug information, for Go or for other languages.
 const char* debug_information_advice(bool is_go);
-// Adds what stood in the way of the module's debug information.
+// Adds a note for each problem that sonde had with the module's debug information.
 void add_debug_problems(DiagBuilder report, const DwarfModule& module);
 
 } // namespace sonde

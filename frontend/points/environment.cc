@@ -1,4 +1,4 @@
-// The modules that a translation has opened, and the kernel's types and debug information.
+// Opens and caches modules, header types, and the kernel's types and debug information.
 #include "frontend/points/environment.h"
 
 #include <sys/utsname.h>
@@ -63,7 +63,7 @@ DwarfModule* ProbeEnvironment::opened_module(const std::string& path) const {
     return nullptr;
 }
 
-// A module of the kernel, or its debug information.
+// Opens an object file of the kernel: a module, or separate debug information.
 Result<DwarfModule*> ProbeEnvironment::object(const std::string& path) {
     auto found = modules_.find(path);
     if (found != modules_.end())
@@ -88,13 +88,14 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
     if (!build_id)
         return std::move(build_id).error();
     const std::string release = kernel_release();
-    std::string other; // of another build
+    std::string other; // a file with debug information of another build
     for (const std::string& path :
          other_kernel ? other_kernel->debug_paths() : kernel_debug_paths(release, *build_id)) {
         if (build_id->empty() || access(path.c_str(), R_OK) != 0)
             continue;
         Result<DwarfModule*> opened = module(path);
-        // Another kernel's image comes first; it may be packed.
+        // The first path is the other kernel's image itself; failing to open it is not an error, because it may be
+        // compressed.
         if (!opened && other_kernel)
             continue;
         if (!opened)

@@ -1,5 +1,5 @@
-// What resolving a probe point and finding its variables need from outside: options, opened modules, the kernel's
-// types.
+// Everything from outside that is needed to resolve probe points and to find their variables: options, opened modules,
+// and the kernel's types.
 #pragma once
 
 #include <functional>
@@ -25,75 +25,80 @@ namespace sonde {
 
 // How the kernel's functions and tracepoints can be probed.
 struct KernelProbing {
-    bool fentry = false;            // trampolines at a function's entry and return
-    bool kprobe = false;            // breakpoints
-    bool only_breakpoints = false;  // the user wants no others
-    bool preempts_handlers = false; // at trampolines, which then miss hits (runtime/preemption.h)
-    bool may_goto = false; // loops are loops; without, each round is a call, and calls share 512 bytes of stack
-    bool tracepoint_cookie = false; // one program can serve several tracepoints and knows which one it is at
-    // Why the kernel has no handlers of a kind that decides (plan::decides), in words; empty: it has them. `function`:
-    // of the kernel, for those about one.
+    bool fentry = false;           // trampolines at a function's entry and return (fentry, fexit)
+    bool kprobe = false;           // breakpoints
+    bool only_breakpoints = false; // the user asked for breakpoints only
+    // handlers at trampolines can be preempted, and then other hits are missed (runtime/preemption.h)
+    bool preempts_handlers = false;
+    // the verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack
+    bool may_goto = false;
+    bool tracepoint_cookie = false; // one program can serve several tracepoints and tell them apart
+    // Returns why the kernel does not support handlers of a kind that decides (plan::decides), or "" if it does.
+    // `function` is the kernel function in question, for kinds that probe one.
     std::function<std::string(plan::ProbeKind, const std::string& function)> why_no_decision;
-    bool register_writes = false; // handlers at programs' code can change the registers
+    bool register_writes = false; // handlers in user programs can change registers
 };
 
-// What probe kinds need from outside; lives as long as the translation and owns the opened modules.
+// The environment of one translation. It lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
-    // What earlier sessions have found out; null, or gives null: nothing is kept.
+    // The cache of facts from earlier sessions. Null, or returns null: there is no cache.
     std::function<KeptTexts*()> kept_texts;
-    const KernelFiles* other_kernel = nullptr; // -r: the script is for that one; null: for the running one
-    std::string command_path; // -c: the command's program, for `process` without an argument; empty without
+    const KernelFiles* other_kernel = nullptr; // -r: the kernel that the script is for; null: the running kernel
+    std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
     int64_t target_pid = 0;   // -x
     bool changes_return_addresses = false; // --attach=uretprobe
-    // The groups that the session is limited to (--container and the like): each by its option and name, with the
-    // folder below which its file system lies ("/proc/42/root"; "": it is that of here) and its $PATH. Null: there is
-    // none.
+    // The container-like groups that the session is limited to (--container and similar options). `option` is the
+    // option and the name. `root` is the directory under which the group's file system is visible, such as
+    // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null if there is no
+    // limit.
     struct GroupFiles {
         std::string option, root, search_path;
     };
     std::function<Result<std::vector<GroupFiles>>()> find_group_files;
-    bool listing = false;           // -l, -L: what cannot be probed on this machine is listed too
+    bool listing = false;           // -l, -L: also list points that cannot be probed on this machine
     bool listing_variables = false; // -L
-    bool listing_addresses = false; // -v with these
-    // Told of each point that is found (-vv); null: nobody asks.
+    bool listing_addresses = false; // -v together with -l or -L
+    // Called for each resolved point (-vv); may be null.
     std::function<void(const ResolvedPoint&)> on_point;
-    std::vector<plan::Counter> counters; // of perf probes with .counter("name"), which run no handler
-    // Control files, by their path and whether they are read: where the first handler of each was written.
+    std::vector<plan::Counter> counters; // the counters of perf probes with .counter("name"), which run no handler
+    // Control files by path and whether they are read, each with the position of its first handler in the script.
     std::map<std::pair<std::string, bool>, Range> files;
+    // For each watchpoint, the program whose memory it watches (empty: the kernel) and its position in the script.
     std::vector<std::pair<std::string, Range>>
         watchpoints; // whose memory it is (empty: the kernel's), and where written
-    // What this machine's kernel can do, found out when it matters.
+    // The abilities of this machine's kernel; computed at the first call.
     std::function<const KernelProbing&()> kernel_probing;
-    // The error number of counting these events on this machine; 0: they can be counted.
+    // Tries to count these events on this machine. Returns 0 or the error number.
     std::function<int(const plan::PerfSpec&)> try_counter;
 
-    // Opens each file once. Errors as DwarfModule::open.
+    // Opens a module, or returns the one already opened. Fails like DwarfModule::open.
     Result<DwarfModule*> module(const std::string& path);
-    // The one that was opened as that file, by its name without links; null: none was.
+    // Returns the module already opened for that file (symbolic links are resolved), or null.
     DwarfModule* opened_module(const std::string& path) const;
-    // Whose debug information was refused so far, and why (DwarfModule::refused_debug_information).
+    // Describes the debug information that was refused so far, with reasons (DwarfModule::refused_debug_information).
     std::vector<std::string> refused_debug_information() const;
-    // A header's types, by its name without `<>`; read once. Errors as HeaderTypes::open.
+    // Returns the types of a header, given its name without `<>`. Each header is read once. Fails like
+    // HeaderTypes::open.
     Result<HeaderTypes*> header(const std::string& name, bool is_32_bit);
-    // The system's headers. Errors as HeaderTypes::open_system.
+    // Returns the types of the system's headers. Fails like HeaderTypes::open_system.
     Result<HeaderTypes*> system_headers();
-    // The kernel's types. Errors as KernelTypes::open.
+    // Returns the kernel's types. Fails like KernelTypes::open.
     Result<KernelTypes*> kernel();
-    // Its types, if what was translated is right for kernels with these types only.
+    // Returns the kernel's types if the translated code is only correct for kernels with the same types; else null.
     const KernelTypes* needed_kernel() const {
         return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
     }
-    std::vector<Syscall> no_code_calls;      // that this kernel does not have, once somebody asks
-    std::set<std::string> told_no_variables; // files of which a warning says so
-    bool relies_on_kernel = false;           // a place in the kernel's memory has come from its types
-    std::set<std::string> modules_for_c;     // of the kernel, whose types the script's C names
-    // The kernel's debug information. Errors: there is none for this very build.
+    std::vector<Syscall> no_code_calls; // system calls that this kernel does not implement; filled when first needed
+    std::set<std::string> told_no_variables; // files about whose missing variables the user was warned
+    bool relies_on_kernel = false;           // the code contains an offset or address that came from the kernel's types
+    std::set<std::string> modules_for_c;     // kernel modules whose types the script's C code names
+    // Returns the debug information of exactly this build of the kernel, or an error.
     Result<DwarfModule*> kernel_debug_info();
-    // The same for one of its modules, whose addresses say where in a section something is (base/linked_object.h).
+    // The same for a kernel module. Addresses in it are relative to a section (base/linked_object.h).
     Result<DwarfModule*> module_debug_info(const std::string& name);
-    // The list of its symbols (base/kallsyms.h), read once. Errors: it cannot be read, or that of another kernel is not
-    // known.
+    // Returns the list of the kernel's symbols (base/kallsyms.h), which is read once. Fails if it cannot be read, or if
+    // it is needed for another kernel and not known.
     const Result<std::string>& kernel_symbols() const;
 
   private:
@@ -107,7 +112,7 @@ struct ProbeEnvironment {
     mutable std::optional<Result<std::string>> symbols_;
 };
 
-// True for what names a header and no program: `<sys/stat.h>`.
+// Whether the string names a header, such as `<sys/stat.h>`, and not a program.
 inline bool is_header(std::string_view module) { return module.starts_with('<') && module.ends_with('>'); }
 
 } // namespace sonde

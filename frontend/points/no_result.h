@@ -1,4 +1,5 @@
-// What messages say where a function is left by a jump to another one, which gives the result.
+// Messages about a function's result at a tail call: the function ends with a jump to another function, which computes
+// the result.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace sonde {
 
-// `what` is as the script has it: "$return".
+// `what` is the expression as written in the script: "$return".
 inline std::string why_no_result(const ResolvedPoint& point, std::string_view what) {
     return fmt::format("`{}` is not known where `{}` jumps to another function at {:#x}: that function returns in its "
                        "place",

@@ -1,5 +1,6 @@
-// A resolved probe point: where a handler runs, and where its variables are evaluated. Probe kinds make them
-// (frontend/probes), variables are found in them (frontend/variables); neither of the two knows the other by them.
+// A resolved probe point: where a handler runs, and where its variables are evaluated. Probe kinds create points
+// (frontend/probes), and variables are looked up at points (frontend/variables). The two sides know only this
+// structure, not each other.
 #pragma once
 
 #include <cstdint>
@@ -15,61 +16,67 @@ namespace sonde {
 
 struct VariableSource;
 
+// A system call: one row of probes/syscalls.def.
 struct Syscall {
-    int number; // -1: only 32-bit programs make it
+    int number; // -1 if only 32-bit programs can make the call
     const char* name;
     const char* parameters; // "int fd, char *buf"
-    const char* text;       // "d p": how `argstr` has them (syscalls.def)
+    const char* text;       // "d p": how to print each argument in `argstr` (see syscalls.def)
     std::vector<plan::NarrowCall> narrow_calls = {};
 };
 
-// Where a function calls another one, and by whom it is called itself.
+// A call site in a chain of callers: the function that must have called the probed one, and optionally its own callers.
 struct Caller {
     std::vector<Address> return_addresses;
-    FrameRule frame;             // at each of them
-    std::vector<Caller> callers; // empty: any
+    FrameRule frame;             // how to find the caller's frame at each of these addresses
+    std::vector<Caller> callers; // empty: any caller
 };
 
 // One place where a handler runs.
 struct ResolvedPoint {
     plan::ProbeKind kind = plan::ProbeKind::Begin;
     bool in_kernel = false;
-    plan::Point point; // pp, path, offset ... (pn and row are set by sema)
+    plan::Point point; // pp, path, offset ... (sema sets pn and row)
     plan::TimerSpec timer;
     int64_t order = 0;
 
-    // Which `$variables` a handler sees (frontend/variables/sources.h). Null until the kind's row is asked: only points
-    // of kinds with several sources say themselves which one is theirs.
+    // The source of the handler's `$variables` (frontend/variables/sources.h). Null until the kind's row is consulted;
+    // only kinds with several sources set it themselves.
     const VariableSource* variables = nullptr;
-    // Where variables are evaluated; null module: in no program.
+    // Where variables are evaluated. A null module means: not in a program.
     DwarfModule* module = nullptr;
     FunctionInstance function;
-    Address address = 0;              // the probed instruction, in the module
-    std::vector<Arrival> repeats;     // arrivals at the probed instruction that are no calls (frontend/sema/arrivals.h)
-    Address entry_address = 0;        // .return: the function's entry (after the prologue where needed)
-    const PltEntry* plt = nullptr;    // an entry of the table of calls, without variables; owned by the module
-    const UsdtMark* mark = nullptr;   // a static mark, with arguments instead of variables; owned by the module
-    KernelTypes* kernel = nullptr;    // a point in the kernel: its types
-    const Type* prototype = nullptr;  // a kernel function's or tracepoint's parameters and result; null: not known
-    const Syscall* syscall = nullptr; // a system call, by the raw tracepoint of all
-    bool is_exit = false;             // of a system call
-    bool is_among_many = false;       // the same handler is for many system calls
-    std::string system;               // a tracepoint's subsystem; empty: not known
-    bool alone = false;               // its program can serve no other point
-    bool is_function = false;         // a function's probe, which may sit at any of its first instructions
+    Address address = 0;          // the probed instruction, as an address in the module
+    std::vector<Arrival> repeats; // ways to reach the probed instruction other than a call (frontend/sema/arrivals.h)
+    Address entry_address = 0;    // .return: the function's entry, or the end of its prologue if needed
+    // an entry of the procedure linkage table, which has no variables; owned by the module
+    const PltEntry* plt = nullptr;
+    const UsdtMark* mark = nullptr;  // a static marker (USDT), with arguments instead of variables; owned by the module
+    KernelTypes* kernel = nullptr;   // for points in the kernel: the kernel's types
+    const Type* prototype = nullptr; // parameters and result of a kernel function or tracepoint; null if unknown
+    const Syscall* syscall = nullptr; // the system call, if probed by the tracepoint that all system calls share
+    bool is_exit = false;             // the exit of the system call, not its entry
+    bool is_among_many = false;       // the same handler serves many system calls
+    std::string system;               // the tracepoint's subsystem; empty if unknown
+    bool alone = false;               // the BPF program cannot serve other points
+    bool is_function = false;         // a probe of a function, which may be placed at any of its first instructions
     bool is_return = false;
-    std::vector<Caller> callers; // not empty: only calls by one of these count
-    // A tail call of the function: what is probed is the jump, where all but the program counter is as at `address`.
+    std::vector<Caller> callers; // if not empty, only calls through one of these count
+    // For a tail call of the function, `jump` is the probed jump instruction. There, all registers but the program
+    // counter have the values that they will have at `address`.
     std::optional<Address> jump;
+    // `address` or `entry_address` is before the prologue, so parameters are where the ABI passes them.
     bool at_call =
         false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
-    bool is_go = false; // a function of Go
-    std::string listed; // its line of a listing, where making it was part of finding it
+    bool is_go = false; // a function written in Go
+    std::string listed; // the point's line in a listing, if it was computed when the point was found
     bool at_return_instruction = false; // with is_return: `address` is one of the instructions that leave the function
-    bool after_call = false;            // or it is one behind a call of the function, which has returned
-    bool leaves_by_jump = false;        // that one is a jump to another function, so the result is not known yet
-    std::optional<uint8_t> jump_condition; // as FunctionExit has it
-    bool reads_registers = false;          // of the kernel
+    // with is_return: `address` is the instruction after a call of the function, which has returned
+    bool after_call = false;
+    // the instruction is a jump to another function (a tail call), so the result is not known yet
+    bool leaves_by_jump = false;
+    std::optional<uint8_t> jump_condition; // see FunctionExit::jump_condition
+    bool reads_registers = false;          // the handler needs the kernel's registers
 };
 
 } // namespace sonde
